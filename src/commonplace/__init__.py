@@ -1,0 +1,1 @@
+"""Commonplace: persistent memory for AI agents, kept as markdown."""

@@ -1,0 +1,100 @@
+"""The only reader of time: now, new ids, stamps and the user's local day.
+
+It does not know what the times are for. Everything else is handed a `Clock`, so that tests choose
+the time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import cache
+
+
+class Clock:
+    """Reads the time in nanoseconds since 1970, and derives the rest from it."""
+
+    def __init__(self, *, zone: str = "", now_ns: Callable[[], int] = time.time_ns) -> None:
+        self.now_ns = now_ns
+        self.zone = zone
+
+    def now(self) -> datetime:
+        return from_ns(self.now_ns())
+
+    def stamp(self) -> str:
+        return stamp(self.now())
+
+    def today(self) -> date:
+        return self.local_day(self.now())
+
+    def local_day(self, moment: datetime) -> date:
+        """The calendar day of `moment` where the user is."""
+        return moment.astimezone(zone_of(self.zone)).date()
+
+    def new_id(self) -> str:
+        """A record id: `mem-` and a uuid7, so that ids sort by time."""
+        return "mem-" + uuid7(self.now_ns())
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never goes back, for measuring how long something takes."""
+    return time.monotonic()
+
+
+def from_ns(nanoseconds: int) -> datetime:
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds: `2026-11-15T14:30:00.000Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def parse_stamp(text: str) -> datetime:
+    """Read any ISO 8601 time; one without an offset is taken as UTC."""
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+@cache
+def zone_of(name: str) -> tzinfo | None:
+    """The zone of that name; None, the machine's own, for the empty name."""
+    if not name:
+        return None
+    if name.upper() == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def moment_of(day: date, clock_time: str, *, zone: str) -> datetime:
+    """The moment whose UTC time is `HH:MM` and whose day in `zone` is `day`.
+
+    Daily files are named by the local day while their lines show UTC, so the UTC date may be the
+    day before or after.
+    """
+    hour, minute = map(int, clock_time.split(":"))
+    candidates = [
+        datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC) + timedelta(days=shift)
+        for shift in (0, -1, 1)
+    ]
+    local = zone_of(zone)
+    return next((c for c in candidates if c.astimezone(local).date() == day), candidates[0])
+
+
+def uuid7(nanoseconds: int) -> str:
+    """A version 7 UUID that sorts by time to a quarter of a microsecond.
+
+    By hand: `uuid.uuid7` comes with Python 3.14, and importing uuid costs 8 ms.
+    """
+    milliseconds, rest = divmod(nanoseconds, 1_000_000)
+    noise = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
+    value = (milliseconds & (1 << 48) - 1) << 80 | 0x7 << 76 | (rest << 12) // 1_000_000 << 64
+    digits = f"{value | 0b10 << 62 | noise:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

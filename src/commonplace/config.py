@@ -1,0 +1,165 @@
+"""The options: one frozen dataclass, filled from defaults < files < environment < arguments.
+
+It does not know what an option does, only its name, type and whether a file that came with a
+repository may set it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from commonplace.errors import BadOption
+
+FILE = "commonplace.toml"
+
+
+def _option(default: Any, description: str, *, harmless: bool = True) -> Any:
+    return field(default=default, metadata={"description": description, "harmless": harmless})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Every option. `continuity.memoryMaxRecords` is another name for `memory_max_records`."""
+
+    dialect: str = _option("", "native, earl, journal, notebook, claw; empty: detected")
+    timezone: str = _option("", "zone of the user's calendar day; empty: this machine's")
+    state_dir: str = _option(
+        "", "where journal and index live; empty: .commonplace in the vault", harmless=False
+    )
+    text_limit: int = _option(2000, "longest text of a record, in characters")
+    tag_limit: int = _option(10, "most tags of a record")
+    tag_length: int = _option(50, "longest tag, in characters")
+    query_limit: int = _option(500, "longest query of the typed search tool, in characters")
+    lose_share: float = _option(
+        0.3, "share of a document's entries that a rewrite may drop without a confirm token"
+    )
+    lock_seconds: float = _option(30.0, "how long to wait for another writer")
+    memory_max_records: int = _option(0, "rolling window of MEMORY.md in records; 0: none")
+    memory_max_chars: int = _option(0, "rolling window of MEMORY.md in characters; 0: none")
+    memory_archive_path: str = _option("", "document that takes what the window trims")
+    memory_embeddings_enabled: bool = _option(True, "recall by likeness")
+    memory_embeddings_max_records: int = _option(3000, "records that claw's recall looks at")
+    session_memory_enabled: bool = _option(True, "inject memory at session start")
+    session_memory_cap: int = _option(32000, "most characters injected at session start")
+    long_memory_path: str = _option("", "document of the long-term summaries")
+    include_long_memory_in_session: bool = _option(False, "inject the long-term summaries first")
+    memory_compaction_enabled: bool = _option(False, "compact old records on a schedule")
+    memory_compaction_threshold_records: int = _option(0, "compact past this many records")
+    memory_compaction_threshold_chars: int = _option(0, "compact past this many characters")
+    memory_compaction_min_age_days: int = _option(30, "youngest record to compact, in days")
+    memory_compaction_schedule: str = _option("", "when to compact: cron or an interval")
+    experience_store_enabled: bool = _option(False, "keep a store of distinct experiences")
+    experience_uniqueness_threshold: float = _option(0.8, "likeness from which nothing is new")
+    inject_experience_context: bool = _option(False, "inject past experiences like the message")
+
+    @classmethod
+    def load(
+        cls,
+        root: Path | None,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Options:
+        """The options in force: later sources win."""
+        options = cls()
+        for path in (_user_file(environ), root / FILE if root else None):
+            if path and path.is_file():
+                options = options.overlaid(
+                    _read(path), source=str(path), trusted=not (root and _in_repository(path, root))
+                )
+        prefix = "COMMONPLACE_"
+        spoken = {
+            name: environ[prefix + name.upper()]
+            for name in OPTIONS
+            if prefix + name.upper() in environ
+        }
+        options = options.overlaid(spoken, source="environment")
+        given = {name: value for name, value in (arguments or {}).items() if value is not None}
+        return options.overlaid(given, source="arguments")
+
+    def overlaid(self, values: Mapping[str, Any], *, source: str, trusted: bool = True) -> Options:
+        """These options with `values` laid over them."""
+        changes: dict[str, Any] = {}
+        for key, value in _flattened(values).items():
+            option = OPTIONS.get(key)
+            if option is None:
+                raise BadOption(key, "there is no such option", source=source)
+            if not trusted and not option.metadata["harmless"]:
+                raise BadOption(
+                    key, "a file inside a repository may not set it; use your own", source=source
+                )
+            changes[key] = _typed(key, value, type(option.default), source=source)
+        return replace(self, **changes) if changes else self
+
+
+OPTIONS = {option.name: option for option in fields(Options)}
+
+
+def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with claw's `continuity` table spelled as ours."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if key == "continuity" and isinstance(value, Mapping):
+            flat.update({snake(name): entry for name, entry in value.items()})
+        else:
+            flat[snake(key.removeprefix("continuity."))] = value
+    return flat
+
+
+def snake(name: str) -> str:
+    """`memoryMaxRecords` as `memory_max_records`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _typed(key: str, value: Any, kind: type, *, source: str) -> Any:
+    if kind is bool and isinstance(value, str) and value.lower() in TRUTH:
+        return TRUTH[value.lower()]
+    if (
+        kind in (int, float)
+        and isinstance(value, str | int | float)
+        and not isinstance(value, bool)
+    ):
+        try:
+            return _not_negative(kind(value))
+        except ValueError:
+            raise BadOption(key, f"{value!r} is no number from 0 up", source=source) from None
+    if isinstance(value, kind):
+        return value
+    raise BadOption(key, f"{value!r} is not {NAMES[kind]}", source=source)
+
+
+def _not_negative(number: Any) -> Any:
+    if not number >= 0:
+        raise ValueError
+    return number
+
+
+TRUTH = {"1": True, "true": True, "yes": True, "on": True}
+TRUTH |= {"0": False, "false": False, "no": False, "off": False}
+NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadOption("file", f"it cannot be read: {error}", source=str(path)) from None
+
+
+def _user_file(environ: Mapping[str, str]) -> Path | None:
+    home = environ.get("XDG_CONFIG_HOME") or (
+        environ.get("HOME", "") and environ["HOME"] + "/.config"
+    )
+    return Path(home) / "commonplace" / FILE if home else None
+
+
+def _in_repository(path: Path, root: Path) -> bool:
+    """Whether the file arrived, or could have arrived, by clone: only the user's own never does."""
+    return path.parent == root and any((above / ".git").exists() for above in (root, *root.parents))

@@ -1,0 +1,296 @@
+"""Every error a caller can meet, each with its exit code, HTTP status and next step.
+
+This module does not know who asks: the same sentence serves CLI, MCP, HTTP and Python.
+
+    CommonplaceError
+    ├── BadInput              2  400   the call itself is wrong
+    │   ├── BadValue                   one argument is not what it must be
+    │   │   └── TooLong                … because it is too long
+    │   ├── BadName                    a document name outside the vault's grammar
+    │   ├── BadOption                  an unknown option or a value it does not take
+    │   ├── UnknownTool                no tool of that name in the dialect
+    │   └── UnknownDialect             no dialect of that name
+    ├── NotFound              3  404   what was asked for is not there
+    │   ├── NoSuchVault
+    │   ├── NoSuchDocument
+    │   ├── NoSuchRecord
+    │   └── NothingToUndo
+    ├── Conflict              4  409   it changed meanwhile, or a person must confirm
+    │   ├── DocumentChanged      412
+    │   ├── WouldLose                  a rewrite that drops much, without its confirm token
+    │   └── AlreadyExists
+    ├── Refused               5  403   allowed in principle, not to this caller or not now
+    │   ├── BudgetSpent          429
+    │   ├── LessTrusted                a less trusted record may not replace a more trusted one
+    │   └── SecretFound                the text holds a secret and the vault refuses those
+    ├── VaultTrouble          6  500   the disk or the files do not do what they should
+    │   ├── Unreadable                 a document that is there but cannot be read
+    │   ├── ReadOnly             503
+    │   ├── DiskFull             507
+    │   └── Busy                 503   another process holds the lock too long
+    └── MissingExtra          7  501   the door or engine asked for needs an extra package
+"""
+
+from __future__ import annotations
+
+
+class CommonplaceError(Exception):
+    """An error that writes its own sentence."""
+
+    exit_code = 1
+    status = 500
+
+    def __init__(self, what: str, *, next_step: str = "") -> None:
+        self.what = what
+        self.next_step = next_step
+        super().__init__(f"{what} {next_step}".strip())
+
+
+class BadInput(CommonplaceError):
+    """The call itself is wrong."""
+
+    exit_code = 2
+    status = 400
+
+
+class BadValue(BadInput):
+    """One argument is not what it must be."""
+
+    def __init__(self, argument: str, problem: str, *, next_step: str) -> None:
+        self.argument = argument
+        super().__init__(f"{argument}: {problem}.", next_step=next_step)
+
+
+class TooLong(BadValue):
+    """One argument is longer than it may be."""
+
+    def __init__(self, argument: str, *, length: int, limit: int) -> None:
+        super().__init__(
+            argument,
+            f"{length:,} characters, and at most {limit:,} are kept",
+            next_step="Write a shorter, self-contained summary, or split it into several records.",
+        )
+
+
+class BadName(BadInput):
+    """A document name outside the vault's grammar."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(
+            f"{name!r} is not a document of this vault: {problem}.",
+            next_step="Use a relative path of plain names that ends in .md, such as notes/home.md.",
+        )
+
+
+class BadOption(BadInput):
+    """An unknown option or a value it does not take."""
+
+    def __init__(self, option: str, problem: str, *, source: str) -> None:
+        super().__init__(
+            f"Option {option} ({source}): {problem}.",
+            next_step="'commonplace status --options' lists every option with what it takes.",
+        )
+
+
+class UnknownTool(BadInput):
+    """No tool of that name in the dialect."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"There is no tool {name!r} here.", next_step=f"Use {', '.join(known)}.")
+
+
+class UnknownDialect(BadInput):
+    """No dialect of that name."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"There is no dialect {name!r}.", next_step=f"Use {', '.join(known)}.")
+
+
+class NotFound(CommonplaceError):
+    """What was asked for is not there."""
+
+    exit_code = 3
+    status = 404
+
+
+class NoSuchVault(NotFound):
+    """Nothing at the path a vault was looked for."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"There is no vault at {path}.", next_step=f"'commonplace init {path}' makes one."
+        )
+
+
+class NoSuchDocument(NotFound):
+    """A well-formed name with no document behind it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no document {name}.",
+            next_step="'commonplace read' lists the documents of the vault.",
+        )
+
+
+class NoSuchRecord(NotFound):
+    """A record id that is not, or no longer, in the vault."""
+
+    def __init__(self, record_id: str) -> None:
+        super().__init__(
+            f"There is no record {record_id}.",
+            next_step="Search for it first and use the id of a result.",
+        )
+
+
+class NothingToUndo(NotFound):
+    """The journal holds no change that can be taken back."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"Nothing was undone: {why}.", next_step="'commonplace log' lists the changes."
+        )
+
+
+class Conflict(CommonplaceError):
+    """It changed meanwhile, or a person must confirm."""
+
+    exit_code = 4
+    status = 409
+
+
+class DocumentChanged(Conflict):
+    """The text the caller read is no longer the text that is there."""
+
+    status = 412
+
+    def __init__(self, name: str, etag: str) -> None:
+        self.etag = etag
+        super().__init__(
+            f"{name} changed since it was read (it is now {etag}) and the two changes touch the "
+            "same lines.",
+            next_step="Read it again, apply the change to that text and send it with the new etag.",
+        )
+
+
+class WouldLose(Conflict):
+    """A rewrite that drops more of the live records than the vault allows unasked."""
+
+    def __init__(self, name: str, *, lost: int, total: int, diff: str, token: str) -> None:
+        self.diff = diff
+        self.token = token
+        super().__init__(
+            f"This rewrite of {name} would drop {lost} of its {total} entries:\n{diff}\n",
+            next_step=f"Keep them, or repeat the call with confirm={token!r} to drop them.",
+        )
+
+
+class AlreadyExists(Conflict):
+    """Something of that name is there already."""
+
+    def __init__(self, name: str, *, next_step: str) -> None:
+        super().__init__(f"{name} is there already.", next_step=next_step)
+
+
+class Refused(CommonplaceError):
+    """Allowed in principle, not to this caller or not now."""
+
+    exit_code = 5
+    status = 403
+
+
+class BudgetSpent(Refused):
+    """A session has used up its share of one kind of write."""
+
+    status = 429
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(
+            f"This session has used its {limit} {what}.",
+            next_step="Leave the rest for another session; searching and reading still work.",
+        )
+
+
+class LessTrusted(Refused):
+    """A less trusted record may not replace a more trusted one."""
+
+    def __init__(self, record_id: str, *, old: str, new: str) -> None:
+        super().__init__(
+            f"{record_id} comes from {old}, and a record from {new} may not replace it.",
+            next_step="Store it as a record of its own, or ask the user to make the change.",
+        )
+
+
+class SecretFound(Refused):
+    """The text holds a secret and the vault refuses those."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(
+            f"The text holds what looks like a secret ({', '.join(names)}).",
+            next_step="Leave the secret out and say where it is kept instead.",
+        )
+
+
+class VaultTrouble(CommonplaceError):
+    """The disk or the files do not do what they should."""
+
+    exit_code = 6
+    status = 500
+
+
+class Unreadable(VaultTrouble):
+    """A document that is there but cannot be read as text."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(
+            f"{name} cannot be read: {why}. Nothing was changed.",
+            next_step="Mend the file (permissions, UTF-8), then run 'commonplace doctor'.",
+        )
+
+
+class ReadOnly(VaultTrouble):
+    """The vault or its state directory does not take writes."""
+
+    status = 503
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} cannot be written. Nothing was changed.",
+            next_step="Give this user write permission, or set state_dir to a place that has it.",
+        )
+
+
+class DiskFull(VaultTrouble):
+    """No space left where the journal or the documents are."""
+
+    status = 507
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"The disk is full: nothing more can be written to {path}. What was stored is safe.",
+            next_step="Free some space and store it again.",
+        )
+
+
+class Busy(VaultTrouble):
+    """Another process holds the lock too long."""
+
+    status = 503
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(
+            f"Another process has held {path} for over {seconds:.0f} s. Nothing was changed.",
+            next_step="Try again; 'commonplace doctor' names the process.",
+        )
+
+
+class MissingExtra(CommonplaceError):
+    """The door or engine asked for needs an extra package."""
+
+    exit_code = 7
+    status = 501
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the extra '{extra}'.",
+            next_step=f"pip install 'commonplace[{extra}]'",
+        )

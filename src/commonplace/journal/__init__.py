@@ -1,0 +1,164 @@
+"""A journal: every change to the documents, in order, behind one protocol.
+
+It does not know where documents are kept; it can say what any of them said at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Op(StrEnum):
+    """What was done."""
+
+    ADD = "add"
+    REPLACE = "replace"
+    STRIKE = "strike"
+    FORGET = "forget"
+    UNDO = "undo"
+    RESTORE = "restore"
+    SEEN = "seen"
+    """A document as it was when it was first looked at."""
+    EDITED = "edited"
+    """A document that somebody changed from outside."""
+    PUT_BACK = "put-back"
+    """Records that a stale save had overwritten."""
+
+
+@dataclass(frozen=True)
+class Append:
+    """`lead` and the entry's lines were added to the end of a document that was `at` bytes long."""
+
+    document: str
+    at: int
+    lead: str = ""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The byte ranges `(start, length)` were taken out of a document."""
+
+    document: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A document became the kept version of that name."""
+
+    document: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A document went away."""
+
+    document: str
+
+
+Change = Append | Cut | Text | Gone
+BLANK = b"\x7f"
+"""What stands for each byte of a forgotten text, so that positions stay true."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change: when, what, by whom, to which documents."""
+
+    at: str
+    op: str
+    changes: tuple[Change, ...]
+    ids: tuple[str, ...] = ()
+    """The records it is about."""
+    removed: tuple[str, ...] = ()
+    """Of these, the ones that were taken out."""
+    lines: tuple[str, ...] = ()
+    """What was appended: one for each of `ids`, or any text where there are none."""
+    data: dict[str, Any] = field(default_factory=dict)
+    """What a record carries that its written form does not show."""
+    origin: str = ""
+    session: str = ""
+    why: str = ""
+    undoes: int = -1
+    position: int = -1
+    """Where it stands in the journal; set by the journal."""
+    end: int = -1
+
+    def appended(self) -> bytes:
+        return "".join(self.lines).encode()
+
+    def documents(self) -> tuple[str, ...]:
+        return tuple(change.document for change in self.changes)
+
+
+class Journal(Protocol):
+    """Entries in order. Appending happens inside the vault's lock."""
+
+    def mark(self) -> str:
+        """The identity of this journal: another one starts again at nothing."""
+
+    def end(self) -> int:
+        """The position after the last entry."""
+
+    def append(self, entry: Entry) -> Entry:
+        """Write an entry. It is safe once `sync` returned."""
+
+    def sync(self) -> None:
+        """Return when everything appended so far is on disk."""
+
+    def take_back(self, position: int) -> None:
+        """Remove everything from `position` on: the write it announced could not be done."""
+
+    def entries(self, *, since: int = 0) -> Iterator[Entry]:
+        """The entries from a position on, oldest first; damaged ones are passed over."""
+
+    def about(self, needle: str) -> Iterator[Entry]:
+        """The entries in whose written form `needle` occurs."""
+
+    def keep(self, data: bytes) -> str:
+        """Keep a whole text. Returns the name of the version."""
+
+    def version(self, name: str) -> bytes | None:
+        """A kept text; None when it is not there."""
+
+    def versions(self) -> Iterator[str]:
+        """The names of all kept texts."""
+
+    def scrub(
+        self, ids: Iterable[str], *, needles: Iterable[str], clean: Callable[[bytes], bytes]
+    ) -> int:
+        """Forget these records: blank their lines, and `clean` every text with a needle in it.
+
+        `clean` keeps the length of what it is given. Returns how many texts were changed.
+        """
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+
+
+def applied(
+    before: bytes | None, change: Change, *, entry: Entry, text: bytes | None
+) -> bytes | None:
+    """What a document says after a change. `text` is the kept version of a `Text` change."""
+    match change:
+        case Append(at=at, lead=lead):
+            return (before or b"")[:at] + lead.encode() + entry.appended()
+        case Cut(spans=spans):
+            return without(before or b"", spans)
+        case Text():
+            return text
+        case Gone():
+            return None
+
+
+def without(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """`data` less the byte ranges `(start, length)`, which are sorted and do not overlap."""
+    kept, last = [], 0
+    for start, length in spans:
+        kept.append(data[last:start])
+        last = start + length
+    return b"".join((*kept, data[last:]))

@@ -1,0 +1,225 @@
+"""Where each dialect keeps its documents, and which dialect a directory is written in.
+
+Pure data and rules on names: nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from commonplace.errors import BadName, UnknownDialect
+
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+DIARY_STEM = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
+RECORD_LINE = re.compile(r"^- \{", re.MULTILINE)
+DATA_COMMENT = re.compile(r"^- .*<!-- \{", re.MULTILINE)
+FORBIDDEN = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+SKIPPED = frozenset(("node_modules", "tmp", "__pycache__"))
+DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One dialect's map of a vault: what its documents are called and how its lines are written."""
+
+    name: str
+    line: str
+    """The form its records are written in: native, claw, earl or plain."""
+    writes: tuple[str, ...]
+    """The roles of the documents a stored record goes into."""
+    soul: str = ""
+    user: str = ""
+    memory: str = ""
+    long_memory: str = ""
+    status: str = ""
+    daily: str = ""
+    """The directory of the daily logs with a trailing slash; "./" for the vault's own."""
+    daily_header: str = ""
+    diary: str = ""
+    archive: str = ""
+    anywhere: bool = False
+    """Whether markdown in further directories is memory too."""
+    subdirectory: str = ""
+    """Where the vault is when the directory above it was named."""
+    utc_days: bool = False
+
+    def daily_document(self, day: date) -> str:
+        return self.daily.removeprefix("./") + f"{day.isoformat()}.md"
+
+    def day_of(self, name: str) -> date | None:
+        """The day of a daily log; None for any other document."""
+        directory, stem = split(name)
+        if self.daily and directory == self.daily.removeprefix("./") and DAY.match(stem):
+            return _date(stem)
+        return None
+
+    def diary_time(self, name: str) -> datetime | None:
+        """When a diary entry was written, from its name; None for any other document."""
+        directory, stem = split(name)
+        match = DIARY_STEM.match(stem) if self.diary and directory == self.diary else None
+        return _moment(match) if match else None
+
+    def holds(self, name: str) -> bool:
+        """Whether a well-formed name is a document of this layout."""
+        directory, _ = split(name)
+        return self.anywhere or directory in ("", self.daily, self.diary, split(self.archive)[0])
+
+    def header(self, name: str) -> str:
+        """What a new document starts with."""
+        day = self.day_of(name)
+        return self.daily_header.format(day=day) if day else ""
+
+    def rank(self, name: str) -> tuple[int, str]:
+        """Order of trust when two documents tell the same record differently: lowest first."""
+        if name in (self.soul, self.user, self.memory):
+            return (0, name)
+        if self.day_of(name):
+            return (2, name)
+        return (3, name) if name.startswith(self.archive or "\0") else (1, name)
+
+
+LAYOUTS = {
+    layout.name: layout
+    for layout in (
+        Layout(
+            name="native",
+            line="native",
+            writes=("memory", "daily"),
+            soul="SOUL.md",
+            user="USER.md",
+            memory="MEMORY.md",
+            long_memory="LONGMEMORY.md",
+            status="STATUS.md",
+            daily="memory/",
+            daily_header="# Memories for {day}\n\n",
+            diary="diary/",
+            archive="archive/MEMORY.md",
+            anywhere=True,
+        ),
+        Layout(
+            name="earl",
+            line="earl",
+            writes=("daily",),
+            soul="SOUL.md",
+            user="USER.md",
+            daily="./",
+            daily_header="# Memories for {day}\n\n",
+            utc_days=True,
+        ),
+        Layout(
+            name="journal",
+            line="native",
+            writes=("daily",),
+            soul="soul.md",
+            user="user.md",
+            status="status.md",
+            daily="notes/",
+            daily_header="# Notes for {day}\n\n",
+            diary="diary/",
+            anywhere=True,
+            subdirectory="memories",
+        ),
+        Layout(
+            name="notebook",
+            line="native",
+            writes=("memory",),
+            memory="MEMORY.md",
+            archive="archive/MEMORY.md",
+            anywhere=True,
+            subdirectory="data",
+        ),
+        Layout(
+            name="claw",
+            line="claw",
+            writes=("memory", "daily"),
+            soul="SOUL.md",
+            user="USER.md",
+            memory="MEMORY.md",
+            long_memory="LONGMEMORY.md",
+            status="STATUS.md",
+            daily="memory/",
+            archive="memory/MEMORY-archive.md",
+        ),
+    )
+}
+SHARED = {"typed": "native", "anthropic": "native"}
+"""Dialects that bring tools but no layout of their own."""
+
+
+def layout_named(dialect: str) -> Layout:
+    try:
+        return LAYOUTS[SHARED.get(dialect, dialect)]
+    except KeyError:
+        raise UnknownDialect(dialect, [*LAYOUTS, *SHARED]) from None
+
+
+def detect(names: Iterable[str], peek: Callable[[str], str]) -> Layout | None:
+    """The layout of a directory with these names in it; None when nothing tells.
+
+    `names` are the markdown files, with directories ending in a slash; `peek` reads the start of
+    one of them.
+    """
+    found = set(names)
+    days = [name for name in found if DAY.match(name.removesuffix(".md"))]
+    if "MEMORY.md" in found:
+        return LAYOUTS[_memory_dialect(found, peek)]
+    if found & {"soul.md", "user.md"} or ("diary/" in found and "SOUL.md" not in found):
+        return LAYOUTS["journal"]
+    if found & {"SOUL.md", "USER.md"} or days:
+        return LAYOUTS["claw" if "memory/" in found else "earl"]
+    return None
+
+
+def _memory_dialect(found: set[str], peek: Callable[[str], str]) -> str:
+    start = peek("MEMORY.md")
+    if RECORD_LINE.search(start):
+        return "claw"
+    if DATA_COMMENT.search(start):
+        return "native" if "memory/" in found else "notebook"
+    return "claw" if "memory/" in found else "notebook"
+
+
+def check_name(name: str) -> str:
+    """The name itself when it is a well-formed document name; otherwise a `BadName`."""
+    parts = name.split("/")
+    if not name.endswith(".md") or len(parts) > DEPTH:
+        raise BadName(name, "it must end in .md" if len(parts) <= DEPTH else "it is too deep")
+    for part in parts:
+        if not is_plain(part):
+            raise BadName(name, f"{part!r} is not a plain file name")
+    return name
+
+
+def is_plain(part: str) -> bool:
+    """Whether one step of a path is a visible name that goes nowhere else and works everywhere."""
+    return (
+        0 < len(part.encode("utf-8", "surrogatepass")) <= 240
+        and part[0] != "."
+        and part[-1] not in ". "
+        and not FORBIDDEN.search(part)
+        and not any("\ud800" <= c <= "\udfff" for c in part)
+    )
+
+
+def split(name: str) -> tuple[str, str]:
+    """The directory with its slash, and the stem: `diary/x.md` is `("diary/", "x")`."""
+    directory, slash, last = name.rpartition("/")
+    return directory + slash, last.removesuffix(".md")
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _moment(match: re.Match[str]) -> datetime | None:
+    day, hour, minute, second = match.groups()
+    try:
+        return datetime.fromisoformat(f"{day}T{hour}:{minute}:{second}+00:00")
+    except ValueError:
+        return None

@@ -1,0 +1,122 @@
+"""The record: one memory, with where it came from; and the small values that go with it.
+
+Nothing here knows how a record is written down (`lines`) or where it stands (`vault`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+
+class Origin(StrEnum):
+    """Who a text really comes from. Stamped by the core at the write, never read from the text."""
+
+    OWNER = "owner"
+    AGENT = "agent"
+    SYSTEM = "system"
+    IMPORT = "import"
+    TOOL = "tool"
+    WEB = "web"
+
+
+class Sensitivity(StrEnum):
+    """Who may see a record, from everyone to nobody but its owner."""
+
+    PUBLIC = "public"
+    PERSONAL = "personal"
+    SENSITIVE = "sensitive"
+    SECRET = "secret"
+
+
+TYPES = ("preference", "fact", "instruction", "context", "correction")
+CATEGORIES = ("turn-summary", "compaction", "note", "heartbeat", "learned", "user-preference")
+BEHAVIORAL = frozenset(("preference", "instruction", "correction", "user-preference"))
+PASSAGE = "passage"
+"""The kind of a searchable piece of prose: found like a record, but not stored as one."""
+
+KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One memory."""
+
+    id: str
+    kind: str
+    text: str
+    timestamp: str
+    """UTC, as `clock.stamp` writes it."""
+    tags: tuple[str, ...] = ()
+    supersedes: str = ""
+    session: str = ""
+    group: str = ""
+    channel: str = ""
+    username: str = ""
+    confidence: float = 1.0
+    sensitivity: str = Sensitivity.PERSONAL
+    origin: str = Origin.AGENT
+    valid_from: str = ""
+    valid_to: str = ""
+    sources: tuple[str, ...] = ()
+    """The ids a summary was made from."""
+
+    @property
+    def behavioral(self) -> bool:
+        """Whether it tells the agent how to behave, rather than what is so."""
+        return self.kind in BEHAVIORAL
+
+    def data(self) -> dict[str, Any]:
+        """Everything but the text, with what has its default value left out."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.__dict__.items()
+            if name != "text" and value != DEFAULTS.get(name)
+        }
+
+
+DEFAULTS: dict[str, Any] = {
+    name: field.default
+    for name, field in Record.__dataclass_fields__.items()
+    if name not in ("id", "kind", "text", "timestamp")
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record stands: a document and the line it starts on, counted from 1."""
+
+    document: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mistake in a person's text: where it is and what it is. Never an exception."""
+
+    document: str
+    line: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something found: the record, where it stands and how well it fits (0 to 1)."""
+
+    record: Record
+    places: tuple[Place, ...]
+    score: float
+
+
+def etag_of(data: bytes) -> str:
+    """The mark of one exact text of a document."""
+    return sha256(data).hexdigest()[:32]
+
+
+def derived_id(*parts: str) -> str:
+    """The id of a text that carries none: the same text in the same place has the same id."""
+    return "mem-" + sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

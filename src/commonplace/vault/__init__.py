@@ -1,0 +1,75 @@
+"""A vault: the place of the documents, behind one protocol.
+
+It does not know what the documents say, nor that there is a journal or an index.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Stat:
+    """What a look at a document from outside tells."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    atime_ns: int = 0
+    """When someone else last read it; 0 where the system does not keep it."""
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A finished replacement: how the document looks now, and what it said instead of what was
+    expected, when somebody wrote it at the same moment.
+    """
+
+    stat: Stat
+    displaced: bytes | None = None
+
+
+class Moved(Exception):
+    """A document is not as long as the caller thought: somebody else wrote it. Try again."""
+
+
+class Vault(Protocol):
+    """Documents by name, as bytes. Every write happens inside `lock`."""
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep every other writer out, in this process and others."""
+
+    def stats(self) -> dict[str, Stat]:
+        """Every document there is."""
+
+    def stat(self, name: str) -> Stat | None:
+        """One document; None when it is not there."""
+
+    def read(self, name: str) -> bytes:
+        """The whole document."""
+
+    def tail(self, name: str, *, size: int) -> bytes:
+        """The last bytes of a document that is `size` long; empty when there is none."""
+
+    def append(self, name: str, data: bytes, *, at: int) -> Stat:
+        """Add to the end of a document that is `at` long: all of it or nothing."""
+
+    def cut(self, name: str, *, at: int, size: int) -> None:
+        """Take back an append: shorten a document of `size` to `at`."""
+
+    def replace(self, name: str, data: bytes, *, expected: bytes | None) -> Replaced:
+        """Put a new text in place of the expected one, at once or not at all."""
+
+    def remove(self, name: str) -> None:
+        """Take a document away."""
+
+    def sync(self, name: str) -> None:
+        """Return when the document is on disk."""
+
+    def being_edited(self, name: str) -> bool:
+        """Whether an editor has the document open, as far as it leaves traces."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""

@@ -1,0 +1,291 @@
+"""Documents as files: appended whole or not at all, replaced at once or not at all.
+
+It knows bytes and names; what the documents say, and what was meant to be in them, it does not.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+
+from commonplace.clock import Clock, monotonic
+from commonplace.errors import NoSuchDocument, Unreadable
+from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
+from commonplace.vault import Moved, Replaced, Stat
+from commonplace.vault.locks import Lock
+from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
+
+SETTLED = 0.05
+"""Seconds without a write after which a text counts as saved."""
+EXCHANGE = 2
+"""The kernel's flag for renameat2: the two names change places."""
+
+
+class FileVault:
+    """The markdown files of one layout below one directory."""
+
+    def __init__(
+        self, root: Path, *, state: Path, layout: Layout, clock: Clock, lock_seconds: float = 30.0
+    ) -> None:
+        self.root = root
+        self.layout = layout
+        self._clock = clock
+        self._tree = Tree(root)
+        self._lock = Lock(state / "lock", seconds=lock_seconds, clock=clock)
+        self._keeps_atime = bool(NO_ATIME) and not _without_atime(root)
+
+    def lock(self) -> AbstractContextManager[None]:
+        return self._lock.held()
+
+    def close(self) -> None:
+        self._lock.close()
+        self._tree.close()
+
+    def stats(self) -> dict[str, Stat]:
+        self._tree.check_root()
+        return dict(self._walk([]))
+
+    def _walk(self, steps: list[str]) -> Iterator[tuple[str, Stat]]:
+        below: list[list[str]] = []
+        with self._tree.directory(steps) as directory:
+            where = directory if directory is not None else str(self.root.joinpath(*steps))
+            with os.scandir(where) as entries:
+                for entry in sorted(entries, key=lambda found: found.name):
+                    name = "/".join((*steps, entry.name))
+                    if self._is_document(entry, name):
+                        yield name, self._stat(entry.stat(follow_symlinks=False))
+                    elif self._is_directory(entry, steps):
+                        below.append([*steps, entry.name])
+        for path in below:
+            # A directory that cannot be read is not an empty one: let it be heard.
+            try:
+                yield from self._walk(path)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise trouble(error, "/".join(path), reading=True) from None
+
+    def _is_document(self, entry: os.DirEntry[str], name: str) -> bool:
+        return (
+            name.endswith(".md")
+            and is_plain(entry.name)
+            and self.layout.holds(name)
+            and entry.is_file(follow_symlinks=False)
+        )
+
+    def _is_directory(self, entry: os.DirEntry[str], steps: list[str]) -> bool:
+        return (
+            len(steps) + 2 <= DEPTH
+            and is_plain(entry.name)
+            and entry.name not in SKIPPED
+            and self.layout.holds("/".join((*steps, entry.name, "x.md")))
+            and entry.is_dir(follow_symlinks=False)
+        )
+
+    def stat(self, name: str) -> Stat | None:
+        check_name(name)
+        try:
+            found = self._tree.stat(name)
+        except OSError as error:
+            raise trouble(error, name, reading=True) from None
+        return self._stat(found) if found else None
+
+    def _stat(self, found: os.stat_result) -> Stat:
+        atime = found.st_atime_ns if self._keeps_atime else 0
+        return Stat(found.st_size, found.st_mtime_ns, found.st_ino, atime)
+
+    def read(self, name: str) -> bytes:
+        try:
+            return self._tree.read(check_name(name))
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoSuchDocument(name) from None
+        except OSError as error:
+            raise trouble(error, name, reading=True) from None
+
+    def tail(self, name: str, *, size: int) -> bytes:
+        try:
+            descriptor = self._tree.open(check_name(name), os.O_RDONLY | NO_ATIME)
+        except PermissionError:
+            return self.read(name)[-2:]
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise trouble(error, name, reading=True) from None
+        try:
+            return os.pread(descriptor, 2, max(0, size - 2))
+        finally:
+            os.close(descriptor)
+
+    def append(self, name: str, data: bytes, *, at: int) -> Stat:
+        try:
+            descriptor = self._tree.open(
+                check_name(name), os.O_WRONLY | os.O_APPEND | os.O_CREAT, make=True
+            )
+        except OSError as error:
+            raise trouble(error, name) from None
+        try:
+            if os.fstat(descriptor).st_size != at:
+                raise Moved(name)
+            _write_all(descriptor, data, at=at)
+            return self._stat(os.fstat(descriptor))
+        except OSError as error:
+            raise trouble(error, name) from None
+        finally:
+            os.close(descriptor)
+
+    def cut(self, name: str, *, at: int, size: int) -> None:
+        descriptor = self._tree.open(check_name(name), os.O_WRONLY)
+        try:
+            if os.fstat(descriptor).st_size == size:
+                os.ftruncate(descriptor, at)
+        finally:
+            os.close(descriptor)
+        if at == 0:
+            self.remove(name)
+
+    def replace(self, name: str, data: bytes, *, expected: bytes | None) -> Replaced:
+        check_name(name)
+        try:
+            with self._tree.directory(name.split("/")[:-1], make=True) as directory:
+                return self._replace(name, data, expected, directory)
+        except OSError as error:
+            raise trouble(error, name) from None
+
+    def _replace(
+        self, name: str, data: bytes, expected: bytes | None, directory: int | None
+    ) -> Replaced:
+        leaf = self._tree.leaf(name, directory)
+        fresh = self._tree.leaf(_beside(name, self._clock.new_id()), directory)
+        self._write_new(fresh, data, directory, mode=self._mode_of(leaf, directory))
+        try:
+            old = _swap(fresh, leaf, directory)
+            found = self._settled_text(old, directory) if old else None
+            _sync_directory(directory)
+            done = os.stat(leaf, dir_fd=directory, follow_symlinks=False)
+            return Replaced(self._stat(done), found if found != expected else None)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(fresh, dir_fd=directory)
+
+    @staticmethod
+    def _mode_of(leaf: str, directory: int | None) -> int:
+        try:
+            found = os.stat(leaf, dir_fd=directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return 0o600
+        if not stat.S_ISREG(found.st_mode):
+            raise Unreadable(leaf, "it is not a plain file")
+        return stat.S_IMODE(found.st_mode)
+
+    @staticmethod
+    def _write_new(leaf: str, data: bytes, directory: int | None, *, mode: int) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(leaf, flags, 0o600, dir_fd=directory)
+        try:
+            _write_all(descriptor, data, at=0)
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        except OSError:
+            os.unlink(leaf, dir_fd=directory)
+            raise
+        finally:
+            os.close(descriptor)
+
+    def _settled_text(self, leaf: str, directory: int | None) -> bytes:
+        """What the displaced file says once nobody writes it any more: an editor may be at it."""
+        deadline = monotonic() + 1.0
+        while True:
+            descriptor = os.open(leaf, os.O_RDONLY, dir_fd=directory)
+            with open(descriptor, "rb") as file:
+                text = file.read()
+                changed = os.fstat(descriptor).st_mtime_ns
+            age = (self._clock.now_ns() - changed) / 1e9
+            if age >= SETTLED or age < 0 or monotonic() > deadline:
+                return text
+            self._clock.sleep(SETTLED - age)
+
+    def remove(self, name: str) -> None:
+        try:
+            with self._tree.directory(name.split("/")[:-1]) as directory:
+                os.unlink(self._tree.leaf(check_name(name), directory), dir_fd=directory)
+                _sync_directory(directory)
+        except FileNotFoundError:
+            raise NoSuchDocument(name) from None
+        except OSError as error:
+            raise trouble(error, name) from None
+
+    def sync(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            descriptor = self._tree.open(name, os.O_RDONLY | NO_ATIME)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            with self._tree.directory(name.split("/")[:-1]) as directory:
+                _sync_directory(directory)
+
+    def being_edited(self, name: str) -> bool:
+        directory, _, leaf = name.rpartition("/")
+        marks = (f".{leaf}.swp", f".#{leaf}")
+        return any(os.path.lexists(self.root / directory / mark) for mark in marks)
+
+
+def _write_all(descriptor: int, data: bytes, *, at: int) -> None:
+    """One write as a rule; what was written in part is taken back before the error goes up."""
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(descriptor, data[written:] if written else data)
+    except OSError:
+        if written and os.fstat(descriptor).st_size == at + written:
+            os.ftruncate(descriptor, at)
+        raise
+
+
+def _beside(name: str, token: str) -> str:
+    directory, slash, _ = name.rpartition("/")
+    return f"{directory}{slash}.{token}.tmp"
+
+
+def _swap(fresh: str, leaf: str, directory: int | None) -> str:
+    """Put the fresh file in place. Returns the name under which the old one is still there."""
+    if _exchange(fresh, leaf, directory):
+        return fresh
+    kept = fresh + ".old"
+    try:
+        os.link(leaf, kept, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        kept = ""
+    os.replace(fresh, leaf, src_dir_fd=directory, dst_dir_fd=directory)
+    if kept:
+        os.rename(kept, fresh, src_dir_fd=directory, dst_dir_fd=directory)
+    return fresh if kept else ""
+
+
+def _exchange(fresh: str, leaf: str, directory: int | None) -> bool:
+    """Let the two names change places in one step, where the system can.
+
+    With link and rename a file that an editor renames into place in between would be lost.
+    """
+    if directory is None or not DESCRIPTORS:
+        return False
+    import ctypes
+
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    done = rename(directory, os.fsencode(fresh), directory, os.fsencode(leaf), EXCHANGE)
+    return bool(done == 0)
+
+
+def _sync_directory(directory: int | None) -> None:
+    if directory is not None:
+        os.fsync(directory)
+
+
+def _without_atime(root: Path) -> bool:
+    """Whether the file system does not say when a file was read."""
+    return bool(os.statvfs(root).f_flag & getattr(os, "ST_NOATIME", 0))

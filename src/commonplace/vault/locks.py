@@ -1,0 +1,101 @@
+"""One permanent file that keeps writers apart, between threads and between processes.
+
+It does not know what is written. `flock`, because a lock of fcntl is dropped when any descriptor of
+the file closes, and a lock file made with O_EXCL stays after kill -9.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from commonplace.clock import Clock, monotonic
+from commonplace.errors import Busy, ReadOnly
+
+
+class Lock:
+    """Held by one thread of one process at a time; the same thread may take it again."""
+
+    def __init__(self, path: Path, *, seconds: float, clock: Clock) -> None:
+        self.path = path
+        self.seconds = seconds
+        self._clock = clock
+        self._threads = threading.RLock()
+        self._depth = 0
+        self._descriptor = -1
+        self._process = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        if not self._threads.acquire(timeout=self.seconds):
+            raise Busy(str(self.path), self.seconds)
+        try:
+            if self._depth == 0:
+                self._take()
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    _unlock(self._descriptor)
+        finally:
+            self._threads.release()
+
+    def _take(self) -> None:
+        # A descriptor inherited over fork shares its lock with the parent: open one of our own.
+        # One whose file was deleted keeps nobody out any more.
+        if self._process != os.getpid() or os.fstat(self._descriptor).st_nlink == 0:
+            self.close()
+            self._open()
+        deadline, pause = monotonic() + self.seconds, 0.0002
+        while not _try_lock(self._descriptor):
+            if monotonic() > deadline:
+                raise Busy(str(self.path), self.seconds)
+            self._clock.sleep(pause)
+            pause = min(pause * 1.5, 0.004)
+
+    def _open(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        try:
+            self._descriptor = os.open(self.path, flags, 0o600)
+        except OSError:
+            raise ReadOnly(str(self.path.parent)) from None
+        self._process = os.getpid()
+
+    def close(self) -> None:
+        if self._descriptor >= 0 and self._process == os.getpid():
+            os.close(self._descriptor)
+        self._descriptor, self._process = -1, 0
+
+
+if os.name == "nt":  # pragma: no cover - another system's branch
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,0 +1,142 @@
+"""Opens names below one directory, a step at a time, and never through a link.
+
+It does not know what the files are for. Where the system has no directory descriptors (Windows),
+paths are joined and links are looked for first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from commonplace.errors import CommonplaceError, DiskFull, NoSuchVault, ReadOnly, Unreadable
+
+DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+LEAF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+LEAF |= getattr(os, "O_BINARY", 0)
+NO_ATIME = getattr(os, "O_NOATIME", 0)
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Tree:
+    """The files below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._descriptor = self._open_root() if DESCRIPTORS else -1
+
+    def _open_root(self) -> int:
+        try:
+            return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoSuchVault(str(self.root)) from None
+        except OSError as error:
+            raise Unreadable(str(self.root), _reason(error)) from None
+
+    def check_root(self) -> None:
+        """Fail when the directory was moved or deleted under us: what is written would be lost."""
+        try:
+            found = os.stat(self.root)
+        except OSError:
+            raise NoSuchVault(str(self.root)) from None
+        if DESCRIPTORS and found.st_ino != os.fstat(self._descriptor).st_ino:
+            os.close(self._descriptor)
+            self._descriptor = self._open_root()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    @contextmanager
+    def directory(self, steps: list[str], *, make: bool = False) -> Iterator[int | None]:
+        """A descriptor of a directory below the root; None stands for joined paths."""
+        if not DESCRIPTORS:
+            self._check_links(steps, make=make)
+            yield None
+            return
+        current = self._descriptor
+        try:
+            for step in steps:
+                below = self._step(current, step, make=make)
+                if current != self._descriptor:
+                    os.close(current)
+                current = below
+            yield current
+        finally:
+            if current != self._descriptor:
+                os.close(current)
+
+    @staticmethod
+    def _step(current: int, name: str, *, make: bool) -> int:
+        try:
+            return os.open(name, os.O_RDONLY | STEP, dir_fd=current)
+        except FileNotFoundError:
+            if not make:
+                raise
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=current)
+        return os.open(name, os.O_RDONLY | STEP, dir_fd=current)
+
+    def _check_links(self, steps: list[str], *, make: bool) -> None:
+        path = self.root
+        for step in steps:
+            path = path / step
+            if make and not path.exists():
+                path.mkdir(mode=0o700, exist_ok=True)
+            if path.is_symlink():
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+    def leaf(self, name: str, directory: int | None) -> str:
+        """What to hand to the system together with `directory`."""
+        return name.rpartition("/")[2] if directory is not None else str(self.root / name)
+
+    def open(self, name: str, flags: int, *, make: bool = False) -> int:
+        """A descriptor of a plain file. Anything else by that name is an `OSError`."""
+        with self.directory(name.split("/")[:-1], make=make) as directory:
+            leaf = self.leaf(name, directory)
+            if directory is None and os.path.islink(leaf):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), leaf)
+            descriptor = os.open(leaf, flags | LEAF, 0o600, dir_fd=directory)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "it is not a plain file", name)
+        return descriptor
+
+    def stat(self, name: str) -> os.stat_result | None:
+        """How a file looks; None when it is not there or not a plain file."""
+        try:
+            with self.directory(name.split("/")[:-1]) as directory:
+                found = os.stat(self.leaf(name, directory), dir_fd=directory, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found if stat.S_ISREG(found.st_mode) else None
+
+    def read(self, name: str) -> bytes:
+        """All of a file, without leaving a trace in its access time where that can be had."""
+        try:
+            descriptor = self.open(name, os.O_RDONLY | NO_ATIME)
+        except PermissionError:
+            descriptor = self.open(name, os.O_RDONLY)
+        with open(descriptor, "rb") as file:
+            return file.read()
+
+
+def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceError:
+    """The error of the tree that says what the system's error means for the caller."""
+    if error.errno in FULL:
+        return DiskFull(what)
+    if not reading and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return ReadOnly(what)
+    return Unreadable(what, _reason(error))
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "it is a link, and links are not followed"
+    return (error.strerror or str(error)).lower()

@@ -21,6 +21,24 @@ SKIPPED = frozenset(("node_modules", "tmp", "__pycache__"))
 DEPTH = 8
 
 
+NOTEBOOK = """\
+# Memory
+
+*Only what will still matter in three months or more and changes behaviour belongs here.*
+
+## About Me
+
+## Interaction Preferences
+
+## Safety + Guardrails
+
+## Machine / Runtime
+
+## Memory Management Policy
+
+"""
+
+
 @dataclass(frozen=True)
 class Layout:
     """One dialect's map of a vault: what its documents are called and how its lines are written."""
@@ -38,6 +56,7 @@ class Layout:
     daily: str = ""
     """The directory of the daily logs with a trailing slash; "./" for the vault's own."""
     daily_header: str = ""
+    memory_header: str = ""
     diary: str = ""
     archive: str = ""
     anywhere: bool = False
@@ -45,6 +64,11 @@ class Layout:
     subdirectory: str = ""
     """Where the vault is when the directory above it was named."""
     utc_days: bool = False
+
+    @property
+    def carries_data(self) -> bool:
+        """Whether a written line says everything about its record."""
+        return self.line in ("native", "claw")
 
     def daily_document(self, day: date) -> str:
         return self.daily.removeprefix("./") + f"{day.isoformat()}.md"
@@ -69,6 +93,8 @@ class Layout:
 
     def header(self, name: str) -> str:
         """What a new document starts with."""
+        if name == self.memory:
+            return self.memory_header
         day = self.day_of(name)
         return self.daily_header.format(day=day) if day else ""
 
@@ -91,6 +117,7 @@ LAYOUTS = {
             soul="SOUL.md",
             user="USER.md",
             memory="MEMORY.md",
+            memory_header="# Memory\n\n",
             long_memory="LONGMEMORY.md",
             status="STATUS.md",
             daily="memory/",
@@ -127,6 +154,7 @@ LAYOUTS = {
             line="native",
             writes=("memory",),
             memory="MEMORY.md",
+            memory_header=NOTEBOOK,
             archive="archive/MEMORY.md",
             anywhere=True,
             subdirectory="data",
@@ -138,6 +166,7 @@ LAYOUTS = {
             soul="SOUL.md",
             user="USER.md",
             memory="MEMORY.md",
+            memory_header="# MEMORY\n\n",
             long_memory="LONGMEMORY.md",
             status="STATUS.md",
             daily="memory/",

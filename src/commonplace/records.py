@@ -87,6 +87,18 @@ DEFAULTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
+class Author:
+    """Who makes a change: its origin, as the core knows it, and the session it happens in."""
+
+    origin: str = Origin.AGENT
+    session: str = ""
+
+
+OWNER = Author(Origin.OWNER)
+SYSTEM = Author(Origin.SYSTEM)
+
+
+@dataclass(frozen=True)
 class Place:
     """Where a record stands: a document and the line it starts on, counted from 1."""
 
@@ -115,6 +127,9 @@ class Hit:
 def etag_of(data: bytes) -> str:
     """The mark of one exact text of a document."""
     return sha256(data).hexdigest()[:32]
+
+
+DERIVED = re.compile(r"mem-[0-9a-f]{32}\Z")
 
 
 def derived_id(*parts: str) -> str:

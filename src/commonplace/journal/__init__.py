@@ -35,6 +35,9 @@ class Append:
     document: str
     at: int
     lead: str = ""
+    read: int = 0
+    """When somebody else had last read the document, as seen after the append before this one."""
+    crlf: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,10 @@ class Entry:
     """Where it stands in the journal; set by the journal."""
     end: int = -1
 
-    def appended(self) -> bytes:
-        return "".join(self.lines).encode()
+    def appended(self, change: Append) -> bytes:
+        """The bytes this entry added to one document."""
+        text = "".join((change.lead, *self.lines))
+        return (text.replace("\n", "\r\n") if change.crlf else text).encode()
 
     def documents(self) -> tuple[str, ...]:
         return tuple(change.document for change in self.changes)
@@ -115,6 +120,9 @@ class Journal(Protocol):
 
     def entries(self, *, since: int = 0) -> Iterator[Entry]:
         """The entries from a position on, oldest first; damaged ones are passed over."""
+
+    def damaged(self) -> int:
+        """How many lines cannot be read."""
 
     def about(self, needle: str) -> Iterator[Entry]:
         """The entries in whose written form `needle` occurs."""
@@ -145,8 +153,8 @@ def applied(
 ) -> bytes | None:
     """What a document says after a change. `text` is the kept version of a `Text` change."""
     match change:
-        case Append(at=at, lead=lead):
-            return (before or b"")[:at] + lead.encode() + entry.appended()
+        case Append(at=at):
+            return (before or b"")[:at] + entry.appended(change)
         case Cut(spans=spans):
             return without(before or b"", spans)
         case Text():

@@ -22,6 +22,7 @@ from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
 from commonplace.records import etag_of
 
 FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+SYNC = getattr(os, "fdatasync", os.fsync)
 CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
 NAMES = {kind: name for name, kind in CHANGES.items()}
 PLAIN = ("op", "ids", "removed", "origin", "session", "why", "undoes", "data", "lines")
@@ -95,7 +96,7 @@ class FileJournal:
 
     def sync(self) -> None:
         try:
-            os.fdatasync(self._open())
+            SYNC(self._open())
         except OSError as error:
             raise _trouble(error, self.path) from None
 
@@ -107,6 +108,9 @@ class FileJournal:
             entry = _from_json(line)
             if entry:
                 yield replace(entry, position=start, end=start + len(line) + 1)
+
+    def damaged(self) -> int:
+        return sum(_from_json(line) is None for start, line in self._lines(0) if start and line)
 
     def about(self, needle: str) -> Iterator[Entry]:
         wanted = needle.encode()

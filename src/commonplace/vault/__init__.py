@@ -6,7 +6,7 @@ It does not know what the documents say, nor that there is a journal or an index
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -17,8 +17,18 @@ class Stat:
     size: int
     mtime_ns: int
     inode: int
-    atime_ns: int = 0
+    atime_ns: int = field(default=0, compare=False)
     """When someone else last read it; 0 where the system does not keep it."""
+    stamped: bool = field(default=False, compare=False)
+    """Whether its time is one that we set and no other write can leave."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Every document there is, and the directories that could not be read, with the reason."""
+
+    documents: dict[str, Stat]
+    unreadable: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -41,8 +51,8 @@ class Vault(Protocol):
     def lock(self) -> AbstractContextManager[None]:
         """Keep every other writer out, in this process and others."""
 
-    def stats(self) -> dict[str, Stat]:
-        """Every document there is."""
+    def listing(self) -> Listing:
+        """What is there."""
 
     def stat(self, name: str) -> Stat | None:
         """One document; None when it is not there."""

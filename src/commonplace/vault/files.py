@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
-from commonplace.vault import Moved, Replaced, Stat
+from commonplace.vault import Listing, Moved, Replaced, Stat
 from commonplace.vault.locks import Lock
 from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
 
@@ -44,29 +44,33 @@ class FileVault:
         self._lock.close()
         self._tree.close()
 
-    def stats(self) -> dict[str, Stat]:
+    def listing(self) -> Listing:
         self._tree.check_root()
-        return dict(self._walk([]))
+        listing = Listing({}, {})
+        self._walk([], listing)
+        return listing
 
-    def _walk(self, steps: list[str]) -> Iterator[tuple[str, Stat]]:
-        below: list[list[str]] = []
-        with self._tree.directory(steps) as directory:
-            where = directory if directory is not None else str(self.root.joinpath(*steps))
-            with os.scandir(where) as entries:
-                for entry in sorted(entries, key=lambda found: found.name):
-                    name = "/".join((*steps, entry.name))
-                    if self._is_document(entry, name):
-                        yield name, self._stat(entry.stat(follow_symlinks=False))
-                    elif self._is_directory(entry, steps):
-                        below.append([*steps, entry.name])
-        for path in below:
+    def _walk(self, steps: list[str], into: Listing) -> None:
+        below: list[str] = []
+        try:
+            with self._tree.directory(steps) as directory:
+                where = directory if directory is not None else str(self.root.joinpath(*steps))
+                with os.scandir(where) as entries:
+                    for entry in sorted(entries, key=lambda found: found.name):
+                        name = "/".join((*steps, entry.name))
+                        if self._is_document(entry, name):
+                            into.documents[name] = self._stat(entry.stat(follow_symlinks=False))
+                        elif self._is_directory(entry, steps):
+                            below.append(entry.name)
+        except FileNotFoundError:
+            return
+        except OSError as error:
             # A directory that cannot be read is not an empty one: let it be heard.
-            try:
-                yield from self._walk(path)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise trouble(error, "/".join(path), reading=True) from None
+            into.unreadable["/".join((*steps, ""))] = str(
+                trouble(error, "/".join(steps), reading=True)
+            )
+        for name in below:
+            self._walk([*steps, name], into)
 
     def _is_document(self, entry: os.DirEntry[str], name: str) -> bool:
         return (
@@ -96,6 +100,17 @@ class FileVault:
     def _stat(self, found: os.stat_result) -> Stat:
         atime = found.st_atime_ns if self._keeps_atime else 0
         return Stat(found.st_size, found.st_mtime_ns, found.st_ino, atime)
+
+    def _stamped(self, descriptor: int) -> Stat:
+        """Give a file we wrote the exact time, which the system's own, in ticks of 4 ms, is not.
+
+        So a write of the same length within the same tick is still seen to be another's.
+        """
+        now = self._clock.now_ns()
+        with suppress(PermissionError):
+            os.utime(descriptor, ns=(os.fstat(descriptor).st_atime_ns, now))
+        found = os.fstat(descriptor)
+        return replace(self._stat(found), stamped=found.st_mtime_ns == now)
 
     def read(self, name: str) -> bytes:
         try:
@@ -130,7 +145,7 @@ class FileVault:
             if os.fstat(descriptor).st_size != at:
                 raise Moved(name)
             _write_all(descriptor, data, at=at)
-            return self._stat(os.fstat(descriptor))
+            return self._stamped(descriptor)
         except OSError as error:
             raise trouble(error, name) from None
         finally:
@@ -159,13 +174,13 @@ class FileVault:
     ) -> Replaced:
         leaf = self._tree.leaf(name, directory)
         fresh = self._tree.leaf(_beside(name, self._clock.new_id()), directory)
-        self._write_new(fresh, data, directory, mode=self._mode_of(leaf, directory))
+        mode = self._mode_of(leaf, directory)
+        stat_now = self._write_new(fresh, data, directory, mode=mode)
         try:
             old = _swap(fresh, leaf, directory)
             found = self._settled_text(old, directory) if old else None
             _sync_directory(directory)
-            done = os.stat(leaf, dir_fd=directory, follow_symlinks=False)
-            return Replaced(self._stat(done), found if found != expected else None)
+            return Replaced(stat_now, found if found != expected else None)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(fresh, dir_fd=directory)
@@ -180,14 +195,15 @@ class FileVault:
             raise Unreadable(leaf, "it is not a plain file")
         return stat.S_IMODE(found.st_mode)
 
-    @staticmethod
-    def _write_new(leaf: str, data: bytes, directory: int | None, *, mode: int) -> None:
+    def _write_new(self, leaf: str, data: bytes, directory: int | None, *, mode: int) -> Stat:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(leaf, flags, 0o600, dir_fd=directory)
         try:
             _write_all(descriptor, data, at=0)
             os.fchmod(descriptor, mode)
+            found = self._stamped(descriptor)
             os.fsync(descriptor)
+            return found
         except OSError:
             os.unlink(leaf, dir_fd=directory)
             raise

@@ -1,0 +1,95 @@
+"""Makes a vault: the first documents of each layout, and the file that keeps them out of git.
+
+It does not know who asks, nor whether there should be a vault at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.clock import Clock
+from commonplace.config import FILE
+from commonplace.layouts import Layout, layout_named
+from commonplace.memory import Memory, find_root
+from commonplace.records import OWNER
+
+SOUL = """\
+# Soul
+
+Who the agent is: its character, its tone, what it will and will not do. Yours to write.
+"""
+USER = """\
+# User
+
+Who you are: what to call you, your time zone, what you work on, how you like things done.
+"""
+SETTINGS = """\
+# Options of this vault; 'commonplace status --options' lists them all with what they do.
+dialect = "{dialect}"
+"""
+IGNORED = {
+    "native": (".", ["*"]),
+    "earl": (".", ["*"]),
+    "journal": ("..", ["memories/"]),
+    "notebook": ("..", ["data/"]),
+    "claw": (".", ["MEMORY.md", "LONGMEMORY.md", "memory/", "tmp/", ".commonplace/"]),
+}
+"""For each layout where its .gitignore is, seen from the vault, and what it must say."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A vault that was made, and the files that are new in it."""
+
+    root: Path
+    layout: Layout
+    created: tuple[str, ...]
+
+
+def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
+    """Make a vault at `path`, or complete the one that is there. Nothing is overwritten."""
+    layout = layout_named(dialect or "native")
+    root = _root_of(path, layout)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    created = [*_write_settings(root, layout), *_write_ignored(root, layout)]
+    with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
+        for name, text in _first_documents(layout).items():
+            if memory.library.vault.stat(name) is None:
+                memory.library.create(name, text, author=OWNER)
+                created.append(name)
+    return Beginning(root, layout, tuple(created))
+
+
+def _root_of(path: Path, layout: Layout) -> Path:
+    """Where the vault is: below the directory named, for the layouts that say so."""
+    below = layout.subdirectory
+    if not below or path.name == below or (path.is_dir() and find_root(path) != path):
+        return find_root(path) if path.is_dir() else path
+    return path / below
+
+
+def _first_documents(layout: Layout) -> dict[str, str]:
+    texts = {layout.soul: SOUL, layout.user: USER, layout.memory: layout.memory_header}
+    return {name: text for name, text in texts.items() if name and text}
+
+
+def _write_settings(root: Path, layout: Layout) -> list[str]:
+    path = root / FILE
+    if path.exists():
+        return []
+    path.write_text(SETTINGS.format(dialect=layout.name), encoding="utf-8")
+    return [FILE]
+
+
+def _write_ignored(root: Path, layout: Layout) -> list[str]:
+    """Keep personal memory from being committed by accident."""
+    where, wanted = IGNORED[layout.name]
+    path = (root / where).resolve() / ".gitignore"
+    there = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [line for line in wanted if line not in there.split("\n")]
+    if not missing:
+        return []
+    guard = "" if not there or there.endswith("\n") else "\n"
+    path.write_text(there + guard + "\n".join(missing) + "\n", encoding="utf-8")
+    return [".gitignore"]

@@ -1,0 +1,122 @@
+"""The rules a value must keep before it is stored: lengths, names, counts.
+
+Pure: it knows limits, not vaults, and says in the error what would be accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from commonplace.config import Options
+from commonplace.errors import BadValue, TooLong
+from commonplace.records import CATEGORIES, ID, KIND, TYPES, Sensitivity
+
+
+def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
+    """A text with something in it that can be written as UTF-8."""
+    check_type(text, str, argument)
+    if not text.strip():
+        raise BadValue(argument, "it is empty", next_step="Say what is to be remembered.")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise BadValue(
+            argument,
+            "it holds half a character (a lone surrogate)",
+            next_step="Send the text as valid Unicode.",
+        )
+    if len(text) > limit:
+        raise TooLong(argument, length=len(text), limit=limit)
+    return str(text)
+
+
+def check_kind(kind: Any, *, argument: str = "kind") -> str:
+    """Any plain word is a kind; the known ones are named in the error."""
+    check_type(kind, str, argument)
+    if len(kind) > 40 or not KIND.match(kind):
+        known = ", ".join((*TYPES, *CATEGORIES))
+        raise BadValue(
+            argument,
+            f"{kind!r} is not a kind",
+            next_step=f"Use {known}, or a word of small letters, digits and hyphens.",
+        )
+    return str(kind)
+
+
+def check_tags(tags: Any, *, options: Options) -> tuple[str, ...]:
+    """A list of short, different words."""
+    if isinstance(tags, str) or not isinstance(tags, Sequence):
+        raise BadValue("tags", f"{tags!r} is not a list", next_step='Send a list: ["coding"].')
+    if len(tags) > options.tag_limit:
+        raise BadValue(
+            "tags",
+            f"{len(tags)} tags, and at most {options.tag_limit} are kept",
+            next_step="Keep the ones somebody would search for.",
+        )
+    return tuple(dict.fromkeys(check_tag(tag, limit=options.tag_length) for tag in tags))
+
+
+def check_tag(tag: Any, *, limit: int) -> str:
+    check_type(tag, str, "tags")
+    if len(tag) > limit:
+        raise TooLong("tags", length=len(tag), limit=limit)
+    if not tag.strip() or any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in tag):
+        raise BadValue(
+            "tags", f"{tag!r} is not a tag", next_step="A tag is a word or two on one line."
+        )
+    return str(tag.strip())
+
+
+def check_id(record_id: Any, *, argument: str = "id") -> str:
+    check_type(record_id, str, argument)
+    if not ID.match(record_id):
+        raise BadValue(
+            argument,
+            f"{record_id!r} is not a record id",
+            next_step="Use the id of a search result, such as mem-0190….",
+        )
+    return str(record_id)
+
+
+def check_sensitivity(value: Any) -> str:
+    known = [str(level) for level in Sensitivity]
+    if value not in known:
+        raise BadValue(
+            "sensitivity", f"{value!r} is not a level", next_step=f"Use {', '.join(known)}."
+        )
+    return str(value)
+
+
+def check_confidence(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadValue("confidence", f"{value!r} is no share", next_step="Use 0 to 1.")
+    return float(value)
+
+
+def check_limit(limit: Any, *, most: int) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
+        raise BadValue("limit", f"{limit!r} is no number of results", next_step=f"Use 1 to {most}.")
+    return limit
+
+
+def check_word(value: Any, *, argument: str, limit: int = 200) -> str:
+    """A name on one line, or nothing: a session, a channel, a user."""
+    check_type(value, str, argument)
+    if len(value) > limit:
+        raise TooLong(argument, length=len(value), limit=limit)
+    if any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in value):
+        raise BadValue(argument, "it holds control characters", next_step="Use one plain line.")
+    return str(value)
+
+
+def check_type(value: Any, kind: type, argument: str) -> None:
+    if not isinstance(value, kind):
+        raise BadValue(
+            argument,
+            f"{value!r} is {_a(type(value))}, not {_a(kind)}",
+            next_step=f"Send {_a(kind)}.",
+        )
+
+
+def _a(kind: type) -> str:
+    names = {str: "a text", int: "a number", bool: "true or false", list: "a list"}
+    return names.get(kind, f"a {kind.__name__}")

@@ -1,0 +1,187 @@
+"""The native tools: the union of the five seeds without overlap, small enough for any context.
+
+What they answer is meant to be read by a model or a person; how it gets there they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from commonplace.dialects import Answer, Argument, tool
+from commonplace.memory import Memory
+from commonplace.records import PASSAGE, Hit, Record
+from commonplace.safety import FRAMING, neutralise, one_line
+
+Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
+Kind = Annotated[
+    str,
+    Argument("preference, fact, instruction, context, correction, note, learned or your own word."),
+]
+Tags = Annotated[list[str], Argument("Up to 10.", max_items=10, item_length=50)]
+Limit = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
+
+
+@tool(always=True)
+def store(
+    memory: Memory,
+    text: Text,
+    kind: Kind = "note",
+    tags: Tags = (),  # type: ignore[assignment]
+    supersedes: Annotated[str, Argument("Id of the record that this one replaces.")] = "",
+    username: Annotated[str, Argument("Whom it is about.")] = "",
+) -> Answer:
+    """Remember one insight for future sessions, as you learn it.
+
+    Not for passing states or what is stored already. If it corrects a record, name that one in
+    supersedes.
+    """
+    record = memory.store(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
+    return Answer(described(record), f"Stored {record.id}.")
+
+
+@tool(read_only=True, always=True)
+def search(
+    memory: Memory,
+    query: Annotated[str, Argument("Words or a question; empty lists the newest.")] = "",
+    kind: Annotated[str, Argument("Only this kind.")] = "",
+    tags: Annotated[list[str], Argument("Only with all of these.")] = (),  # type: ignore[assignment]
+    include_superseded: Annotated[bool, Argument("Also what was replaced.")] = False,
+    limit: Limit = 20,
+) -> Answer:
+    """Search everything that is remembered: records, documents, diary. Best first."""
+    hits = memory.search(
+        query,
+        kinds=(kind,) if kind else (),
+        tags=tuple(tags),
+        include_superseded=include_superseded,
+        limit=limit,
+    )
+    return Answer([found(hit) for hit in hits], _listed(hits))
+
+
+@tool(read_only=True, always=True)
+def brief(
+    memory: Memory, limit: Annotated[int, Argument("Most records.", minimum=1, maximum=500)] = 100
+) -> Answer:
+    """What to know first: how the user wants you to behave, then facts, the newest of each first."""
+    records = memory.brief(limit=limit)
+    total = memory.count()
+    return Answer(
+        {
+            "entries": [described(record) for record in records],
+            "entry_count": total,
+            "generated_at": memory.clock.stamp(),
+        },
+        _briefed(records, total),
+    )
+
+
+@tool(read_only=True)
+def read(
+    memory: Memory,
+    document: Annotated[str, Argument("Such as USER.md; empty lists the documents.")] = "",
+) -> Answer:
+    """Read a document with its etag, or list the documents."""
+    if not document:
+        names = memory.documents()
+        return Answer({"documents": names}, "\n".join(names) or "There are no documents yet.")
+    page = memory.read(document)
+    data = {"document": page.name, "text": page.text, "etag": page.etag}
+    return Answer(data, neutralise(page.text) + f"\n(etag {page.etag})")
+
+
+@tool(destructive=True)
+def update(
+    memory: Memory,
+    document: Annotated[str, Argument("Such as USER.md or projects/garden.md.")],
+    content: Annotated[str, Argument("Markdown.")],
+    mode: Annotated[
+        Literal["append", "rewrite", "section"], Argument("section sets one section.")
+    ] = "append",
+    section: Annotated[str, Argument("Its heading.")] = "",
+    etag: Annotated[str, Argument("From read: merges what others wrote since.")] = "",
+    confirm: Annotated[str, Argument("Token of a refusal, to go on all the same.")] = "",
+) -> Answer:
+    """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
+    done = memory.update(
+        content, document=document, mode=mode, section=section, etag=etag, confirm=confirm
+    )
+    merged = ", merged with other changes" if done.merged else ""
+    return Answer(done.__dict__, f"{done.document} is updated{merged} (etag {done.etag}).")
+
+
+@tool(destructive=True)
+def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-….")]) -> Answer:
+    """Erase a record for good: only if the user asks, or if it is clearly wrong."""
+    receipt = memory.delete(id)
+    return Answer(receipt.__dict__, f"Erased {id} from {', '.join(receipt.documents)}.")
+
+
+@tool()
+def diary(
+    memory: Memory,
+    text: Annotated[str, Argument("The entry to write; empty lists the entries.")] = "",
+) -> Answer:
+    """Write a diary entry, a document of its own that is never changed, or list the entries."""
+    if not text.strip():
+        names = memory.diary()
+        return Answer({"entries": names}, "\n".join(names) or "The diary is empty.")
+    done = memory.write_diary(text)
+    return Answer({"document": done.document}, f"Wrote {done.document}.")
+
+
+@tool(destructive=True)
+def undo(
+    memory: Memory,
+    change: Annotated[int, Argument("Its number in the log; else the last one.", minimum=0)] = -1,
+) -> Answer:
+    """Take back this session's last change, or the last of all when there is no session."""
+    entry = memory.undo(None if change < 0 else change, session=memory.session)
+    data = {"op": entry.op, "at": entry.at, "ids": entry.ids, "documents": entry.documents()}
+    return Answer(data, f"Took back: {entry.op} of {entry.at} in {', '.join(entry.documents())}.")
+
+
+TOOLS = (store, search, brief, read, update, delete, diary, undo)
+
+
+def described(record: Record) -> dict[str, object]:
+    """A record as plain data."""
+    data = {"id": record.id, "kind": record.kind, "text": record.text, **record.data()}
+    return data | {"behavioral": record.behavioral}
+
+
+def found(hit: Hit) -> dict[str, object]:
+    """A hit as plain data: the record, how well it fits and where it stands."""
+    places = [f"{place.document}:{place.line}" for place in hit.places]
+    return described(hit.record) | {"score": round(hit.score, 4), "places": places}
+
+
+def _listed(hits: list[Hit]) -> str:
+    if not hits:
+        return "Nothing found."
+    return "\n".join(_line(hit.record, hit) for hit in hits)
+
+
+def _line(record: Record, hit: Hit | None = None) -> str:
+    """One record on one line: day, kind, text, and how to point at it."""
+    day = record.timestamp[:10] or "undated"
+    place = hit.places[0] if hit and hit.places else None
+    named = "" if record.kind == PASSAGE else f" [{record.id}]"
+    where = f" ({place.document}:{place.line})" if place else ""
+    return f"- {day} {record.kind}: {one_line(record.text)}{named}{where}"
+
+
+def _briefed(records: list[Record], total: int) -> str:
+    if not records:
+        return "Nothing is remembered yet."
+    behavioral = [_line(record) for record in records if record.behavioral]
+    others = [_line(record) for record in records if not record.behavioral]
+    parts = []
+    if behavioral:
+        parts.append("\n".join(["Suggestions from earlier sessions, not commands:", *behavioral]))
+    if others:
+        parts.append("\n".join(["What is known:", *others]))
+    left = total - len(records)
+    if left > 0:
+        parts.append(f"+{left} not shown: search for them.")
+    return "\n\n".join([FRAMING, *parts])

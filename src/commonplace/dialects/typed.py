@@ -1,0 +1,131 @@
+"""The typed memory tools: `memory_store`, `memory_search`, `memory_brief`, `memory_delete`.
+
+They answer in JSON, in the fields that their document names.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from commonplace.clock import parse_stamp
+from commonplace.dialects import Answer, Argument, tool
+from commonplace.memory import Memory
+from commonplace.records import TYPES, Hit, Record
+from commonplace.safety import neutralise, one_line
+
+Type = Literal["preference", "fact", "instruction", "context", "correction"]
+
+
+@tool(always=True)
+def memory_store(
+    memory: Memory,
+    type: Annotated[Type, Argument("What kind of memory it is.")],
+    content: Annotated[
+        str, Argument("The memory, as a clear, self-contained summary.", max_length=2000)
+    ],
+    tags: Annotated[list[str], Argument("Up to 10 tags.", max_items=10, item_length=50)] = (),  # type: ignore[assignment]
+    supersedes: Annotated[str, Argument("Id of the entry that this one replaces.")] = "",
+) -> Answer:
+    """Store a typed memory entry that persists across sessions.
+
+    About 20 stores a session, 5 of them replacements: keep the insight, not the conversation.
+    """
+    record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
+    return Answer(
+        {
+            "id": record.id,
+            "type": record.kind,
+            "behavioral": record.behavioral,
+            "created_at": record.timestamp,
+        }
+    )
+
+
+@tool(read_only=True, always=True)
+def memory_search(
+    memory: Memory,
+    query: Annotated[str, Argument("Words to search for.", max_length=500)] = "",
+    tags: Annotated[list[str], Argument("All of these must match.")] = (),  # type: ignore[assignment]
+    type: Annotated[Type, Argument("Only this type.")] = "",  # type: ignore[assignment]
+    include_superseded: Annotated[bool, Argument("Include replaced entries.")] = False,
+    limit: Annotated[int, Argument("Most results.", minimum=1, maximum=100)] = 20,
+) -> Answer:
+    """Search memories by text, tags or type, ranked; with no arguments, the most recent entries."""
+    hits = memory.search(
+        query,
+        kinds=(type,) if type else (),
+        tags=tuple(tags),
+        include_superseded=include_superseded,
+        include_passages=False,
+        limit=limit,
+    )
+    return Answer([_result(hit) for hit in hits])
+
+
+@tool(read_only=True, always=True)
+def memory_brief(
+    memory: Memory,
+    include_provenance: Annotated[bool, Argument("Add session and group.")] = False,
+) -> Answer:
+    """A summary of what is stored, behavioural entries first: suggestions, not commands."""
+    records = memory.brief()
+    entries = [_brief_entry(memory, record, provenance=include_provenance) for record in records]
+    return Answer(
+        {
+            "entries": entries,
+            "generated_at": memory.clock.stamp(),
+            "entry_count": memory.count(),
+            "brief_count": len(entries),
+        }
+    )
+
+
+@tool(destructive=True)
+def memory_delete(
+    memory: Memory, id: Annotated[str, Argument("Id of the entry to delete.")]
+) -> Answer:
+    """Delete a memory entry for good. At most 5 a session; only if asked, or clearly incorrect."""
+    memory.delete(id)
+    return Answer({"id": id, "deleted": True})
+
+
+TOOLS = (memory_store, memory_search, memory_brief, memory_delete)
+
+
+def _type(record: Record) -> str:
+    """The entry type that comes nearest to a kind of another dialect."""
+    other = {"user-preference": "preference", "learned": "fact"}
+    return record.kind if record.kind in TYPES else other.get(record.kind, "context")
+
+
+def _result(hit: Hit) -> dict[str, object]:
+    record = hit.record
+    return {
+        "id": record.id,
+        "type": _type(record),
+        "content": neutralise(record.text),
+        "behavioral": record.behavioral,
+        "tags": list(record.tags),
+        "created_at": record.timestamp,
+        "relevance_score": round(hit.score, 4),
+    }
+
+
+def _brief_entry(memory: Memory, record: Record, *, provenance: bool) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "id": record.id,
+        "type": _type(record),
+        "content": one_line(record.text),
+        "behavioral": record.behavioral,
+        "tags": list(record.tags),
+        "age_days": _age_days(memory, record),
+    }
+    if provenance:
+        entry |= {"session": record.session, "group": record.group}
+    return entry
+
+
+def _age_days(memory: Memory, record: Record) -> int | None:
+    if not record.timestamp:
+        return None
+    return max(0, (memory.clock.now() - parse_stamp(record.timestamp)).days)

@@ -1,0 +1,128 @@
+"""Looks a vault over and says what is wrong, each with the command that mends it.
+
+It changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from commonplace.index import Query
+from commonplace.memory import Memory
+
+ENOUGH = 100 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: fine, or what is wrong and what to do about it."""
+
+    what: str
+    good: bool
+    says: str
+    fix: str = ""
+
+
+def examine(memory: Memory) -> list[Finding]:
+    """Every check, in the order a person would make them."""
+    return [
+        *_machine(),
+        *_place(memory),
+        *_documents(memory),
+        *_index(memory),
+        *_journal(memory),
+    ]
+
+
+def _machine() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
+    options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
+    yield Finding(
+        "sqlite",
+        "ENABLE_FTS5" in options,
+        f"{sqlite3.sqlite_version}, full-text search {'there' if 'ENABLE_FTS5' in options else 'missing'}",
+        "Use a Python whose sqlite3 has FTS5.",
+    )
+
+
+def _place(memory: Memory) -> Iterator[Finding]:
+    yield Finding(
+        "vault",
+        not memory.read_only,
+        f"{memory.root}, dialect {memory.layout.name}"
+        + (", read-only" if memory.read_only else ""),
+        "Give this user write permission, or set state_dir to a place that has it.",
+    )
+    free = shutil.disk_usage(memory.root).free
+    yield Finding("disk", free > ENOUGH, f"{free / 1e9:.1f} GB free", "Free some space.")
+    loose = [name for name in memory.documents() if _is_loose(memory, name)]
+    yield Finding(
+        "privacy",
+        not loose,
+        f"{len(loose)} documents can be read by others" if loose else "only you can read it",
+        f"chmod -R go= {memory.root}",
+    )
+    links = [
+        str(path.relative_to(memory.root))
+        for path in memory.root.rglob("*.md")
+        if path.is_symlink()
+    ]
+    yield Finding(
+        "links",
+        not links,
+        f"{', '.join(links[:3])}: links are not followed" if links else "none",
+        "Put the file itself into the vault.",
+    )
+
+
+def _is_loose(memory: Memory, name: str) -> bool:
+    return bool(stat.S_IMODE(os.stat(memory.root / name).st_mode) & 0o077)
+
+
+def _documents(memory: Memory) -> Iterator[Finding]:
+    problems = memory.problems()
+    for problem in problems[:20]:
+        place = f"{problem.document}:{problem.line}" if problem.line else problem.document
+        yield Finding("document", False, f"{place} {problem.what}", "Mend the line in an editor.")
+    if not problems:
+        yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
+    elif len(problems) > 20:
+        yield Finding("document", False, f"… and {len(problems) - 20} more", "")
+    leftovers = [path.name for path in memory.root.rglob(".mem-*.tmp*")]
+    yield Finding(
+        "leftovers",
+        not leftovers,
+        f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
+        "Look at them and delete them: find . -name '.mem-*.tmp*'",
+    )
+
+
+def _index(memory: Memory) -> Iterator[Finding]:
+    index = memory.library.index
+    memory.library.refresh()
+    ill = index.healthy()
+    count = index.count(Query(include_superseded=True, include_secret=True))
+    says = ill or f"level with the documents, {count:,} entries, {index.size() / 1e6:.1f} MB"
+    yield Finding("index", not ill, says, "commonplace rebuild")
+
+
+def _journal(memory: Memory) -> Iterator[Finding]:
+    journal = memory.library.journal
+    total, last = 0, ""
+    for entry in journal.entries():
+        total, last = total + 1, entry.at
+    damaged = journal.damaged()
+    says = f"{total:,} changes, {journal.end() / 1e6:.1f} MB" + (f", last {last}" if last else "")
+    yield Finding(
+        "journal",
+        not damaged,
+        says + (f", {damaged} lines cannot be read" if damaged else ""),
+        "Nothing to do: the documents are whole; only history is missing those changes.",
+    )

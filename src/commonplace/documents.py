@@ -1,0 +1,736 @@
+"""A document's text: what stands in it, and edits as text in, text out.
+
+Nothing here opens a file, reads the clock or knows which document is for what.
+
+Whatever gives a document its structure starts at the margin: a list item, a heading, a code fence,
+a comment. What is indented below an item belongs to the item, so nothing in a record's text can
+open or close anything outside of it. A fence, comment or front matter that is never closed is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import NamedTuple
+
+from commonplace import lines
+from commonplace.lines import Reading
+from commonplace.records import PASSAGE, Problem, Record, derived_id
+
+PASSAGE_LIMIT = 1200
+"""The longest passage, with the headings above it."""
+HEADINGS_LIMIT = 200
+
+MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
+END = r"[ \t]*\r?(?:\n|\Z)"
+BLANK = re.compile(rf"(?!\Z){END}")
+PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
+ITEM = re.compile(r"^[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*", re.M)
+RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
+UNDERLINE = re.compile(rf"(?:=+|-+){END}")
+HEADING = re.compile(r"(#{1,6})(?=[ \t\r\n]|\Z)")
+UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
+FENCE = re.compile(r"^(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)", re.M)
+FENCE_END = re.compile(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
+IN_COMMENT = re.compile(r"^[-*+][ \t]|<!--|-->", re.M)
+FRONT = re.compile(
+    rf"\ufeff?---{END}"
+    r"(?=[A-Za-z_\"'][^\n]*:)"
+    rf"(?:(?!(?:---|\.\.\.){END})(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#-][^\n]*|\r?)\n)+"
+    rf"(?:---|\.\.\.){END}"
+)
+DATA = re.compile(r"<!--(?=[ \t]*\{)")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A record or passage and where it stands.
+
+    `start` and `end` bound all of its lines; `headings` is how much of its text are the headings
+    above a passage.
+    """
+
+    record: Record
+    line: int
+    start: int
+    end: int
+    headings: int = 0
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a document's text says."""
+
+    items: tuple[Item, ...]
+    problems: tuple[Problem, ...]
+    lines: int
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and all below it, to the next heading of its level; `body` is where that starts."""
+
+    title: str
+    level: int
+    line: int
+    start: int
+    body: int
+    end: int
+    updated: date | None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Two changes of one text in one, and how often they met in the same lines."""
+
+    text: str
+    conflicts: int
+
+
+class _Block(NamedTuple):
+    kind: str
+    start: int
+    end: int
+    level: int = 0
+    title: str = ""
+
+
+def parse(text: str, *, reading: Reading) -> Parsed:
+    """Every record and passage of a text, in order. Never raises: what is wrong is a `Problem`."""
+    if "\0" in text:
+        return _parse_cut(text, reading)
+    page = _Page(text, reading)
+    for block in _blocks(text, bullets=reading.bullets):
+        page.take(block)
+    page.settle()
+    return Parsed(tuple(page.items), tuple(page.problems), _count_lines(text))
+
+
+def _parse_cut(text: str, reading: Reading) -> Parsed:
+    """As if the NUL characters, which a crash leaves in files, were not there."""
+    holes = [at - before for before, at in enumerate(m.start() for m in re.finditer("\0", text))]
+
+    def back(offset: int) -> int:
+        return offset + bisect_right(holes, offset)
+
+    parsed = parse(text.replace("\0", ""), reading=reading)
+    items = (replace(i, start=back(i.start), end=back(i.end)) for i in parsed.items)
+    return replace(parsed, items=tuple(items))
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (not ends_clean(text))
+
+
+@dataclass
+class _Page:
+    """A document being read: what was found so far, and the headings that stand above."""
+
+    text: str
+    reading: Reading
+    items: list[Item] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    line: int = 1
+    at: int = 0
+    path: list[_Block] = field(default_factory=list)
+    bare: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def take(self, block: _Block) -> None:
+        if block.kind == "item":
+            self.bare = False
+            self._item(block.start, block.end)
+        elif block.kind == "heading":
+            self._heading(block)
+        elif block.kind == "prose":
+            self.bare = False
+            self._passages(block.start, block.end, self._above(len(self.path)))
+
+    def settle(self) -> None:
+        """Make a passage of a heading that has nothing below it."""
+        if self.bare:
+            self._title(self.path[-1])
+        self.bare = False
+
+    def _item(self, start: int, end: int) -> None:
+        line = lines.read(self.text[start:end], reading=self.reading)
+        number = self._line_of(start)
+        record = line.record
+        if line.problem:
+            self._problem(number, line.problem)
+        if record is None:
+            return
+        if line.derived:
+            record = self._nth(record, start, end)
+        elif self.texts.setdefault(record.id, record.text) != record.text:
+            self._problem(number, f"another line with another text has the id {record.id}")
+            record = replace(record, id=derived_id(record.id, record.text))
+        self.items.append(Item(record, number, start, end))
+
+    def _nth(self, record: Record, start: int, end: int) -> Record:
+        count = self.counts[record.id] = self.counts.get(record.id, -1) + 1
+        if not count:
+            return record
+        again = lines.read(self.text[start:end], reading=self.reading, occurrence=count)
+        return again.record or record
+
+    def _heading(self, block: _Block) -> None:
+        if self.path and block.level <= self.path[-1].level:
+            self.settle()
+        while self.path and self.path[-1].level >= block.level:
+            self.path.pop()
+        self.path.append(block)
+        self.bare = bool(block.title)
+        if len(self._above(len(self.path))) > HEADINGS_LIMIT:
+            self.settle()
+
+    def _title(self, block: _Block) -> None:
+        self._passages(block.start, block.end, self._above(len(self.path) - 1), block.title)
+
+    def _above(self, depth: int) -> str:
+        return " > ".join(block.title for block in self.path[:depth] if block.title)
+
+    def _passages(self, start: int, end: int, above: str, title: str = "") -> None:
+        prefix = f"{above[-HEADINGS_LIMIT:]}: " if above else ""
+        whole = title or self.text[start:end]
+        for first, last in _pieces(whole, PASSAGE_LIMIT - len(prefix)):
+            if own := _tidy(whole[first:last]):
+                place = (start, end) if title else (start + first, start + last)
+                self._passage(prefix, own, *place)
+
+    def _passage(self, prefix: str, own: str, start: int, end: int) -> None:
+        text = prefix + own
+        count = self.counts[text] = self.counts.get(text, -1) + 1
+        record = Record(
+            id=derived_id(PASSAGE, self.reading.document, text, str(count)),
+            kind=PASSAGE,
+            text=text,
+            timestamp=f"{self.reading.day}T00:00:00.000Z" if self.reading.day else "",
+            origin=self.reading.origin,
+        )
+        self.items.append(Item(record, self._line_of(start), start, end, len(prefix)))
+
+    def _problem(self, line: int, what: str) -> None:
+        self.problems.append(Problem(self.reading.document, line, what))
+
+    def _line_of(self, offset: int) -> int:
+        if offset < self.at:
+            return self.text.count("\n", 0, offset) + 1
+        self.line += self.text.count("\n", self.at, offset)
+        self.at = offset
+        return self.line
+
+
+def _pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Bounds of pieces that make up the text, cut at line ends or else between words."""
+    start = 0
+    while len(text) - start > limit:
+        end = text.rfind("\n", start, start + limit) + 1
+        if end <= start:
+            end = text.rfind(" ", start, start + limit) + 1
+        if end <= start:
+            end = start + limit
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
+def _tidy(prose: str) -> str:
+    return prose.replace("\r\n", "\n").strip("\r\n").rstrip()
+
+
+def _blocks(text: str, *, bullets: bool = True) -> Iterator[_Block]:
+    """What a text is made of, in order; blank lines, rules and comments are left out."""
+    pos, prose, below = _start(text), -1, False
+    if front := _front(text):
+        yield _Block("prose", pos, front)
+        pos = front
+    unclosed: dict[str, int] = {}
+    while pos < len(text):
+        if bullets and PLAINLY.match(text, pos):
+            block = _Block("item", pos, _item_end(text, pos))
+        else:
+            block = _block_at(text, pos, prose, below, bullets, unclosed)
+        if block.kind == "line":
+            prose = pos if prose < 0 else prose
+        elif prose >= 0 and block.start == pos:
+            yield _Block("prose", prose, pos)
+        if block.kind != "line":
+            prose = -1
+        if block.kind in KEPT:
+            yield block
+        below = block.kind == "heading" or (below and block.kind == "blank")
+        pos = block.end
+    if prose >= 0:
+        yield _Block("prose", prose, pos)
+
+
+KEPT = frozenset(("item", "heading", "prose"))
+
+
+def _start(text: str) -> int:
+    return 1 if text.startswith("\ufeff") else 0
+
+
+def _front(text: str) -> int:
+    """Where the front matter ends; 0 without one."""
+    match = FRONT.match(text) if text.startswith(("---", "\ufeff---")) else None
+    return match.end() if match and "<!--" not in match[0] else 0
+
+
+def _block_at(
+    text: str, pos: int, prose: int, below: bool, bullets: bool, unclosed: dict[str, int]
+) -> _Block:
+    """What starts on the line at `pos`: "line" when it is just one more line of prose."""
+    first = text[pos]
+    if first in "-*+_=":
+        return _marked_at(text, pos, prose, below, bullets)
+    end = -1
+    if first == "#":
+        if match := HEADING.match(text, pos):
+            return _heading_at(text, pos, len(match[1]))
+    elif first in "`~":
+        end = _fence_end(text, pos, unclosed)
+    elif first == "<":
+        if (end := _comment_end(text, pos)) > 0:
+            return _Block("comment", pos, end)
+    elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
+        return _Block("blank", pos, match.end())
+    return _Block("prose", pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))
+
+
+def _marked_at(text: str, pos: int, prose: int, below: bool, bullets: bool) -> _Block:
+    """What starts with a character that marks list items, rules and underlined headings."""
+    if prose >= 0 and _line_end(text, prose) == pos and (match := UNDERLINE.match(text, pos)):
+        level = 1 if text[pos] == "=" else 2
+        return _Block("heading", prose, match.end(), level, text[prose:pos].strip())
+    if match := RULE.match(text, pos):
+        return _Block("rule", pos, match.end())
+    if below and (match := UPDATED.match(text, pos)):
+        return _Block("updated", pos, match.end())
+    if bullets and text.startswith(MARKERS, pos):
+        return _Block("item", pos, _item_end(text, pos))
+    return _Block("line", pos, _line_end(text, pos))
+
+
+def _line_end(text: str, pos: int) -> int:
+    return text.find("\n", pos) + 1 or len(text)
+
+
+def _item_end(text: str, pos: int) -> int:
+    end = text.find("\n", pos) + 1 or len(text)
+    if end < len(text) and text[end] in " \t\r\n" and (match := ITEM.match(text, pos)):
+        return match.end()
+    return end
+
+
+def _heading_at(text: str, pos: int, level: int) -> _Block:
+    end = _line_end(text, pos)
+    title = text[pos + level : end].strip()
+    opened = title.rstrip("#")
+    if not opened or opened[-1] in " \t":
+        title = opened.strip()
+    return _Block("heading", pos, end, level, title)
+
+
+def _fence_end(text: str, pos: int, unclosed: dict[str, int]) -> int:
+    """Where the fenced code ends that starts at `pos`; -1 when it is not one or never closed."""
+    match = FENCE.match(text, pos)
+    if not match:
+        return -1
+    fence = match[1] or match[2]
+    # Remembered, so that a text full of open fences is not searched to its end for each of them.
+    if len(fence) >= unclosed.get(fence[0], len(fence) + 1):
+        return -1
+    for closing in FENCE_END.finditer(text, match.end()):
+        if closing[1].startswith(fence):
+            return closing.end()
+    unclosed[fence[0]] = len(fence)
+    return -1
+
+
+def _comment_end(text: str, pos: int) -> int:
+    """Where the comment ends whose lines start at `pos`; -1 when it is not one or never closed.
+
+    Neither what list items hold nor another opening closes it: an opening that was forgotten must
+    not hide the records below.
+    """
+    at = pos + 4
+    while text.startswith("<!--", pos) and (found := IN_COMMENT.search(text, at)):
+        if found[0] == "-->":
+            rest = BLANK.match(text, found.end())
+            return rest.end() if rest else len(text) if found.end() == len(text) else -1
+        if found[0] == "<!--":
+            return -1
+        at = _item_end(text, found.start())
+    return -1
+
+
+def ends_clean(text: str) -> bool:
+    """Whether what is appended starts on a line of its own."""
+    return not text or text.endswith("\n")
+
+
+def addition(tail: bytes, text: str) -> str:
+    """What to append to a file that ends in `tail` so that `text` starts on a line of its own.
+
+    The last line break in the tail says how the document breaks its lines, so give some lines.
+    """
+    written = tail.decode("latin-1")
+    newline = _newline(written)
+    guard = "" if ends_clean(written) else "\n" if written.endswith("\r") else newline
+    return guard + _broken(text, newline)
+
+
+def _newline(text: str) -> str:
+    """How a text breaks its lines: as it does at its last line break."""
+    at = text.rfind("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+
+
+def _broken(text: str, newline: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return text if newline == "\n" else text.replace("\n", newline)
+
+
+def sections(text: str) -> tuple[Section, ...]:
+    """Every heading with what is below it; a section holds the sections of deeper levels."""
+    headings = [block for block in _blocks(text) if block.kind == "heading"]
+    ends = _section_ends(headings, len(text))
+    found, line, at = [], 1, 0
+    for block, end in zip(headings, ends, strict=True):
+        line, at = line + text.count("\n", at, block.start), block.start
+        updated = _date(match[1]) if (match := _updated(text, block.end)) else None
+        found.append(Section(block.title, block.level, line, block.start, block.end, end, updated))
+    return tuple(found)
+
+
+def _section_ends(headings: list[_Block], size: int) -> list[int]:
+    ends = [size] * len(headings)
+    open_: list[int] = []
+    for number, block in enumerate(headings):
+        while open_ and headings[open_[-1]].level >= block.level:
+            ends[open_.pop()] = block.start
+        open_.append(number)
+    return ends
+
+
+def _updated(text: str, body: int) -> re.Match[str] | None:
+    """The line that says when the section below a heading was updated."""
+    while match := BLANK.match(text, body):
+        body = match.end()
+    return UPDATED.match(text, body)
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def replace_section(text: str, title: str, body: str, *, day: date) -> str:
+    """The text with another body below that heading, which is added at the end when missing."""
+    section = _section(text, title)
+    if section is None:
+        return text + _new_section(text, title, body, day)
+    head, rest = text[: section.body], text[section.end :]
+    gap = "\n" if rest else ""
+    new = _addition(head, f"{_stamp(day)}{_below(body, title)}{gap}")
+    return head + new + rest
+
+
+def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
+    """The text with `body` as the last thing right below that heading, above any subsection."""
+    text = touch_section(text, title, day=day)
+    section = _section(text, title)
+    if section is None:
+        return text + _new_section(text, title, body, day)
+    after = (s.start for s in sections(text) if s.start >= section.body)
+    content = text[section.body : next(after, len(text))].rstrip("\r\n")
+    at = section.body + len(content)
+    last = content[content.rfind("\n") + 1 :]
+    listed = body.startswith(MARKERS) and last.startswith((*MARKERS, "  ", "\t"))
+    new = _below(body, title).removeprefix("\n" if listed else "")
+    rest = text[at:]
+    return (
+        text[:at]
+        + _addition(text[:at], new, guard=True).removesuffix(_newline(text) if rest else "")
+        + rest
+    )
+
+
+def touch_section(text: str, title: str, *, day: date) -> str:
+    """The text with that section marked as updated; unchanged when there is no such section."""
+    section = _section(text, title)
+    if section is None:
+        return text
+    if match := _updated(text, section.body):
+        line = f"*Updated: {day}*"
+        return text[: match.start()] + line + text[match.end(1) + 1 :]
+    head, rest = text[: section.body], text[section.body :]
+    gap = "" if not rest or BLANK.match(rest) else "\n"
+    return head + _addition(head, _stamp(day) + gap) + rest
+
+
+def _section(text: str, title: str) -> Section | None:
+    wanted = _plain_title(title).casefold()
+    return next((s for s in sections(text) if s.title.casefold() == wanted), None)
+
+
+def _plain_title(title: str) -> str:
+    """A title as a heading gives it back: one line, no marks around it."""
+    return _heading_at(f"# {' '.join(title.split()).lstrip('# ')}", 0, 1).title
+
+
+def _stamp(day: date) -> str:
+    return f"*Updated: {day}*\n"
+
+
+def _new_section(text: str, title: str, body: str, day: date) -> str:
+    gap = "\n" if text.strip() and not text.endswith(("\n\n", "\n\r\n")) else ""
+    new = f"{gap}## {_plain_title(title)}\n{_stamp(day)}{_below(body, title)}"
+    return _addition(text, new)
+
+
+def _below(body: str, title: str) -> str:
+    """The body as it stands below its heading: without that heading, which many repeat."""
+    body = body.replace("\r\n", "\n").strip("\n")
+    match = HEADING.match(body)
+    if match and _heading_at(body, 0, len(match[1])).title.casefold() == title.strip().casefold():
+        body = body[_line_end(body, 0) :].lstrip("\n")
+    if stamped := UPDATED.match(body):
+        body = body[stamped.end() :].lstrip("\n")
+    return f"\n{closed(body)}\n" if body else ""
+
+
+def closed(text: str) -> str:
+    """The text with a code fence closed that it leaves open, so that nothing below is taken in."""
+    fence = ""
+    for match in FENCE.finditer(text):
+        mark = match[1] or match[2]
+        if not fence:
+            fence = mark
+        elif mark.startswith(fence) and FENCE_END.match(text, match.start()):
+            fence = ""
+    return f"{text.removesuffix(chr(10))}\n{fence}" if fence else text
+
+
+def _addition(head: str, text: str, *, guard: bool = False) -> str:
+    newline = _newline(head)
+    return (newline if guard or not ends_clean(head) else "") + _broken(text, newline)
+
+
+def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text without these stretches of it."""
+    kept, at = [], 0
+    for start, end in sorted(spans):
+        kept.append(text[at : max(start, at)])
+        at = max(end, at)
+    struck = "".join(kept) + text[at:]
+    # What moves up to the first line must not turn into front matter there.
+    return "\n" + struck if _front(struck) and not _front(text) else struck
+
+
+def merge(base: str, ours: str, theirs: str) -> Merge:
+    """Both changes of `base` in one text, line by line.
+
+    A line that either side removed is gone, and every line that either side added is there: theirs
+    first where both added at the same place. Lines that both changed are a conflict, and both
+    versions of them are kept.
+    """
+    if ours in (base, theirs):
+        return Merge(theirs, 0)
+    if theirs == base:
+        return Merge(ours, 0)
+    old = base.split("\n")
+    our_hunks, their_hunks = _hunks(old, ours.split("\n")), _hunks(old, theirs.split("\n"))
+    gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
+    added = {hunk.start: hunk.lines for hunk in their_hunks}
+    for hunk in our_hunks:
+        added[hunk.start] = _union(added.get(hunk.start, []), hunk.lines)
+    merged: list[str] = []
+    for number in range(len(old) + 1):
+        merged += added.get(number, ())
+        if number < len(old) and number not in gone:
+            merged.append(old[number])
+    return Merge("\n".join(merged), _conflicts(our_hunks, their_hunks))
+
+
+class _Hunk(NamedTuple):
+    """Lines `start` to `end` of the old text are replaced by `lines`."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
+def _union(first: list[str], second: list[str]) -> list[str]:
+    """All lines of both, with what they have in common once."""
+    united, at = [], 0
+    for hunk in _hunks(first, second):
+        united += [*first[at : hunk.end], *hunk.lines]
+        at = hunk.end
+    return united + first[at:]
+
+
+def _conflicts(ours: list[_Hunk], theirs: list[_Hunk]) -> int:
+    count = at = 0
+    for hunk in ours:
+        while at < len(theirs) and theirs[at].end < hunk.start:
+            at += 1
+        count += any(_clash(hunk, other) for other in _until(theirs, at, hunk.end))
+    return count
+
+
+def _until(hunks: list[_Hunk], at: int, end: int) -> Iterator[_Hunk]:
+    while at < len(hunks) and hunks[at].start <= end:
+        yield hunks[at]
+        at += 1
+
+
+def _clash(hunk: _Hunk, other: _Hunk) -> bool:
+    """Whether both changed the same lines, and not in the same way."""
+    if hunk == other or not (hunk.lines or other.lines):
+        return False
+    return max(hunk.start, other.start) < min(hunk.end, other.end) or (
+        hunk.start < other.start < hunk.end or other.start < hunk.start < other.end
+    )
+
+
+def _hunks(old: list[str], new: list[str]) -> list[_Hunk]:
+    """The differences between two lists of lines, in order."""
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not (before and after):
+        return [_Hunk(head, head + len(before), after)] if before or after else []
+    return _fold(_differences(before, after), head, after)
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines the two start with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _differences(before: list[str], after: list[str]) -> list[tuple[int, int]]:
+    """Runs of lines that are removed (-1), kept (0) or added (1), with their lengths."""
+    codes: dict[str, str] = {}
+    for line in (*before, *after):
+        if line not in codes:
+            codes[line] = _character(len(codes))
+    if len(codes) > CODES:
+        return [(-1, len(before)), (1, len(after))]
+    from diff_match_patch import diff_match_patch
+
+    engine = diff_match_patch()
+    engine.Diff_Timeout = 2.0
+    encoded = ("".join(map(codes.__getitem__, side)) for side in (before, after))
+    return [(what, len(run)) for what, run in engine.diff_main(*encoded, False)]
+
+
+CODES = 0x10FFFF - 0x800
+
+
+def _character(number: int) -> str:
+    """One character a line, none of them a surrogate."""
+    number += 1
+    return chr(min(number if number < 0xD800 else number + 0x800, 0x10FFFF))
+
+
+def _fold(runs: list[tuple[int, int]], at: int, after: list[str]) -> list[_Hunk]:
+    """Hunks from runs: what is removed and added between two kept runs is one hunk."""
+    hunks, start, taken = [], at, 0
+    added: list[str] = []
+    for what, length in [*runs, (0, 0)]:
+        if what == 0:
+            if at > start or added:
+                hunks.append(_Hunk(start, at, added))
+            start = at = at + length
+            added = []
+            taken += length
+        elif what < 0:
+            at += length
+        else:
+            added = added + after[taken : taken + length]
+            taken += length
+    return hunks
+
+
+def dropped(before: Parsed, after: Parsed) -> tuple[Record, ...]:
+    """What `before` has and `after` lacks: neither the id nor the text is there."""
+    ids = {item.record.id for item in after.items}
+    texts = {_own(item) for item in after.items}
+    return tuple(
+        item.record
+        for item in before.items
+        if item.record.id not in ids and _own(item) not in texts
+    )
+
+
+def _own(item: Item) -> str:
+    """A text without the headings above it and however its words are spaced."""
+    return " ".join(item.record.text[item.headings :].split())
+
+
+def diff(before: str, after: str, *, limit: int = 40) -> str:
+    """What changed, as a unified diff of at most `limit` lines, without context."""
+    old, new = before.split("\n"), after.split("\n")
+    shown: list[str] = []
+    shift = 0
+    for hunk in _hunks(old, new):
+        removed, added = old[hunk.start : hunk.end], hunk.lines
+        place = hunk.start + 1
+        shown.append(f"@@ -{place},{len(removed)} +{place + shift},{len(added)} @@")
+        shown += [f"-{line}" for line in removed] + [f"+{line}" for line in added]
+        shift += len(added) - len(removed)
+    more = len(shown) - limit
+    if more > 0:
+        shown[limit - 1 :] = [f"… and {more + 1} more lines"]
+    return "\n".join(shown)
+
+
+def disarm(text: str, *, keep: Container[str] = ()) -> str:
+    """Text from someone untrusted, with the data in it that is not in `keep` made harmless.
+
+    `keep` holds items as `carried` gives them. What is made harmless still reads the same to a
+    person, and `parse` takes it for a plain bullet.
+    """
+    if "\0" in text:
+        cut = text.replace("\0", "")
+        harmless = disarm(cut, keep=keep)
+        return text if harmless == cut else harmless
+    start = _start(text)
+
+    def checked(match: re.Match[str]) -> str:
+        return match[0] if not carries(match[0]) or _key(match[0]) in keep else _harmless(match[0])
+
+    return text[:start] + ITEM.sub(checked, text[start:])
+
+
+def carried(text: str) -> frozenset[str]:
+    """The list items of a text that carry data, as `disarm` compares them."""
+    return frozenset(_key(m[0]) for m in ITEM.finditer(text, _start(text)) if carries(m[0]))
+
+
+def carries(item: str) -> bool:
+    """Whether a list item says itself who it is."""
+    line = lines.read(item, reading=NOWHERE)
+    return line.record is not None and not line.derived
+
+
+NOWHERE = Reading("")
+
+
+def _key(item: str) -> str:
+    return item.replace("\r\n", "\n").rstrip("\r\n")
+
+
+def _harmless(item: str) -> str:
+    item = DATA.sub("&lt;!--", item)
+    return re.sub(r"\A(.[ \t]+)\{", r"\1\\{", item) if carries(item) else item

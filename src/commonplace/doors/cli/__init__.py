@@ -1,0 +1,235 @@
+"""The command line: parses, calls the tools, prints. Exit codes are those of the error tree.
+
+Only the parser of the command that was asked for is built, and only what it needs is imported:
+hooks and shells start this many times a day.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from commonplace.dialects import Answer, Parameter, Tool
+from commonplace.errors import BadValue, CommonplaceError
+from commonplace.records import Origin
+
+TOOL_COMMANDS = ("store", "search", "brief", "read", "update", "delete", "diary", "undo")
+OTHER_COMMANDS = (
+    "init",
+    "status",
+    "log",
+    "history",
+    "blame",
+    "restore",
+    "rebuild",
+    "doctor",
+    "tool",
+    "ipc",
+    "selftest",
+    "completion",
+)
+COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
+HOME = "~/commonplace"
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(words)
+    try:
+        arguments = parser.parse_args(words)
+        run: Run = arguments.run
+        return run(arguments)
+    except CommonplaceError as error:
+        print(f"commonplace: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("commonplace: stopped", file=sys.stderr)
+        return 130
+
+
+def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser with the command that `words` name, or with all of them for help."""
+    wanted = [word for word in words if word in COMMANDS][:1] or COMMANDS
+    parser = argparse.ArgumentParser(
+        prog="commonplace",
+        description="Persistent memory for AI agents, kept as markdown.",
+        epilog="'commonplace COMMAND --help' explains a command.",
+        parents=[_global_options(with_defaults=True)],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    for name in wanted:
+        _add_command(commands, name)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"commonplace {version('commonplace')}")
+        parser.exit()
+
+
+def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
+    """Options that may stand before or after the command."""
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+
+    def add(name: str, default: Any, **rest: Any) -> None:
+        options.add_argument(name, default=default if with_defaults else argparse.SUPPRESS, **rest)
+
+    environ = os.environ
+    add("--vault", environ.get("COMMONPLACE_VAULT", ""), metavar="PATH", help="the vault to use")
+    add(
+        "--dialect",
+        environ.get("COMMONPLACE_DIALECT", ""),
+        metavar="NAME",
+        help="the dialect, when it is not to be detected",
+    )
+    add(
+        "--session",
+        environ.get("COMMONPLACE_SESSION", "") or environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        metavar="ID",
+        help="the session that this belongs to",
+    )
+    add("--json", False, action="store_true", help="print JSON")
+    return options
+
+
+def _add_command(commands: Any, name: str) -> None:
+    shared = _global_options(with_defaults=False)
+    if name in TOOL_COMMANDS:
+        from commonplace import tools
+
+        _add_tool(commands, tools.table("native")[name], shared)
+    else:
+        from commonplace.doors.cli import commands as others
+
+        others.add(commands, name, shared)
+
+
+def _add_tool(commands: Any, tool: Tool, shared: argparse.ArgumentParser) -> None:
+    first = tool.description.split("\n")[0]
+    parser = commands.add_parser(
+        tool.name,
+        help=first,
+        description=tool.description,
+        parents=[shared],
+        allow_abbrev=False,
+    )
+    positional = any(parameter.required for parameter in tool.parameters)
+    for number, parameter in enumerate(tool.parameters):
+        optional_first = not positional and number == 0 and parameter.type == "string"
+        _add_parameter(parser, parameter, bare=parameter.required or optional_first)
+    parser.set_defaults(run=lambda arguments: _run_tool(tool, arguments))
+
+
+def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter, *, bare: bool) -> None:
+    about = parameter.about.description.replace("%", "%%")
+    if bare:
+        parser.add_argument(
+            parameter.name,
+            nargs=None if parameter.required else "?",
+            default=argparse.SUPPRESS,
+            help=about
+            + (" '-' reads it from standard input." if parameter.type == "string" else ""),
+        )
+        return
+    flag = "--" + parameter.name.replace("_", "-")
+    how: dict[str, Any] = {"dest": parameter.name, "default": argparse.SUPPRESS, "help": about}
+    if parameter.type == "boolean":
+        how["action"] = "store_true"
+    elif parameter.type == "array":
+        how |= {"action": "append", "metavar": "WORD[,WORD]"}
+    else:
+        how["type"] = {"integer": int, "number": float}.get(parameter.type, str)
+        how["choices"] = parameter.choices or None
+    parser.add_argument(flag, **how)
+
+
+def _run_tool(tool: Tool, arguments: argparse.Namespace) -> int:
+    given = {
+        parameter.name: _value(getattr(arguments, parameter.name), parameter)
+        for parameter in tool.parameters
+        if hasattr(arguments, parameter.name)
+    }
+    with open_memory(arguments) as memory:
+        show(tool.call(memory, given), as_json=arguments.json)
+    return 0
+
+
+def _value(value: Any, parameter: Parameter) -> Any:
+    if parameter.type == "array":
+        return [word for part in value for word in part.split(",") if word]
+    return sys.stdin.read() if value == "-" and parameter.type == "string" else value
+
+
+def show(answer: Answer, *, as_json: bool) -> None:
+    """Print an answer: its text, or its data as JSON."""
+    print(json.dumps(answer.data, ensure_ascii=False, indent=2) if as_json else str(answer))
+
+
+def open_memory(arguments: argparse.Namespace, *, path: str = "") -> Any:
+    """The vault that the options, the environment or the working directory name."""
+    from commonplace.memory import Memory
+
+    return Memory.open(
+        path or vault_path(arguments),
+        dialect=_layout_dialect(arguments.dialect),
+        session=arguments.session,
+        origin=origin(),
+        create=False,
+    )
+
+
+def _layout_dialect(dialect: str) -> str | None:
+    """The layout to open with. A dialect that brings only tools leaves the vault as it is."""
+    from commonplace.layouts import SHARED
+
+    return None if not dialect or dialect in SHARED else dialect
+
+
+def vault_path(arguments: argparse.Namespace) -> str:
+    if arguments.vault:
+        return str(arguments.vault)
+    here = Path.cwd()
+    is_vault = (here / ".commonplace").is_dir() or (here / "commonplace.toml").is_file()
+    return str(here) if is_vault else str(Path(HOME).expanduser())
+
+
+def origin() -> str:
+    """A person types at a terminal; anything else is an agent's call."""
+    return Origin.OWNER if sys.stdin.isatty() else Origin.AGENT
+
+
+def tool_dialect(arguments: argparse.Namespace) -> str:
+    """The dialect whose tools are meant: the one named, or the vault's own."""
+    from commonplace import tools
+
+    if arguments.dialect:
+        return str(arguments.dialect)
+    return "native" if tools.DIALECTS else ""
+
+
+def checked_position(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadValue(
+            "position",
+            f"{text!r} is no number",
+            next_step="'commonplace log' shows the number of each change.",
+        ) from None

@@ -1,0 +1,373 @@
+"""The commands that are not tools: making, looking after and looking back into a vault.
+
+Each is a parser and a few lines that call the core and print.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from commonplace.dialects import Answer
+from commonplace.doors.cli import HOME, open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli.terminal import paint, progress_bar
+from commonplace.errors import BadValue
+from commonplace.journal import Entry
+
+Subparsers = Any
+Run = Callable[[argparse.Namespace], int]
+
+
+def add(commands: Subparsers, name: str, shared: argparse.ArgumentParser) -> None:
+    """Add the parser of one command."""
+    run = RUNS[name]
+    about = (run.__doc__ or "").split("\n\n")
+    parser = commands.add_parser(
+        name,
+        help=about[0],
+        description=" ".join(" ".join(about).split()),
+        parents=[shared],
+        allow_abbrev=False,
+    )
+    if name in ARGUMENTS:
+        ARGUMENTS[name](parser)
+    parser.set_defaults(run=run)
+
+
+def _init_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", default="", help=f"where; else --vault, or {HOME}")
+    parser.add_argument("--yes", action="store_true", help="ask nothing")
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """Make a vault, or complete the one that is there. Nothing is overwritten."""
+    from commonplace.beginning import begin
+
+    path = Path(arguments.path or arguments.vault or HOME).expanduser()
+    others = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    strange = others and not _is_vault(path)
+    if strange and not arguments.yes and not _agrees(path, len(others)):
+        return 2
+    done = begin(path, dialect=arguments.dialect or _detected(path))
+    made = ", ".join(done.created) or "nothing was missing"
+    show(
+        Answer(
+            {"vault": str(done.root), "dialect": done.layout.name, "created": done.created},
+            f"Vault {done.root} ({done.layout.name}): {made}.",
+        ),
+        as_json=arguments.json,
+    )
+    return 0
+
+
+def _is_vault(path: Path) -> bool:
+    return (path / ".commonplace").is_dir() or (path / "commonplace.toml").is_file()
+
+
+def _detected(path: Path) -> str:
+    """The dialect of what is there already; empty where nothing tells."""
+    from commonplace.config import Options
+    from commonplace.layouts import detect
+    from commonplace.memory import find_root, names_in, start_of
+
+    if not path.is_dir():
+        return ""
+    root = find_root(path)
+    found = detect(names_in(root), lambda name: start_of(root / name))
+    return Options.load(root).dialect or (found.name if found else "")
+
+
+def _agrees(path: Path, count: int) -> bool:
+    question = f"{path} holds {count} entries already; its markdown becomes memory. Go on?"
+    if not sys.stdin.isatty():
+        raise BadValue("path", question.lower(), next_step="Repeat with --yes, or name another.")
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _status_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--options", action="store_true", help="list every option as well")
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """What the vault holds and how it is."""
+    with open_memory(arguments) as memory:
+        data = memory.status()
+        if arguments.options:
+            data["options"] = memory.options_described()
+    lines = [f"{name:>12}  {_plain(value)}" for name, value in data.items() if name != "options"]
+    for option in data.get("options", ()):
+        about = paint(f"# {option['description']}", "dim")
+        lines.append(f"{option['name']} = {json.dumps(option['value'])}  {about}")
+    show(Answer(data, "\n".join(lines)), as_json=arguments.json)
+    return 0
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count:,}" for name, count in value.items()) or "none"
+    if isinstance(value, list):
+        return "; ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _log_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=20, help="most changes (default 20)")
+
+
+def log(arguments: argparse.Namespace) -> int:
+    """The last changes, newest first, each with the number that undo takes."""
+    with open_memory(arguments) as memory:
+        memory.library.refresh()
+        entries = memory.log(limit=arguments.limit)
+    return _show_entries(entries, arguments)
+
+
+def _history_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="a record id")
+
+
+def history(arguments: argparse.Namespace) -> int:
+    """Every change that was about one record, oldest first."""
+    with open_memory(arguments) as memory:
+        memory.library.refresh()
+        entries = memory.history(arguments.id)
+    return _show_entries(entries, arguments)
+
+
+def _show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
+    lines = [
+        f"{entry.position:>8}  {entry.at}  {paint(entry.op, 'cyan'):<8}  {_who(entry)}  "
+        f"{', '.join(entry.documents())}  {' '.join(entry.ids[:3])}"
+        for entry in entries
+    ]
+    data = [_described(entry) for entry in entries]
+    show(Answer(data, "\n".join(lines) or "Nothing yet."), as_json=arguments.json)
+    return 0
+
+
+def _who(entry: Entry) -> str:
+    return f"{entry.origin or 'unknown'}" + (f" ({entry.session})" if entry.session else "")
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    return {
+        "change": entry.position,
+        "at": entry.at,
+        "op": entry.op,
+        "origin": entry.origin,
+        "session": entry.session,
+        "documents": entry.documents(),
+        "ids": entry.ids,
+        "removed": entry.removed,
+        "lines": entry.lines,
+        "undoes": None if entry.undoes < 0 else entry.undoes,
+    }
+
+
+def _blame_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", help="such as MEMORY.md")
+
+
+def blame(arguments: argparse.Namespace) -> int:
+    """Each line of a document with when and by whom it was brought."""
+    with open_memory(arguments) as memory:
+        found = memory.blame(arguments.document)
+    data = [
+        {
+            "line": line.line,
+            "text": line.text,
+            "at": line.entry.at if line.entry else None,
+            "origin": line.entry.origin if line.entry else None,
+            "session": line.entry.session if line.entry else None,
+            "change": line.entry.position if line.entry else None,
+        }
+        for line in found
+    ]
+    shown = [
+        f"{line.entry.at[:19] if line.entry else 'before':<19}  "
+        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  {line.text}"
+        for line in found
+    ]
+    show(Answer(data, "\n".join(shown)), as_json=arguments.json)
+    return 0
+
+
+def _restore_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", nargs="?", default="", help="one document; else all")
+    parser.add_argument("--as-of", required=True, metavar="TIME", help="ISO 8601")
+    parser.add_argument("--show", action="store_true", help="only print the text of that time")
+
+
+def restore(arguments: argparse.Namespace) -> int:
+    """Make a document, or all, say again what they said at a time. Can be undone."""
+    from commonplace.clock import parse_stamp
+
+    try:
+        moment = parse_stamp(arguments.as_of)
+    except ValueError:
+        raise BadValue(
+            "--as-of", f"{arguments.as_of!r} is no time", next_step="Use 2026-11-15T14:30."
+        ) from None
+    with open_memory(arguments) as memory:
+        memory.library.refresh()
+        if arguments.show:
+            text = memory.text_at(arguments.document, moment)
+            show(Answer({"text": text}, text), as_json=arguments.json)
+            return 0
+        names = memory.restore(moment, arguments.document)
+    show(Answer({"restored": names}, f"Restored {', '.join(names)}."), as_json=arguments.json)
+    return 0
+
+
+def rebuild(arguments: argparse.Namespace) -> int:
+    """Make the index anew from the documents."""
+    with open_memory(arguments) as memory:
+        count = memory.rebuild(progress_bar("Rebuilding"))
+    show(Answer({"records": count}, f"{count:,} records indexed."), as_json=arguments.json)
+    return 0
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Look the vault over and say what is wrong and how to mend it. Changes nothing."""
+    from commonplace.doctor import examine
+
+    with open_memory(arguments) as memory:
+        findings = examine(memory)
+    lines = []
+    for finding in findings:
+        mark = paint("ok  ", "green") if finding.good else paint("look", "red")
+        lines.append(f"{mark} {finding.what:<10} {finding.says}")
+        if not finding.good and finding.fix:
+            lines.append(f"{'':15} {paint(finding.fix, 'yellow')}")
+    show(
+        Answer([finding.__dict__ for finding in findings], "\n".join(lines)), as_json=arguments.json
+    )
+    return 0 if all(finding.good for finding in findings) else 1
+
+
+def _tool_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default="", help="the tool; none: list them")
+    parser.add_argument("arguments", nargs="?", default="{}", help="a JSON object, or - for stdin")
+
+
+def tool(arguments: argparse.Namespace) -> int:
+    """Call any tool with JSON in, and print its own answer."""
+    from commonplace import tools
+
+    dialect = tool_dialect(arguments)
+    if not arguments.name:
+        listed = [
+            {"name": each.name, "description": each.description, "inputSchema": each.schema()}
+            for each in tools.table(dialect).values()
+        ]
+        shown = "\n".join(f"{each['name']}: {each['description']}" for each in listed)
+        show(Answer(listed, shown), as_json=arguments.json)
+        return 0
+    text = sys.stdin.read() if arguments.arguments == "-" else arguments.arguments
+    given = tools.parse_arguments(text)
+    with open_memory(arguments) as memory:
+        answer = tools.call(memory, arguments.name, given, dialect=dialect)
+    show(answer, as_json=arguments.json)
+    return 0
+
+
+def _ipc_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="tool.invoke.NAME", help="the tool")
+    parser.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
+
+
+def ipc(arguments: argparse.Namespace) -> int:
+    """The same as 'tool', in the form 'ipc tool.invoke.NAME JSON'."""
+    prefix, _, name = arguments.name.rpartition("tool.invoke.")
+    if prefix or not name:
+        raise BadValue("name", f"{arguments.name!r} is not known", next_step="tool.invoke.NAME")
+    arguments.name = name
+    return tool(arguments)
+
+
+def _selftest_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--writers", type=int, default=8, help="processes (default 8)")
+    parser.add_argument("--kills", type=int, default=50, help="kill -9, in all (default 50)")
+    parser.add_argument("--seed", type=int, default=0, help="chooses whom to kill when")
+    parser.add_argument("--keep", action="store_true", help="keep the vault it used")
+
+
+def selftest(arguments: argparse.Namespace) -> int:
+    """Store from many processes while they are killed at random, and look for what was lost.
+
+    In a new directory next to the vault, on the same disk; your vault is not touched.
+    """
+    import shutil
+    import tempfile
+
+    from commonplace.selftest import run
+
+    above = Path(vault_path(arguments)).expanduser().parent
+    where = tempfile.mkdtemp(prefix="selftest-", dir=above if above.is_dir() else None)
+    root = Path(where)
+    try:
+        report = run(
+            root,
+            writers=arguments.writers,
+            kills=arguments.kills,
+            seed=arguments.seed,
+            progress=progress_bar("Killing"),
+        )
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(root, ignore_errors=True)
+    text = (
+        f"{report.kills} kills, {report.acknowledged:,} acknowledged, {report.found:,} found, "
+        f"{len(report.lost)} lost, {len(report.duplicates)} duplicates, {len(report.torn)} torn, "
+        f"{report.unlike} differences between kept and rebuilt index"
+    )
+    show(Answer(report.__dict__ | {"passed": report.passed}, text), as_json=arguments.json)
+    return 0 if report.passed else 1
+
+
+def _completion_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    """Print the completion script of a shell; source it from the shell's start file."""
+    import shtab
+
+    from commonplace.doors.cli import build_parser
+
+    print(shtab.complete(build_parser(()), shell=arguments.shell))
+    return 0
+
+
+RUNS: dict[str, Run] = {
+    "init": init,
+    "status": status,
+    "log": log,
+    "history": history,
+    "blame": blame,
+    "restore": restore,
+    "rebuild": rebuild,
+    "doctor": doctor,
+    "tool": tool,
+    "ipc": ipc,
+    "selftest": selftest,
+    "completion": completion,
+}
+ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "init": _init_arguments,
+    "status": _status_arguments,
+    "log": _log_arguments,
+    "history": _history_arguments,
+    "blame": _blame_arguments,
+    "restore": _restore_arguments,
+    "tool": _tool_arguments,
+    "ipc": _ipc_arguments,
+    "selftest": _selftest_arguments,
+    "completion": _completion_arguments,
+}

@@ -1,0 +1,48 @@
+"""What the terminal shows: colour where there is one, a progress bar when something takes long.
+
+It knows text and streams, nothing of memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import TextIO
+
+from commonplace.clock import monotonic
+
+STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+def has_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether to colour: on a terminal, unless NO_COLOR says not to."""
+    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        return False
+    return bool(environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def paint(text: str, style: str, *, stream: TextIO | None = None) -> str:
+    if not has_colour(stream or sys.stdout):
+        return text
+    return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+
+
+def progress_bar(what: str, *, stream: TextIO | None = None) -> Callable[[int, int], None]:
+    """A bar on stderr that appears once the work has taken a second."""
+    out, started = stream or sys.stderr, monotonic()
+    shown = False
+
+    def step(done: int, total: int) -> None:
+        nonlocal shown
+        if not out.isatty() or (not shown and monotonic() - started < 1):
+            return
+        shown = True
+        width = 30
+        filled = width * done // total if total else width
+        bar = "█" * filled + "·" * (width - filled)
+        print(f"\r{what} {bar} {done:,}/{total:,}", end="", file=out, flush=True)
+        if done >= total:
+            print(file=out)
+
+    return step

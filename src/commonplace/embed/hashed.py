@@ -1,0 +1,65 @@
+"""Hash-based vectors: words and letter triples counted into 256 buckets, in the standard library.
+
+It does not know what words mean: texts are alike when they share words or parts of words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from math import log, sqrt
+from struct import pack
+from zlib import crc32
+
+DIM = 256
+WORD = re.compile(r"\w+")
+WORD_WEIGHT, SHORT_WEIGHT, PART_WEIGHT = 1.0, 0.2, 0.35
+"""Words of up to three letters say little; each part of a word less than the whole."""
+
+
+class HashedEncoder:
+    """Vectors that need no model."""
+
+    model = "hashed-256-1"
+    dim = DIM
+
+    def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
+        return [_encoded(text) for text in texts]
+
+
+def _encoded(text: str) -> tuple[bytes, float]:
+    buckets = [0.0] * DIM
+    for word, count in Counter(WORD.findall(text.casefold())).items():
+        strength = 1.0 + log(count)
+        for bucket, weight in _features(word):
+            buckets[bucket] += weight * strength
+    return _quantised(buckets)
+
+
+def _quantised(values: list[float]) -> tuple[bytes, float]:
+    most = max(map(abs, values))
+    whole = [round(127 * value / most) for value in values] if most else [0] * DIM
+    return pack(f"{DIM}b", *whole), sqrt(sum(value * value for value in whole))
+
+
+@lru_cache(maxsize=8192)
+def _features(word: str) -> tuple[tuple[int, float], ...]:
+    """The buckets of a word and of its parts, with signs that let strangers cancel out."""
+    weight = SHORT_WEIGHT if word.isascii() and len(word) <= 3 else WORD_WEIGHT
+    parts = list(_parts(word))
+    share = PART_WEIGHT * weight
+    return (_hashed("w" + word, weight), *(_hashed("p" + part, share) for part in parts))
+
+
+def _hashed(feature: str, weight: float) -> tuple[int, float]:
+    number = crc32(feature.encode("utf-8", "surrogatepass"))
+    return number % DIM, weight if number & 0x80000000 else -weight
+
+
+def _parts(word: str) -> Iterator[str]:
+    """Three letters each, of scripts with many letters two."""
+    size = 3 if word.isascii() else 2
+    padded = f" {word} "
+    return (padded[at : at + size] for at in range(len(padded) - size + 1))

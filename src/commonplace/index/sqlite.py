@@ -1,0 +1,749 @@
+"""The index in one SQLite file: rows, an FTS5 table over them, vectors beside them.
+
+It does not know what a document is but a name, nor what the journal is but a number. Whatever is
+wrong with its file, it starts an empty one: everything in it can be told again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from commonplace.errors import Busy, CommonplaceError, DiskFull, ReadOnly, VaultTrouble
+from commonplace.index import Entry, Known, Query, Signature
+from commonplace.index.vectors import closest
+from commonplace.index.words import indexed, match
+from commonplace.records import PASSAGE, Hit, Place, Record, Sensitivity
+
+VERSION = 1
+WAIT_SECONDS = 10.0
+BATCH = 64
+"""How many added records may wait for the FTS table.
+
+Every commit that touches it writes a segment of its own, which costs more than all the rest of a
+small write together. Whoever searches next takes in what waits.
+"""
+HALFWAY = 6.0
+"""The BM25 that makes a score of one half."""
+SPARE = 32
+"""How many more of the nearest to look at than are wanted, as some will not fit the query."""
+
+FIELDS = tuple(field.name for field in fields(Record))
+TAGS, SOURCES = FIELDS.index("tags"), FIELDS.index("sources")
+TIMESTAMP = FIELDS.index("timestamp")
+COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
+SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
+
+SCHEMA = (
+    """CREATE TABLE documents(
+        name TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode TEXT, digest TEXT,
+        racy INTEGER, atime_ns INTEGER, lines INTEGER, base INTEGER
+    ) WITHOUT ROWID""",
+    f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
+    "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
+    "CREATE INDEX records_by_time ON records(timestamp, id)",
+    "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
+    "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",
+    """CREATE TABLE places(document TEXT, line INTEGER, key INTEGER, PRIMARY KEY(document, line))
+        WITHOUT ROWID""",
+    "CREATE INDEX places_by_key ON places(key)",
+    """CREATE TABLE vectors(
+        key INTEGER, model TEXT, dim INTEGER, norm REAL, vector BLOB, PRIMARY KEY(key, model)
+    ) WITHOUT ROWID""",
+    """CREATE VIRTUAL TABLE fts USING fts5(
+        text, words, content='records', content_rowid='key',
+        tokenize='porter unicode61 remove_diacritics 2'
+    )""",
+    f"PRAGMA user_version = {VERSION}",
+)
+TABLES = ("documents", "records", "places", "vectors")
+PRAGMAS = ("synchronous = NORMAL", "secure_delete = ON", "temp_store = MEMORY")
+
+# The row without a name is the journal's: it is on a page that every write touches anyway.
+GET_JOURNAL = "SELECT base, digest FROM documents WHERE name = ''"
+SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
+    ON CONFLICT(name) DO UPDATE SET base = excluded.base"""
+SET_MARK = """INSERT INTO documents(name, base, digest) VALUES('', 0, ?)
+    ON CONFLICT(name) DO UPDATE SET digest = excluded.digest"""
+GET_KNOWN = """SELECT name, size, mtime_ns, inode, digest, racy, atime_ns, lines, base
+    FROM documents
+    WHERE name <> ''"""
+SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+STANDING = """SELECT p.line, p.key, r.id, r.digest FROM places p JOIN records r ON r.key = p.key
+    WHERE p.document = ?"""
+SET_PLACE = "INSERT OR REPLACE INTO places VALUES(?, ?, ?)"
+CLEAR_PLACE = "DELETE FROM places WHERE document = ? AND line = ?"
+IS_PLACED = "SELECT 1 FROM places WHERE key = ? LIMIT 1"
+
+KINDS = "SELECT kind, count(DISTINCT id) AS n FROM records GROUP BY kind ORDER BY n DESC, kind"
+VARIANTS = "SELECT key, digest FROM records WHERE id = ?"
+VARIANTS_OF_ALL = """SELECT id, digest, key FROM records
+    WHERE id IN (SELECT value FROM json_each(?))"""
+NEXT_KEY = "SELECT coalesce(max(key), 0) + 1 FROM records"
+INSERT = f"""INSERT INTO records(key, digest, lead, words, {COLUMNS})
+    VALUES(?, ?, ?, ?{", ?" * len(FIELDS)})"""
+
+# FTS5's own table of sizes has a row for each row that it holds, and new keys are the highest.
+WAITING = "FROM records WHERE key > (SELECT coalesce(max(id), 0) FROM fts_docsize)"
+IS_BEHIND = f"SELECT 1 {WAITING} LIMIT 1"
+CATCH_UP = f"INSERT INTO fts(rowid, text, words) SELECT key, text, words {WAITING}"
+UNWORD = """INSERT INTO fts(fts, rowid, text, words)
+    SELECT 'delete', key, text, words FROM records WHERE key = ?"""
+
+OTHERWISE = "SELECT DISTINCT id FROM records WHERE NOT lead"
+WHERE_TOLD = """SELECT r.key, p.document, p.line FROM records r JOIN places p ON p.key = r.key
+    WHERE r.id = ?"""
+SET_LEAD = "UPDATE records SET lead = (key = ?) WHERE id = ?"
+
+PLACES = """SELECT r.id, p.document, p.line FROM records r JOIN places p ON p.key = r.key
+    WHERE r.id IN (SELECT value FROM json_each(?))"""
+CHILDREN = """SELECT DISTINCT id FROM records
+    WHERE supersedes = ? AND supersedes <> '' AND lead AND id <> supersedes ORDER BY id"""
+
+NOT_SUPERSEDED = """NOT EXISTS(SELECT 1 FROM records s
+    WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id)"""
+HAS_TAG = "EXISTS(SELECT 1 FROM json_each(nullif(r.tags, '')) WHERE value = ?)"
+STANDS_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
+    WHERE p.document IN (SELECT value FROM json_each(?)))"""
+NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
+
+UNEMBEDDED = f"""SELECT r.key, r.digest, r.text FROM records r
+    WHERE r.lead AND r.sensitivity <> '{Sensitivity.SECRET}' AND NOT EXISTS(
+        SELECT 1 FROM vectors v WHERE v.key = r.key AND v.model = ?){NEWEST}"""
+# A key may have gone to another record meanwhile: the low bits of the digest tell.
+CHECK_BITS = 20
+CHECK = (1 << CHECK_BITS) - 1
+EMBED = f"""INSERT OR REPLACE INTO vectors SELECT key, ?, ?, ?, ? FROM records
+    WHERE key = ? AND digest & {CHECK} = ?"""
+KEPT_VECTORS = "SELECT key, norm, vector FROM vectors WHERE model = ? AND dim = ?"
+
+DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
+    FROM records r LEFT JOIN places p ON p.key = r.key"""
+DUMP_DOCUMENTS = "SELECT name, lines, size FROM documents WHERE name <> ''"
+
+Row = tuple[Any, ...]
+Identity = tuple[str, int]
+"""A record's id and the digest of all it says: one telling of it."""
+
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class _Told(NamedTuple):
+    """A record as it is told in one place."""
+
+    identity: Identity
+    record: Record
+    values: list[Any]
+
+    def row(self, *, lead: bool, key: int | None = None) -> Row:
+        return (key, self.identity[1], lead, indexed(self.record), *self.values)
+
+
+class _Held(threading.local):
+    """The transaction that this thread is in."""
+
+    db: sqlite3.Connection | None = None
+    scrub = False
+    """Whether something was erased in it."""
+
+
+class SqliteIndex:
+    """An index in one file; in memory when there is no path."""
+
+    def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
+        self.path = path
+        self._rank = rank
+        self._start()
+        with self._connection():
+            _living.add(self)
+
+    def _start(self) -> None:
+        self._idle: list[sqlite3.Connection] = []
+        self._held = _Held()
+        self._writing = threading.RLock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        if self._held.db is not None:
+            yield
+            return
+        with self._writing, self._connection() as db:
+            db.execute("BEGIN IMMEDIATE")
+            self._held.db = db
+            try:
+                yield
+                db.execute("COMMIT")
+                if self._held.scrub:
+                    self._cut_log(db)
+            finally:
+                self._held.db, self._held.scrub = None, False
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    def _cut_log(self, db: sqlite3.Connection) -> None:
+        """Move the log into the file and cut it to nothing, so that no old page is left in it."""
+        (busy, *_), *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if busy:
+            raise Busy(str(self.path), WAIT_SECONDS)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """The connection of this thread's transaction, or one that nobody uses just now."""
+        if self._held.db is not None:
+            yield self._held.db
+            return
+        idle = self._idle
+        try:
+            db = self._take()
+            try:
+                yield db
+            finally:
+                self._give(db, idle)
+        except sqlite3.DatabaseError as error:
+            if _is_damage(error):
+                self._start_anew()
+            raise _in_our_words(error, self.path) from error
+
+    def _take(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop() if self.path else self._idle[0]
+        except IndexError:
+            return self._open()
+
+    def _give(self, db: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
+        if idle is not self._idle:
+            db.close()
+        elif self.path or not idle:
+            idle.append(db)
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return _opened(self.path)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+        self._start_anew()
+        return _opened(self.path)
+
+    def _start_anew(self) -> None:
+        self._close_idle()
+        self._start()
+        for suffix in ("-wal", "-shm", "") if self.path else ():
+            with suppress(FileNotFoundError):
+                os.unlink(f"{self.path}{suffix}")
+
+    def _rows(self, sql: str, *arguments: Any) -> list[Row]:
+        with self._connection() as db:
+            return db.execute(sql, arguments).fetchall()
+
+    def _run(self, sql: str, *arguments: Any) -> None:
+        with self.transaction():
+            self._rows(sql, *arguments)
+
+    def level(self) -> int:
+        rows = self._rows(GET_JOURNAL)
+        return int(rows[0][0]) if rows else 0
+
+    def set_level(self, position: int) -> None:
+        self._run(SET_LEVEL, position)
+
+    def mark(self) -> str:
+        rows = self._rows(GET_JOURNAL)
+        return str(rows[0][1]) if rows else ""
+
+    def set_mark(self, mark: str) -> None:
+        self._run(SET_MARK, mark)
+
+    def known(self) -> dict[str, Known]:
+        return {row[0]: _known(row) for row in self._rows(GET_KNOWN)}
+
+    def known_of(self, document: str) -> Known | None:
+        rows = self._rows(GET_KNOWN + " AND name = ?", document)
+        return _known(rows[0]) if rows else None
+
+    def note(self, document: str, *, known: Known) -> None:
+        self._run(SET_KNOWN, *_known_row(document, known))
+
+    def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
+        with self.transaction(), self._connection() as db:
+            for record, line in entries:
+                self._append(db, _told(record), document, line)
+            db.execute(SET_KNOWN, _known_row(document, known))
+
+    def _append(self, db: sqlite3.Connection, told: _Told, document: str, line: int) -> None:
+        id_, digest = told.identity
+        variants = db.execute(VARIANTS, (id_,)).fetchall()
+        key = next((key for key, other in variants if other == digest), None)
+        if key is None:
+            key = db.execute(INSERT, told.row(lead=not variants)).lastrowid
+            if key and key % BATCH == 0:
+                db.execute(CATCH_UP)
+        db.execute(SET_PLACE, (document, line, key))
+        if variants and variants != [(key, digest)]:
+            self._settle(db, [id_])
+
+    def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
+        with self.transaction(), self._connection() as db:
+            self._replace(db, document, {line: _told(record) for record, line in entries})
+            db.execute(SET_KNOWN, _known_row(document, known))
+
+    def drop(self, document: str) -> None:
+        with self.transaction(), self._connection() as db:
+            self._replace(db, document, {})
+            db.execute("DELETE FROM documents WHERE name = ?", (document,))
+
+    def _replace(self, db: sqlite3.Connection, document: str, wanted: dict[int, _Told]) -> None:
+        """Write the difference between what stands in a document and what should."""
+        standing = _standing(db, document)
+        fresh = {
+            line: told
+            for line, told in wanted.items()
+            if line not in standing or standing[line][0] != told.identity
+        }
+        left = {line: old for line, old in standing.items() if line in fresh or line not in wanted}
+        keys = _keys(db, fresh.values(), at_hand=dict(left.values()))
+        db.executemany(SET_PLACE, [(document, at, keys[it.identity]) for at, it in fresh.items()])
+        db.executemany(CLEAR_PLACE, [(document, line) for line in left if line not in wanted])
+        _remove_unplaced(db, {key for _, key in left.values()})
+        db.execute(CATCH_UP)
+        otherwise = {id_ for (id_,) in db.execute(OTHERWISE)}
+        self._settle(db, otherwise.intersection(id_ for id_, _ in keys))
+
+    def _settle(self, db: sqlite3.Connection, ids: Iterable[str]) -> None:
+        """Decide which telling of a record leads: of two in one document, the later."""
+        for id_ in ids:
+            told = db.execute(WHERE_TOLD, (id_,)).fetchall()
+            lead, *_ = min(told, key=lambda row: (self._rank(row[1]), -row[2]))
+            db.execute(SET_LEAD, (lead, id_))
+
+    def get(self, record_id: str) -> Hit | None:
+        with self._connection() as db:
+            rows = db.execute(
+                f"SELECT {SHOWN}, 0.0 FROM records r WHERE r.id = ? AND r.lead",
+                (_clean(record_id),),
+            ).fetchall()
+            return self._hits(db, rows)[0] if rows else None
+
+    def children(self, record_id: str) -> tuple[str, ...]:
+        return tuple(id_ for (id_,) in self._rows(CHILDREN, _clean(record_id)))
+
+    def documents_of(self, record_id: str) -> tuple[Place, ...]:
+        with self._connection() as db:
+            return self._places(db, [record_id]).get(record_id, ())
+
+    def _places(self, db: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[Place, ...]]:
+        found: dict[str, list[Place]] = {}
+        for id_, document, line in db.execute(PLACES, (_clean(_json(ids)),)):
+            found.setdefault(id_, []).append(Place(document, line))
+        return {id_: self._ranked(places) for id_, places in found.items()}
+
+    def _ranked(self, places: list[Place]) -> tuple[Place, ...]:
+        if len(places) > 1:
+            places.sort(key=lambda place: (self._rank(place.document), place.line))
+        return tuple(places)
+
+    def _hits(self, db: sqlite3.Connection, rows: Sequence[Row]) -> list[Hit]:
+        """Rows of a record and its score, as hits."""
+        places = self._places(db, [row[0] for row in rows])
+        return [Hit(_record(row), places[row[0]], row[-1]) for row in rows]
+
+    def count(self, query: Query) -> int:
+        source, arguments = _source(query)
+        with self._ready(query) as db:
+            return int(db.execute(f"SELECT count(*) {source}", arguments).fetchall()[0][0])
+
+    def kinds(self) -> dict[str, int]:
+        with self._connection() as db:
+            return dict(db.execute(KINDS).fetchall())
+
+    def search(self, query: Query) -> list[Hit]:
+        with self._ready(query) as db:
+            return self._hits(db, _found(db, query))
+
+    @contextmanager
+    def _ready(self, query: Query) -> Iterator[sqlite3.Connection]:
+        """A connection that sees every word a query with text may ask for."""
+        if query.text and self._rows(IS_BEHIND):
+            self._run(CATCH_UP)
+        with self._connection() as db:
+            yield db
+
+    def erase(self, record_ids: Iterable[str]) -> None:
+        with self.transaction(), self._connection() as db:
+            db.execute(CATCH_UP)
+            for id_ in record_ids:
+                _remove(db, [key for key, _ in db.execute(VARIANTS, (_clean(id_),)).fetchall()])
+            # Also when no row was left: what an earlier put took out is still in FTS5's segments.
+            db.execute("INSERT INTO fts(fts) VALUES('optimize')")
+            self._held.scrub = True
+
+    def unembedded(self, model: str, *, limit: int) -> list[tuple[int, str]]:
+        rows = self._rows(UNEMBEDDED, model, limit)
+        return [(key << CHECK_BITS | digest & CHECK, text) for key, digest, text in rows]
+
+    def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
+        kept = [
+            (model, dim, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows
+        ]
+        with self.transaction(), self._connection() as db:
+            db.executemany(EMBED, kept)
+
+    def nearest(self, model: str, *, vector: bytes, norm: float, query: Query) -> list[Hit]:
+        with self._connection() as db:
+            kept = _vectors(db, model, len(vector), query)
+            seen = query.limit + SPARE
+            rows = _near(db, closest(kept, vector=vector, norm=norm, limit=seen), query)
+            while len(rows) < query.limit and seen < len(kept):
+                seen *= 4
+                rows = _near(db, closest(kept, vector=vector, norm=norm, limit=seen), query)
+            return self._hits(db, rows[: query.limit])
+
+    def dump(self) -> list[tuple[Any, ...]]:
+        records: dict[Row, list[tuple[str, int]]] = {}
+        for *row, document, line in self._rows(DUMP_RECORDS):
+            records.setdefault(tuple(row), []).append((document, line))
+        told = [("record", *row, tuple(sorted(places))) for row, places in records.items()]
+        return sorted(told) + sorted(("document", *row) for row in self._rows(DUMP_DOCUMENTS))
+
+    def clear(self) -> None:
+        with self.transaction(), self._connection() as db:
+            db.execute("INSERT INTO fts(fts) VALUES('delete-all')")
+            for table in TABLES:
+                db.execute(f"DELETE FROM {table}")
+
+    def healthy(self) -> str:
+        try:
+            with self.transaction(), self._connection() as db:
+                db.execute(CATCH_UP)
+                return _illness(db)
+        except CommonplaceError as error:
+            return str(error)
+
+    def size(self) -> int:
+        if self.path is None:
+            return int(self._rows(f"SELECT {PAGES}")[0][0])
+        files = [Path(f"{self.path}{suffix}") for suffix in ("", "-wal", "-shm")]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        _living.discard(self)
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+
+PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+
+
+def _standing(db: sqlite3.Connection, document: str) -> dict[int, tuple[Identity, int]]:
+    """Which telling stands on each line of a document, and its key."""
+    rows = db.execute(STANDING, (document,))
+    return {line: ((id_, digest), key) for line, key, id_, digest in rows}
+
+
+def _keys(
+    db: sqlite3.Connection, tolds: Iterable[_Told], *, at_hand: dict[Identity, int]
+) -> dict[Identity, int]:
+    """The key of each, with a row made for those that have none."""
+    missing = {told.identity: told for told in tolds if told.identity not in at_hand}
+    next_key = db.execute(NEXT_KEY).fetchall()[0][0]
+    keys = at_hand | (_variants(db, missing) if next_key > 1 else {})
+    ids = {id_ for id_, _ in keys}
+    rows: list[Row] = []
+    for identity, told in missing.items():
+        if identity not in keys:
+            keys[identity] = next_key + len(rows)
+            rows.append(told.row(key=keys[identity], lead=identity[0] not in ids))
+            ids.add(identity[0])
+    db.executemany(INSERT, rows)
+    return keys
+
+
+def _variants(db: sqlite3.Connection, identities: Iterable[Identity]) -> dict[Identity, int]:
+    """Every telling of the records with these ids."""
+    ids = _json([id_ for id_, _ in identities])
+    return {(id_, digest): key for id_, digest, key in db.execute(VARIANTS_OF_ALL, (ids,))}
+
+
+def _remove_unplaced(db: sqlite3.Connection, keys: Iterable[int]) -> None:
+    alone = [key for key in keys if not db.execute(IS_PLACED, (key,)).fetchall()]
+    if alone:
+        # What FTS5 is told to delete must be in it, word for word.
+        db.execute(CATCH_UP)
+        _remove(db, alone)
+
+
+def _remove(db: sqlite3.Connection, keys: Iterable[int]) -> None:
+    rows = [(key,) for key in keys]
+    db.executemany(UNWORD, rows)
+    for table in ("vectors", "places", "records"):
+        db.executemany(f"DELETE FROM {table} WHERE key = ?", rows)
+
+
+def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
+    source, arguments = _source(query)
+    if not source.startswith("FROM fts"):
+        newest = f"SELECT {SHOWN}, 0.0 {source}{NEWEST}"
+        return db.execute(newest, (*arguments, query.limit)).fetchall()
+    cursor = db.execute(f"SELECT {SHOWN}, fts.rank {source} ORDER BY fts.rank", arguments)
+    rows = _in_order(_first(cursor, query.limit))
+    return [(*row[:-1], row[-1] / (row[-1] - HALFWAY)) for row in rows[: query.limit]]
+
+
+def _first(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
+    """The first rows, and those after them that are level with the last."""
+    rows = cursor.fetchmany(max(limit, 0))
+    for row in cursor if rows else ():
+        if row[-1] != rows[-1][-1]:
+            break
+        rows.append(row)
+    cursor.close()
+    return rows
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    """Lowest score first; of those that are level the newest, then by id."""
+    rows.sort(key=lambda row: row[0])
+    rows.sort(key=lambda row: row[TIMESTAMP], reverse=True)
+    rows.sort(key=lambda row: row[-1])
+    return rows
+
+
+def _source(query: Query) -> tuple[str, list[Any]]:
+    """FROM and WHERE for a query, and what they are bound to."""
+    fits, arguments = _fits(query)
+    text = query.text.strip()
+    words = match(text)
+    if words:
+        join = "FROM fts CROSS JOIN records r ON r.key = fts.rowid WHERE fts MATCH ?"
+        return f"{join} AND {fits}", [words, *arguments]
+    if text:
+        # No word in it, but perhaps an emoji or a sign.
+        return f"FROM records r WHERE instr(r.text, ?) AND {fits}", [_clean(text), *arguments]
+    return f"FROM records r WHERE {fits}", arguments
+
+
+def _fits(query: Query) -> tuple[str, list[Any]]:
+    """The condition on a record, apart from the query's text."""
+    tests = ["r.lead"]
+    if not query.include_secret:
+        tests.append(f"r.sensitivity <> '{Sensitivity.SECRET}'")
+    if not query.include_passages:
+        tests.append(f"r.kind <> '{PASSAGE}'")
+    if not query.include_superseded:
+        tests.append(NOT_SUPERSEDED)
+    narrow, arguments = _narrow(query)
+    return " AND ".join((*tests, *narrow)), arguments
+
+
+def _narrow(query: Query) -> tuple[list[str], list[Any]]:
+    """The conditions that few records meet."""
+    tests: list[str] = []
+    arguments: list[Any] = []
+    if query.kinds:
+        tests.append("r.kind IN (SELECT value FROM json_each(?))")
+        arguments.append(_clean(_json(query.kinds)))
+    if query.session:
+        tests.append("r.session = ?")
+        arguments.append(_clean(query.session))
+    for tag in query.tags:
+        tests.append(HAS_TAG)
+        arguments.append(_clean(tag))
+    if query.documents:
+        tests.append(STANDS_IN)
+        arguments.append(_clean(_json(query.documents)))
+    return tests, arguments
+
+
+def _vectors(db: sqlite3.Connection, model: str, dim: int, query: Query) -> list[Any]:
+    tests, arguments = _narrow(query)
+    within = f" AND key IN (SELECT r.key FROM records r WHERE {' AND '.join(tests)})"
+    sql = KEPT_VECTORS + (within if tests else "")
+    return db.execute(sql, (model, dim, *arguments)).fetchall()
+
+
+def _near(db: sqlite3.Connection, scored: list[tuple[float, int]], query: Query) -> list[Row]:
+    """The rows of these keys that fit the query, the most alike first."""
+    scores = {key: score for score, key in scored}
+    fits, arguments = _fits(query)
+    found = db.execute(
+        f"""SELECT {SHOWN}, r.key FROM records r
+        WHERE r.key IN (SELECT value FROM json_each(?)) AND {fits}""",
+        (_json(list(scores)), *arguments),
+    )
+    rows = _in_order([(*row, -scores[key]) for *row, key in found])
+    return [(*row[:-1], min(max(-row[-1], 0.0), 1.0)) for row in rows]
+
+
+def _told(record: Record) -> _Told:
+    values = list(record.__dict__.values())
+    values[TAGS] = _json(record.tags) if record.tags else ""
+    values[SOURCES] = _json(record.sources) if record.sources else ""
+    # Plain strings, as members of an enumeration cost sqlite3 a search for how to store them.
+    values = [value if type(value) in (str, float) else str(value) for value in values]
+    written = "\0".join(map(str, values)).encode()
+    digest = int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
+    return _Told((record.id, digest), record, values)
+
+
+def _record(row: Row) -> Record:
+    values = list(row[: len(FIELDS)])
+    values[TAGS] = tuple(json.loads(values[TAGS])) if values[TAGS] else ()
+    values[SOURCES] = tuple(json.loads(values[SOURCES])) if values[SOURCES] else ()
+    return Record(*values)
+
+
+def _known(row: Row) -> Known:
+    _, size, mtime_ns, inode, digest, racy, atime_ns, lines, base = row
+    signature = Signature(size, mtime_ns, int(inode), digest, bool(racy), atime_ns)
+    return Known(signature, lines, base)
+
+
+def _known_row(document: str, known: Known) -> Row:
+    # An inode may need all of 64 bits, one more than SQLite's numbers have.
+    it = known.signature
+    inode = str(it.inode)
+    seen = (it.size, it.mtime_ns, inode, it.digest, it.racy, it.atime_ns)
+    return (document, *seen, known.lines, known.base)
+
+
+def _clean(text: str) -> str:
+    """The text without halves of surrogate pairs, which SQLite cannot take and no record has."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+class _OtherVersion(sqlite3.DatabaseError):
+    """A file that was written by another version of this module."""
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        _made(path) if path else ":memory:",
+        timeout=WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        _prepare(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _made(path: Path) -> Path:
+    """The path, with a file behind it that only its owner can read."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise (DiskFull if full else ReadOnly)(str(path)) from error
+    return path
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    for pragma in PRAGMAS:
+        db.execute(f"PRAGMA {pragma}")
+    if _version(db) != VERSION:
+        _use_log(db)
+        _create(db)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchall()[0][0])
+
+
+def _use_log(db: sqlite3.Connection, attempts: int = 100) -> None:
+    """Switch the file to a write-ahead log, which fails at once while another process does."""
+    try:
+        db.execute("PRAGMA journal_mode = WAL").fetchall()
+    except sqlite3.OperationalError:
+        if not attempts:
+            raise
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("COMMIT")
+        _use_log(db, attempts - 1)
+
+
+def _create(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    if _version(db) != VERSION:
+        if _version(db) or db.execute("SELECT 1 FROM sqlite_master").fetchall():
+            raise _OtherVersion("the file is of another version")
+        for statement in SCHEMA:
+            db.execute(statement)
+    db.execute("COMMIT")
+
+
+def _illness(db: sqlite3.Connection) -> str:
+    said = [str(row[0]) for row in db.execute("PRAGMA quick_check").fetchall()]
+    if said != ["ok"]:
+        return "; ".join(said)
+    try:
+        db.execute("INSERT INTO fts(fts, rank) VALUES('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        return f"the words do not fit the records: {error}"
+    return ""
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, _OtherVersion) or code in (
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+    )
+
+
+def _in_our_words(error: sqlite3.DatabaseError, path: Path | None) -> Exception:
+    where = str(path or "the index in memory")
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(where)
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return ReadOnly(where)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Busy(where, WAIT_SECONDS)
+    if _is_damage(error):
+        return VaultTrouble(
+            f"The index {where} was damaged ({error}); it starts anew.",
+            next_step="Try again: it is filled from the documents, and no memory is lost.",
+        )
+    return error
+
+
+# A connection must not live on in a forked child: SQLite's locks belong to the process, and the
+# parent would take away the log that the child writes to.
+_living: weakref.WeakSet[SqliteIndex] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    for index in list(_living):
+        if index.path:
+            index._close_idle()
+
+
+def _after_fork() -> None:
+    for index in list(_living):
+        if index.path:
+            _inherited.append((index._idle, index._held))
+            index._start()
+
+
+_inherited: list[Any] = []
+"""Connections that were in use during a fork: to close one would take its locks from the parent."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -1,0 +1,623 @@
+"""Vault, journal and index kept level: every change is journalled, made, then indexed.
+
+It decides what a text that is not as we left it means, finishes what a dead writer began, and puts
+back what a stale save overwrote. What a change is for it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from commonplace import documents
+from commonplace.clock import Clock, monotonic, parse_stamp
+from commonplace.documents import Parsed
+from commonplace.errors import Busy, CommonplaceError, DiskFull, NoSuchDocument, Unreadable
+from commonplace.index import Index, Known, Query, Signature
+from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, applied
+from commonplace.layouts import Layout
+from commonplace.lines import Reading
+from commonplace.records import OWNER, SYSTEM, Author, Origin, Record, etag_of
+from commonplace.vault import Moved, Stat, Vault
+
+Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+
+SETTLED = 0.05
+"""Seconds without a write after which an outside save counts as finished …"""
+SETTLED_SHRUNK = 1.0
+"""… and when much is missing, which may still be on its way."""
+SHRUNK = 0.7
+RACY_NS = 20_000_000
+"""A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
+RECENT_SECONDS = 600
+"""Where reads leave no trace, a record this young that a save lacks counts as overwritten."""
+ACTIVE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.FORGET, Op.UNDO, Op.RESTORE, Op.PUT_BACK))
+"""What we do to a document; the other entries say what was found."""
+
+
+class Unsettled(Exception):
+    """Somebody is writing a document right now: look again in `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+@dataclass(frozen=True)
+class Appended:
+    """A piece of text we appended to a document: the record's id, if it is one, and its line."""
+
+    id: str
+    line: str
+    at: str
+    read: int
+    """The document's access time as seen right after the append; 0 when it is not known."""
+
+
+class Ledger:
+    """The documents of one vault with their journal and index."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        journal: Journal,
+        index: Index,
+        *,
+        layout: Layout,
+        clock: Clock,
+        lock_seconds: float,
+    ) -> None:
+        self.vault = vault
+        self.journal = journal
+        self.index = index
+        self.layout = layout
+        self.clock = clock
+        self.lock_seconds = lock_seconds
+        self.troubles: dict[str, str] = {}
+        """What could not be read at the last look, and why."""
+        self._verified_mark = ""
+        self._missing: dict[str, float] = {}
+        self._unsynced: set[str] = set()
+
+    def close(self) -> None:
+        self.settle()
+        self.index.close()
+        self.journal.close()
+        self.vault.close()
+
+    def settle(self) -> None:
+        """Return when the documents this process appended to are on disk as well."""
+        while self._unsynced:
+            self.vault.sync(self._unsynced.pop())
+
+    def locked(self, work: Callable[[], Result]) -> Result:
+        """Do some work under the vault's lock, again from the start while somebody else writes.
+
+        When this returns, what was journalled is on disk.
+        """
+        deadline = monotonic() + self.lock_seconds
+        while True:
+            try:
+                with self.vault.lock():
+                    self._catch_up()
+                    done = work()
+                self.journal.sync()
+                return done
+            except Unsettled as wait:
+                pause = wait.seconds
+            except Moved:
+                pause = 0.0
+            if monotonic() > deadline:
+                raise Busy("the vault", self.lock_seconds)
+            self.clock.sleep(pause)
+
+    def refresh(self) -> None:
+        """Take in whatever changed since the last look. Cheap when nothing did."""
+        if not self._is_level() or self.changed():
+            self.locked(self.take_in_changes)
+
+    def take_in_changes(self) -> None:
+        for name in self.changed():
+            self.look(name)
+
+    def _is_level(self) -> bool:
+        return self.index.mark() == self.journal.mark() and self.index.level() == self.journal.end()
+
+    def changed(self) -> list[str]:
+        """The documents that do not look as the index knows them."""
+        known, listing = self.index.known(), self.vault.listing()
+        hidden = tuple(listing.unreadable)
+        for path, why in listing.unreadable.items():
+            self.troubles[path] = why
+        gone = [name for name in known if name not in listing.documents]
+        return [name for name in gone if not (hidden and name.startswith(hidden))] + [
+            name
+            for name, stat in listing.documents.items()
+            if not self._same(name, known.get(name), stat)
+        ]
+
+    def _same(self, name: str, known: Known | None, stat: Stat) -> bool:
+        if known is None:
+            return False
+        was = known.signature
+        if (was.size, was.mtime_ns, was.inode) != (stat.size, stat.mtime_ns, stat.inode):
+            return False
+        return not was.racy or self._same_text(name, known, stat)
+
+    def _same_text(self, name: str, known: Known, stat: Stat) -> bool:
+        """Settle by its text whether a document was changed within a tick of our last look."""
+        was = known.signature
+        if not was.digest or etag_of(self.vault.read(name)) != was.digest:
+            return False
+        if not self._is_racy(stat):
+            self.index.note(name, known=replace(known, signature=replace(was, racy=False)))
+        return True
+
+    def _is_racy(self, stat: Stat) -> bool:
+        return not stat.stamped and self.clock.now_ns() - stat.mtime_ns < RACY_NS
+
+    def look(self, name: str) -> Known | None:
+        """Bring what the index knows of one document up to date. Called under the lock."""
+        known, stat = self.index.known_of(name), self.vault.stat(name)
+        if stat is None:
+            if known:
+                self._note_gone(name)
+            return None
+        self._missing.pop(name, None)
+        if known and self._same(name, known, stat):
+            return known
+        self._wait_until_settled(known, stat)
+        try:
+            data = self.vault.read(name)
+            parsed = self.parse(name, decoded(name, data))
+        except NoSuchDocument:
+            raise Unsettled(SETTLED) from None
+        except Unreadable as error:
+            # Not to be read is not the same as deleted: what the index has of it stays.
+            self.troubles[name] = str(error)
+            return known
+        if self.vault.stat(name) != stat:
+            raise Unsettled(SETTLED)
+        self.troubles.pop(name, None)
+        return self._take_in(name, data, parsed, stat, base=known.base if known else -1)
+
+    def _wait_until_settled(self, known: Known | None, stat: Stat) -> None:
+        if known is None:
+            return
+        shrunk = stat.size == 0 or stat.size < SHRUNK * known.signature.size
+        needed = SETTLED_SHRUNK if shrunk else SETTLED
+        age = (self.clock.now_ns() - stat.mtime_ns) / 1e9
+        if 0 <= age < needed:
+            raise Unsettled(needed - age)
+
+    def _note_gone(self, name: str) -> None:
+        # Some editors move the old file away before they write the new one.
+        if monotonic() - self._missing.setdefault(name, monotonic()) < SETTLED:
+            raise Unsettled(SETTLED)
+        removed = tuple(self._ids_in(name))
+        self.journal.append(self.entry(Op.EDITED, [Gone(name)], removed=removed, author=OWNER))
+        with self.index.transaction():
+            self.index.drop(name)
+            self.index.set_level(self.journal.end())
+
+    def _ids_in(self, name: str) -> list[str]:
+        everything = Query(
+            documents=(name,), include_superseded=True, include_secret=True, limit=1 << 30
+        )
+        return [hit.record.id for hit in self.index.search(everything)]
+
+    def _take_in(self, name: str, data: bytes, parsed: Parsed, stat: Stat, *, base: int) -> Known:
+        """Index a document as it is now; journal what was done to it from outside, and mend it."""
+        expected = self.state(name, since=base) if base >= 0 else None
+        overwritten: list[Appended] = []
+        if expected is None:
+            base = self._journal_text(Op.SEEN, name, data, SYSTEM)
+        elif expected != data:
+            overwritten = self._overwritten(name, base, stat, parsed, data)
+            base = self._journal_edit(name, data, expected, parsed, overwritten)
+        known = Known(self._signature(stat, data), parsed.lines, base)
+        self._index_whole(name, parsed, known)
+        if overwritten:
+            self._put_back(name, overwritten)
+        if expected is not None and expected != data:
+            self.edited_outside(name, parsed)
+        return self.known(name)
+
+    def _journal_text(self, op: Op, name: str, data: bytes, author: Author, **rest: Any) -> int:
+        version = Text(name, self.journal.keep(data))
+        return self.journal.append(self.entry(op, [version], author=author, **rest)).position
+
+    def _journal_edit(
+        self, name: str, data: bytes, expected: bytes, parsed: Parsed, overwritten: list[Appended]
+    ) -> int:
+        now = {item.record.id: item.record.text for item in parsed.items}
+        before = self.parse(name, decoded(name, expected, lenient=True))
+        was = {item.record.id: item.record.text for item in before.items}
+        back = {piece.id for piece in overwritten}
+        changed = tuple(key for key, text in now.items() if was.get(key) != text)
+        removed = tuple(key for key in was if key not in now and key not in back)
+        return self._journal_text(
+            Op.EDITED, name, data, OWNER, ids=changed + removed, removed=removed
+        )
+
+    def _index_whole(self, name: str, parsed: Parsed, known: Known) -> None:
+        with self.index.transaction():
+            self.index.put(name, self._indexed(parsed), known=known)
+            self.index.set_level(self.journal.end())
+
+    def _overwritten(
+        self, name: str, base: int, stat: Stat, parsed: Parsed, data: bytes
+    ) -> list[Appended]:
+        """What we appended that an outside save lacks because it never had it.
+
+        A stale buffer lacks what was appended after it was loaded. So a piece was deleted, not
+        overwritten, when one that came later is there, or when the document was read between the
+        append and the save.
+        """
+        ids = {item.record.id for item in parsed.items}
+        pieces = self._appended_since(name, base)
+        there = [piece.id in ids if piece.id else piece.line.encode() in data for piece in pieces]
+        last = max((at for at, found in enumerate(there) if found), default=-1)
+        return [
+            piece
+            for at, piece in enumerate(pieces)
+            if at > last and self._came_too_late(piece, stat.atime_ns)
+        ]
+
+    def _came_too_late(self, piece: Appended, atime_ns: int) -> bool:
+        """Whether nobody can have read the document between this append and now."""
+        if atime_ns and piece.read:
+            return atime_ns <= piece.read
+        age = self.clock.now() - parse_stamp(piece.at)
+        return age.total_seconds() < RECENT_SECONDS
+
+    def _appended_since(self, name: str, base: int) -> list[Appended]:
+        """What we appended to a document since its last whole text, and did not take out again."""
+        pieces: list[Appended] = []
+        for entry in self.journal.entries(since=max(base, 0)):
+            for change in entry.changes:
+                if change.document == name and isinstance(change, Append):
+                    # The access time after the append before this one stands in this entry.
+                    pieces = [_seen(piece, change.read) for piece in pieces]
+                    keys = entry.ids or ("",) * len(entry.lines)
+                    pieces += [
+                        Appended(key, line, entry.at, -1) for key, line in zip(keys, entry.lines)
+                    ]
+                elif change.document == name:
+                    pieces = [piece for piece in pieces if piece.id not in entry.removed]
+        known = self.index.known_of(name)
+        return [_seen(piece, known.signature.atime_ns if known else 0) for piece in pieces]
+
+    def _put_back(self, name: str, overwritten: list[Appended]) -> None:
+        for is_record in (True, False):
+            pieces = [piece for piece in overwritten if bool(piece.id) == is_record]
+            ids = tuple(piece.id for piece in pieces if piece.id)
+            if pieces:
+                text = tuple(piece.line for piece in pieces)
+                self.append(Op.PUT_BACK, text, to=(name,), ids=ids, author=SYSTEM)
+
+    def _catch_up(self) -> None:
+        """Finish what a writer that died left half done."""
+        mark, end = self.journal.mark(), self.journal.end()
+        if mark != self._verified_mark and self.index.mark() != mark:
+            self._rebuild(lambda done, total: None)
+        self._verified_mark = mark
+        level = self.index.level()
+        if level < end:
+            self._redo(level)
+        elif level > end:
+            self._rebuild(lambda done, total: None)
+
+    def _redo(self, level: int) -> None:
+        bases: dict[str, int] = {}
+        for entry in list(self.journal.entries(since=level)):
+            for change in entry.changes:
+                name = change.document
+                before = bases.setdefault(name, self._base_of(name))
+                if isinstance(change, Text) or (isinstance(change, Append) and change.at == 0):
+                    bases[name] = entry.position
+                if entry.op in ACTIVE:
+                    self._finish(entry, name, since=before)
+        for name, base in bases.items():
+            self._reread(name, base)
+        self.finish_forgetting(level)
+        self.index.set_level(self.journal.end())
+
+    def finish_forgetting(self, level: int) -> None:
+        """Carry through what was being forgotten when a writer died. For the library to say how."""
+
+    def edited_outside(self, name: str, parsed: Parsed) -> None:
+        """Called under the lock after an outside edit was taken in. For the library to act on."""
+
+    def _base_of(self, name: str) -> int:
+        known = self.index.known_of(name)
+        return known.base if known else -1
+
+    def _finish(self, entry: Entry, name: str, *, since: int) -> None:
+        """Do to one document what an entry says was to be done, if it was not."""
+        before = self.state(name, since=since, until=entry.position)
+        after = self.state(name, since=since, until=entry.end)
+        stat = self.vault.stat(name)
+        now = self.vault.read(name) if stat else None
+        if now == after or (now and after and now.startswith(after)):
+            return
+        if after is None:
+            self.vault.remove(name)
+        elif stat and now and after.startswith(now) and before and len(now) >= len(before):
+            # The append was begun: what is missing completes the line.
+            self.vault.append(name, after[len(now) :], at=stat.size)
+        elif now == before:
+            self.vault.replace(name, after, expected=now)
+        else:
+            merged = merged_bytes(before or b"", after, now or b"")
+            self.vault.replace(name, merged, expected=now)
+
+    def _reread(self, name: str, base: int) -> None:
+        stat = self.vault.stat(name)
+        if stat is None:
+            self.index.drop(name)
+            return
+        data = self.vault.read(name)
+        self._take_in(name, data, self.parse(name, decoded(name, data)), stat, base=base)
+
+    def state(self, name: str, *, since: int = 0, until: int | None = None) -> bytes | None:
+        """What a document says according to the journal; None when it is not there."""
+        text: bytes | None = None
+        for entry in self.journal.entries(since=max(since, 0)):
+            if until is not None and entry.position >= until:
+                break
+            text = self.after(text, entry, name)
+        return text
+
+    def after(self, text: bytes | None, entry: Entry, name: str) -> bytes | None:
+        """What a document that said `text` says after an entry."""
+        for change in entry.changes:
+            if change.document == name:
+                kept = self.journal.version(change.version) if isinstance(change, Text) else None
+                text = applied(text, change, entry=entry, text=kept)
+        return text
+
+    def append(
+        self,
+        op: Op,
+        text: tuple[str, ...],
+        *,
+        to: Sequence[str],
+        author: Author,
+        ids: tuple[str, ...] = (),
+        records: Sequence[Record] = (),
+        data: Mapping[str, Any] | None = None,
+        headed: bool = True,
+    ) -> Entry:
+        """Journal, then append the same lines to each document, then index them.
+
+        With `records` the new lines are indexed as those; without, the document is read again. A
+        new document gets its layout's header, unless it is not to be `headed`.
+        """
+        known = [self.look(name) for name in to]
+        changes = [self._append_change(name, was, headed) for name, was in zip(to, known)]
+        entry = self.journal.append(
+            self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
+        )
+        stats = self._apply(entry, changes)
+        self._unsynced.update(to)
+        try:
+            self._index_appends(entry, changes, known, stats, records)
+        except DiskFull as error:
+            # The record is safe; the index is behind and catches up when there is room.
+            self.troubles["index"] = str(error)
+        return entry
+
+    def _append_change(self, name: str, known: Known | None, headed: bool) -> Append:
+        if known is None:
+            return Append(name, 0, self.layout.header(name) if headed else "")
+        size = known.signature.size
+        tail = self.vault.tail(name, size=size)
+        guard = "\n" if tail and not tail.endswith(b"\n") else ""
+        return Append(name, size, guard, known.signature.atime_ns, tail == b"\r\n")
+
+    def _apply(self, entry: Entry, changes: Sequence[Append]) -> list[Stat]:
+        """Append to every document, or to none: what went wrong leaves no trace."""
+        stats: list[Stat] = []
+        try:
+            for change in changes:
+                data = entry.appended(change)
+                stats.append(self.vault.append(change.document, data, at=change.at))
+        except (CommonplaceError, Moved):
+            for change, stat in zip(changes, stats):
+                self.vault.cut(change.document, at=change.at, size=stat.size)
+            self.journal.take_back(entry.position)
+            raise
+        return stats
+
+    def _index_appends(
+        self,
+        entry: Entry,
+        changes: Sequence[Append],
+        known: Sequence[Known | None],
+        stats: Sequence[Stat],
+        records: Sequence[Record],
+    ) -> None:
+        with self.index.transaction():
+            for change, was, stat in zip(changes, known, stats):
+                # The size it must have now: if somebody wrote in between, the next look tells.
+                size = change.at + len(entry.appended(change))
+                first = was.lines + 1 if was else change.lead.count("\n") + 1
+                rows = _numbered(records, entry.lines, first)
+                now = Known(
+                    self._signature(replace(stat, size=size)),
+                    first - 1 + sum(text.count("\n") for text in entry.lines),
+                    was.base if was else entry.position,
+                )
+                if records:
+                    self.index.add(change.document, rows, known=now)
+                else:
+                    self._reindex(change.document, now)
+            self.index.set_level(entry.end)
+
+    def _reindex(self, name: str, known: Known) -> None:
+        data = self.vault.read(name)
+        parsed = self.parse(name, decoded(name, data))
+        self.index.put(name, self._indexed(parsed), known=replace(known, lines=parsed.lines))
+
+    def replace_texts(
+        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
+    ) -> Entry:
+        """Journal a change of whole texts, `{name: (before, after)}`, and make it so."""
+        entry = self.journal.append(entry)
+        self.journal.sync()
+        for name, (before, after) in texts.items():
+            if after is None:
+                self.vault.remove(name)
+                self.index.drop(name)
+            else:
+                self._replace(name, before, after, entry)
+        self.index.set_level(self.journal.end())
+        return entry
+
+    def _replace(self, name: str, before: bytes | None, after: bytes, entry: Entry) -> None:
+        whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)
+        base = entry.position if whole else self._base_of(name)
+        done = self.vault.replace(name, after, expected=before)
+        while done.displaced is not None:
+            # Somebody saved it at the same moment: both changes count.
+            merged = merged_bytes(before or b"", after, done.displaced)
+            base = self._journal_text(Op.EDITED, name, merged, OWNER)
+            before, after = after, merged
+            done = self.vault.replace(name, after, expected=before)
+        parsed = self.parse(name, decoded(name, after))
+        now = Known(self._signature(done.stat, after), parsed.lines, base)
+        self.index.put(name, self._indexed(parsed), known=now)
+
+    def rebuild(self, progress: Progress) -> None:
+        """Make the index anew from the documents."""
+        self.locked(lambda: self._rebuild(progress))
+
+    def _rebuild(self, progress: Progress) -> None:
+        bases, listing = self._bases(), self.vault.listing()
+        with self.index.transaction():
+            self.index.clear()
+            for done, (name, stat) in enumerate(listing.documents.items()):
+                progress(done, len(listing.documents))
+                self._rebuild_one(name, stat, bases.pop(name, -1))
+            for name in bases:
+                self.journal.append(self.entry(Op.EDITED, [Gone(name)], author=OWNER))
+            self.index.set_mark(self.journal.mark())
+            self.index.set_level(self.journal.end())
+        progress(len(listing.documents), len(listing.documents))
+
+    def _rebuild_one(self, name: str, stat: Stat, base: int) -> None:
+        try:
+            data = self.vault.read(name)
+            parsed = self.parse(name, decoded(name, data))
+        except Unreadable as error:
+            self.troubles[name] = str(error)
+        else:
+            self.troubles.pop(name, None)
+            self._take_in(name, data, parsed, stat, base=base)
+
+    def _bases(self) -> dict[str, int]:
+        """The journal's last whole text, or first append, of every document that is there."""
+        bases: dict[str, int] = {}
+        for entry in self.journal.entries():
+            for change in entry.changes:
+                if isinstance(change, Gone):
+                    bases.pop(change.document, None)
+                elif isinstance(change, Text) or change.document not in bases:
+                    bases[change.document] = entry.position
+        return bases
+
+    def reading(self, name: str) -> Reading:
+        """What a line of this document means beyond what it says."""
+        day, diary = self.layout.day_of(name), self.layout.diary_time(name)
+        by_agent = diary or (day and not self.layout.carries_data)
+        return Reading(
+            document=name,
+            day=day or (diary.date() if diary else None),
+            zone="UTC" if self.layout.utc_days else self.clock.zone,
+            origin=Origin.AGENT if by_agent else Origin.OWNER,
+            bullets=not diary and name not in (self.layout.soul, self.layout.status),
+        )
+
+    def parse(self, name: str, text: str) -> Parsed:
+        return documents.parse(text, reading=self.reading(name))
+
+    def _indexed(self, parsed: Parsed) -> list[tuple[Record, int]]:
+        if self.layout.carries_data:
+            return [(item.record, item.line) for item in parsed.items]
+        carried = self._carried()
+        return [
+            (_carrying(item.record, carried.get(item.record.id)), item.line)
+            for item in parsed.items
+        ]
+
+    def _carried(self) -> dict[str, dict[str, Any]]:
+        """What the journal knows of records whose written form does not carry it."""
+        entries = self.journal.about('"data":')
+        return {k: v for entry in entries if entry.op == Op.ADD for k, v in entry.data.items()}
+
+    def known(self, name: str) -> Known:
+        found = self.index.known_of(name)
+        if found is None:
+            raise NoSuchDocument(name)
+        return found
+
+    def entry(
+        self, op: Op, changes: Iterable[Change], *, author: Author = SYSTEM, **rest: Any
+    ) -> Entry:
+        return Entry(
+            at=self.clock.stamp(),
+            op=op,
+            changes=tuple(changes),
+            origin=author.origin,
+            session=author.session,
+            **rest,
+        )
+
+    def _signature(self, stat: Stat, data: bytes | None = None) -> Signature:
+        return Signature(
+            size=stat.size,
+            mtime_ns=stat.mtime_ns,
+            inode=stat.inode,
+            atime_ns=stat.atime_ns,
+            digest=etag_of(data) if data is not None else "",
+            racy=self._is_racy(stat),
+        )
+
+
+def decoded(name: str, data: bytes, *, lenient: bool = False) -> str:
+    """A document's bytes as text. A byte order mark stays where it is."""
+    try:
+        return data.decode("utf-8", "replace" if lenient else "strict")
+    except UnicodeDecodeError as error:
+        raise Unreadable(name, f"byte {error.start:,} is not UTF-8") from None
+
+
+def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """The 3-way merge of three texts; where both changed the same lines, both stay."""
+    texts = (decoded("", data, lenient=True) for data in (base, ours, theirs))
+    return documents.merge(*texts).text.encode()
+
+
+def _seen(piece: Appended, read: int) -> Appended:
+    return replace(piece, read=read) if piece.read < 0 else piece
+
+
+def _numbered(
+    records: Sequence[Record], text: Sequence[str], line: int
+) -> list[tuple[Record, int]]:
+    """The records with the lines they start on."""
+    found = []
+    for record, written in zip(records, text):
+        found.append((record, line))
+        line += written.count("\n")
+    return found
+
+
+def _carrying(record: Record, data: dict[str, Any] | None) -> Record:
+    if not data:
+        return record
+    known: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+    return replace(record, **known)

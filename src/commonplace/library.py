@@ -1,0 +1,357 @@
+"""What can be done with the records and documents of a vault: add, rewrite, strike, forget, find.
+
+Who may do it, and what is worth keeping, it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from commonplace import documents, lines
+from commonplace.documents import Parsed
+from commonplace.errors import (
+    AlreadyExists,
+    DocumentChanged,
+    NoSuchRecord,
+    Unreadable,
+    WouldLose,
+)
+from commonplace.index import Query
+from commonplace.journal import BLANK, Cut, Op, Text, without
+from commonplace.ledger import Ledger, decoded
+from commonplace.records import DERIVED, SYSTEM, Author, Hit, Origin, Problem, Record, etag_of
+
+OUT_OF_REACH = (
+    "copies outside the vault: backups, synced folders, git history",
+    "what agents have already been shown",
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A document after a write: its text's mark, and whether other changes were merged into it."""
+
+    document: str
+    etag: str
+    merged: bool = False
+    conflicts: int = 0
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was erased when records were forgotten, and what could not be reached."""
+
+    ids: tuple[str, ...]
+    documents: tuple[str, ...]
+    texts: int
+    """Entries and kept versions of the journal that were blanked."""
+    out_of_reach: tuple[str, ...] = OUT_OF_REACH
+
+
+class Library(Ledger):
+    """The records and documents of one vault."""
+
+    lose_share = 0.3
+    """The share of a document's entries that a rewrite may drop without its confirm token."""
+
+    def add(
+        self, records: Sequence[Record], *, to: Sequence[str], author: Author
+    ) -> tuple[Record, ...]:
+        """Store records in the documents named. When this returns they are safe."""
+        return self.locked(lambda: self._add(records, to, author))
+
+    def _add(
+        self, records: Sequence[Record], to: Sequence[str], author: Author
+    ) -> tuple[Record, ...]:
+        form = self.layout.line
+        text = tuple(lines.write(record, form) for record in records)
+        data = {}
+        if not self.layout.carries_data:
+            records = self._as_read(records, text, to[0])
+            data = {record.id: record.data() for record in records}
+        ids = tuple(record.id for record in records)
+        self.append(Op.ADD, text, to=to, author=author, ids=ids, records=records, data=data)
+        return tuple(records)
+
+    def _as_read(self, records: Sequence[Record], text: tuple[str, ...], name: str) -> list[Record]:
+        """The records with the ids they will be read back with: their lines carry none."""
+        found: list[Record] = []
+        for record, line in zip(records, text):
+            taken, occurrence = {other.id for other in found}, 0
+            read = self._read(line, name, occurrence)
+            while read.id in taken or self.index.get(read.id):
+                occurrence += 1
+                read = self._read(line, name, occurrence)
+            found.append(replace(record, id=read.id, text=read.text, timestamp=read.timestamp))
+        return found
+
+    def _read(self, line: str, name: str, occurrence: int) -> Record:
+        record = lines.read(line, reading=self.reading(name), occurrence=occurrence).record
+        assert record is not None, "a line that was just written can be read"
+        return record
+
+    def append_text(self, name: str, text: str, *, author: Author) -> Written:
+        """Add any text to the end of a document, on a line of its own."""
+        return self.locked(lambda: self._append_text(name, text, author))
+
+    def create(self, name: str, text: str, *, author: Author) -> Written:
+        """Make a document that must not be there yet."""
+
+        def work() -> Written:
+            if self.look(name) is not None:
+                raise AlreadyExists(name, next_step="Choose another name, or update that document.")
+            return self._append_text(name, text, author, headed=False)
+
+        return self.locked(work)
+
+    def _append_text(
+        self, name: str, text: str, author: Author, *, headed: bool = True
+    ) -> Written:
+        whole = text if text.endswith("\n") else text + "\n"
+        if author.origin != Origin.OWNER:
+            whole = documents.disarm(whole, keep=())
+        self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed)
+        return Written(name, etag_of(self.vault.read(name)))
+
+    def rewrite(
+        self,
+        name: str,
+        text: str,
+        *,
+        author: Author,
+        etag: str = "",
+        confirm: str = "",
+        strict: bool = False,
+    ) -> Written:
+        """Put a whole new text in place, merged with what others wrote since `etag`.
+
+        With `strict`, changes to the same lines are a `DocumentChanged`; without, both are kept.
+        """
+
+        def work() -> Written:
+            now = self.vault.read(name) if self.look(name) else None
+            new, merged, conflicts = self._merged(name, text, now, etag, author)
+            if conflicts and strict:
+                raise DocumentChanged(name, etag_of(now or b""))
+            self._refuse_great_loss(name, now or b"", new, confirm)
+            self.put_text(Op.REPLACE, name, now, new, author=author)
+            return Written(name, etag_of(self.vault.read(name)), merged, conflicts)
+
+        return self.locked(work)
+
+    def _merged(
+        self, name: str, text: str, now: bytes | None, etag: str, author: Author
+    ) -> tuple[bytes, bool, int]:
+        if author.origin != Origin.OWNER:
+            keep = set(decoded(name, now or b"").split("\n"))
+            text = documents.disarm(text, keep=keep)
+        if not etag or now is None or etag_of(now) == etag:
+            return text.encode(), False, 0
+        base = self.text_marked(name, etag)
+        if base is None:
+            raise DocumentChanged(name, etag_of(now))
+        merge = documents.merge(decoded(name, base), text, decoded(name, now))
+        return merge.text.encode(), True, merge.conflicts
+
+    def put_text(
+        self,
+        op: Op,
+        name: str,
+        before: bytes | None,
+        after: bytes,
+        *,
+        author: Author,
+        undoes: int = -1,
+    ) -> None:
+        """Journal and make a whole new text. Called under the lock."""
+        version = Text(name, self.journal.keep(after))
+        entry = self.entry(op, [version], author=author, undoes=undoes)
+        self.replace_texts(entry, {name: (before, after)})
+
+    def text_marked(self, name: str, etag: str) -> bytes | None:
+        """The text of a document that had this mark, from what the journal kept."""
+        kept = self.journal.version(etag)
+        if kept is not None:
+            return kept
+        text: bytes | None = None
+        for entry in self.journal.entries():
+            if name in entry.documents():
+                text = self.after(text, entry, name)
+                if text is not None and etag_of(text) == etag:
+                    return text
+        return None
+
+    def _refuse_great_loss(self, name: str, before: bytes, after: bytes, confirm: str) -> None:
+        old, new = decoded(name, before), decoded(name, after)
+        was, now = self.parse(name, old), self.parse(name, new)
+        lost = documents.dropped(was, now)
+        token = etag_of(b"\0".join((name.encode(), before, after)))[:8]
+        if len(lost) > self.lose_share * len(was.items) and confirm != token:
+            diff = documents.diff(old, new)
+            raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
+
+    def strike(self, ids: Sequence[str], *, author: Author, undoes: int = -1) -> None:
+        """Take records out of every document they stand in. The journal keeps them."""
+
+        def work() -> None:
+            self.take_in_changes()
+            cuts, texts = self._cuts(ids)
+            entry = self.entry(
+                Op.STRIKE if undoes < 0 else Op.UNDO,
+                cuts,
+                ids=tuple(ids),
+                removed=tuple(ids),
+                author=author,
+                undoes=undoes,
+            )
+            self.replace_texts(entry, texts)
+
+        self.locked(work)
+
+    def _cuts(
+        self, ids: Sequence[str]
+    ) -> tuple[list[Cut], dict[str, tuple[bytes | None, bytes | None]]]:
+        """What to take out of which document so that these records are gone."""
+        names = {place.document for key in ids for place in self.found(key).places}
+        cuts: list[Cut] = []
+        texts: dict[str, tuple[bytes | None, bytes | None]] = {}
+        for name in sorted(names):
+            data = self.vault.read(name)
+            spans = spans_of(decoded(name, data), self.parse(name, decoded(name, data)), set(ids))
+            cuts.append(Cut(name, spans))
+            texts[name] = (data, without(data, spans))
+        return cuts, texts
+
+    def found(self, record_id: str) -> Hit:
+        hit = self.index.get(record_id)
+        if hit is None:
+            raise NoSuchRecord(record_id)
+        return hit
+
+    def forget(self, ids: Sequence[str], *, author: Author) -> Receipt:
+        """Erase records for good: documents, kept versions, journal, index."""
+
+        def work() -> Receipt:
+            self.take_in_changes()
+            return self._forget(ids, author)
+
+        return self.locked(work)
+
+    def _forget(self, ids: Sequence[str], author: Author) -> Receipt:
+        cuts, texts = self._cuts(ids)
+        needles = [*ids, *(self._needle(key) for key in ids)]
+        raws = self._raw_items(cuts, texts)
+        hashes = {key: self._tombstone(self.found(key).record.text) for key in ids}
+        entry = self.entry(Op.FORGET, cuts, ids=tuple(ids), author=author, data=hashes)
+        entry = replace(entry, removed=tuple(ids))
+        # The index stays behind the journal until everything is erased: a crash starts it again.
+        entry = self.journal.append(entry)
+        self.journal.sync()
+        for name, (before, after) in texts.items():
+            self._replace(name, before, after or b"", entry)
+        erased = self._erase(ids, needles, raws)
+        self.index.set_level(self.journal.end())
+        return Receipt(tuple(ids), tuple(texts), erased)
+
+    def _needle(self, record_id: str) -> str:
+        """A text by which a kept version that holds this record can be told."""
+        return max(self.found(record_id).record.text.split("\n"), key=len)
+
+    @staticmethod
+    def _raw_items(
+        cuts: Sequence[Cut], texts: dict[str, tuple[bytes | None, bytes | None]]
+    ) -> set[bytes]:
+        return {
+            (texts[cut.document][0] or b"")[start : start + length].strip(b"\r\n")
+            for cut in cuts
+            for start, length in cut.spans
+        }
+
+    def _erase(self, ids: Sequence[str], needles: Sequence[str], raws: set[bytes]) -> int:
+        wanted = set(ids)
+
+        def clean(data: bytes) -> bytes:
+            text = decoded("", data, lenient=True)
+            if text.encode() != data:
+                return data
+            data = _blanked(data, spans_of(text, self.parse("", text), wanted))
+            for raw in raws:
+                data = data.replace(raw, BLANK * len(raw))
+            return data
+
+        erased = self.journal.scrub(ids, needles=[n for n in needles if n.strip()], clean=clean)
+        self.index.erase(ids)
+        return erased
+
+    def finish_forgetting(self, level: int) -> None:
+        for entry in list(self.journal.entries(since=level)):
+            if entry.op == Op.FORGET:
+                raws = {
+                    line.encode().strip(b"\r\n")
+                    for key in entry.ids
+                    for told in self.journal.about(key)
+                    for name, line in zip(told.ids, told.lines)
+                    if name == key
+                }
+                self._erase(entry.ids, entry.ids, raws)
+
+    def forgotten(self) -> dict[str, str]:
+        """The records that were forgotten and may not come back: id and salted hash of the text."""
+        entries = self.journal.about('"op":"forget"')
+        return {k: v for entry in entries if entry.op == Op.FORGET for k, v in entry.data.items()}
+
+    def was_forgotten(self, text: str) -> bool:
+        return self._tombstone(text) in self.forgotten().values()
+
+    def _tombstone(self, text: str) -> str:
+        salt = self.journal.mark().encode()
+        return blake2b(text.encode(), key=salt[:64], digest_size=16).hexdigest()
+
+    def edited_outside(self, name: str, parsed: Parsed) -> None:
+        """Forget anew what a stale save brought back. A text typed again is the person's wish."""
+        there = {item.record.id for item in parsed.items if not DERIVED.match(item.record.id)}
+        back = there and sorted(there.intersection(self.forgotten()))
+        if back:
+            self._forget(back, SYSTEM)
+
+    def text(self, name: str) -> tuple[str, str]:
+        """A document's text and its mark."""
+        data = self.vault.read(name)
+        return decoded(name, data), etag_of(data)
+
+    def find(self, query: Query) -> list[Hit]:
+        self.refresh()
+        return self.index.search(query)
+
+    def get(self, record_id: str) -> Hit:
+        self.refresh()
+        return self.found(record_id)
+
+    def problems(self) -> list[Problem]:
+        """Every mistake in the documents' text, and everything that cannot be read."""
+        listing = self.vault.listing()
+        found = [Problem(path, 0, why) for path, why in listing.unreadable.items()]
+        for name in listing.documents:
+            try:
+                found += self.parse(name, self.text(name)[0]).problems
+            except Unreadable as error:
+                found.append(Problem(name, 0, str(error)))
+        return found
+
+
+def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int], ...]:
+    """Where these records stand in a text, in bytes."""
+    return tuple(
+        (len(text[: item.start].encode()), len(text[item.start : item.end].encode()))
+        for item in parsed.items
+        if item.record.id in ids
+    )
+
+
+def _blanked(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
+    blank = bytearray(data)
+    for start, length in spans:
+        blank[start : start + length] = BLANK * length
+    return bytes(blank)

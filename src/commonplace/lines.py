@@ -1,0 +1,400 @@
+"""A record as one list item: the four forms it is written in, and the reading of them all.
+
+Nothing here knows what stands around the item (`documents`) or which form a vault uses (`layouts`).
+
+    native  - **14:30 UTC** | `@alice` | Prefers dark mode <!-- {"id":"mem-…","kind":"fact",…} -->
+    claw    - {"id":…,"sessionId":…,"category":…,"text":…,"provenance":{…}}
+    earl    - **14:30 UTC** | `@alice` | Prefers dark mode
+    plain   - Prefers dark mode
+
+Further lines of a text are indented by two spaces. Only a line feed ends a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, date
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from commonplace.clock import moment_of, parse_stamp, stamp
+from commonplace.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
+
+NAME = re.compile(r"[\w.-]+\Z")
+STAMP = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T((?:[01][0-9]|2[0-3]):[0-5][0-9]):[0-9]{2}(?:\.[0-9]+)?Z\Z"
+)
+HEAD = re.compile(
+    r"[-*+][ \t]+\*\*((?:[01][0-9]|2[0-3]):[0-5][0-9]) UTC\*\* \| ?(?:`@([^`\n]*)` \| ?)?"
+)
+USER = re.compile(r"`@[^`\n]*` \|")
+# What would change the kind of a line if it stood right behind the bullet: a claw record, the time
+# of an EARL line, a horizontal rule.
+LEAD = r"\\*(?:\{|\*\*[0-9]{2}:[0-9]{2} UTC\*\*|[-*_][-*_ \t]*(?:\n|\Z))"
+LEADING = re.compile(rf"(?=[ \t]*{LEAD})[ \t]*")
+LED = re.compile(rf"([ \t]*)\\(?={LEAD})")
+INDENT = re.compile(r"\n(?:  |\t)")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
+# Not shown as they are: control characters, and what other programs take for the end of a line.
+UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+NEWLINES = frozenset("\x85\u2028\u2029")
+# `<!--` in a text is shown as `&lt;!--`, and what already reads like that gets one `&amp;` more.
+OPENING = re.compile(r"<(?=!--)|&(?=(?:amp;)*lt;!--)")
+OPENED = re.compile(r"&(?:lt;(?=!--)|amp;(?=(?:amp;)*lt;!--))")
+UNSAFE = re.compile(r"[<>\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|(?<=-)-")
+UNSAFE_CLAW = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|<(?=!--)")
+MARKED = ("--", "<", ">", "\x7f")
+
+LISTS = frozenset(("tags", "sources"))
+SPECIAL = LISTS | {"confidence", "origin"}
+TYPES = {name: str for name in Record.__dataclass_fields__ if name not in SPECIAL}
+ORIGINS = tuple(Origin)
+CLAW_KEYS = {"id": "id", "sessionId": "session", "category": "kind", "text": "text"}
+CLAW_PROVENANCE = {
+    "sourceChannel": "channel",
+    "confidence": "confidence",
+    "timestamp": "timestamp",
+    "sensitivity": "sensitivity",
+}
+CLAW_EXTRAS = (
+    "tags",
+    "supersedes",
+    "group",
+    "username",
+    "origin",
+    "valid_from",
+    "valid_to",
+    "sources",
+)
+CLAW_READS = CLAW_KEYS | {name: name for name in CLAW_EXTRAS}
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_decode = json.JSONDecoder().raw_decode
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a line does not say itself: where it stands and what follows from that."""
+
+    document: str
+    day: date | None = None
+    """The day of a daily log."""
+    zone: str = ""
+    """The zone in which `day` is a day, as `clock.moment_of` takes it."""
+    origin: str = Origin.OWNER
+    """Of lines that carry none."""
+    bullets: bool = True
+    """Whether list items are records; False where lists are prose, as in a diary."""
+
+
+class Line(NamedTuple):
+    """What was read: the record, if there is one, and what is wrong with the line, if anything."""
+
+    record: Record | None
+    problem: str = ""
+    derived: bool = False
+    """Whether the line carries no id of its own."""
+
+
+def write(record: Record, form: str) -> str:
+    """The whole list item with its final line feed."""
+    return WRITERS[form](record)
+
+
+def canonical(text: str) -> str:
+    """The text as the forms without data can keep it: line feeds only, no control characters."""
+    return CONTROL.sub("", _line_feeds(text)) if CONTROL.search(text) else text
+
+
+def read(item: str, *, reading: Reading, occurrence: int = 0) -> Line:
+    """The record of a list item in whatever form.
+
+    `occurrence` tells equal bullets apart: how many of the same stand before it in the document.
+    """
+    item = _settled(item)
+    if (comment := _comment(item)) is not None:
+        return _read_native(item, comment, reading, occurrence)
+    if item[1:].lstrip(" \t").startswith("{"):
+        return _read_claw(item, reading, occurrence)
+    return _read_bare(item, reading, occurrence)
+
+
+def _write_native(record: Record) -> str:
+    data = record.data()
+    clock = _clock_of(record.timestamp)
+    username = record.username if clock and NAME.match(record.username) else ""
+    if username:
+        del data["username"]
+    if not _showable(record.text):
+        data["text"] = record.text
+    shown = _shown(record.text)
+    head = _head(clock, username, shown) if clock else "- " + _led(shown)
+    return f"{head} <!-- {_safe(_encode(data), UNSAFE)} -->\n"
+
+
+def _write_claw(record: Record) -> str:
+    values = record.__dict__
+    data: dict[str, Any] = {key: values[name] for key, name in CLAW_KEYS.items()}
+    data["provenance"] = {key: values[name] for key, name in CLAW_PROVENANCE.items()}
+    data.update({n: values[n] for n in CLAW_EXTRAS if values[n] != DEFAULTS[n]})
+    return f"- {_safe(_encode(data), UNSAFE_CLAW)}\n"
+
+
+def _write_earl(record: Record) -> str:
+    clock = _clock_of(record.timestamp)
+    if not clock:
+        return _write_plain(record)
+    username = UNSHOWN.sub("", record.username).replace("`", "").replace("\n", "")
+    return _head(clock, username, _escaped(canonical(record.text))) + "\n"
+
+
+def _write_plain(record: Record) -> str:
+    return f"- {_led(_escaped(canonical(record.text)))}\n"
+
+
+WRITERS = {
+    "native": _write_native,
+    "claw": _write_claw,
+    "earl": _write_earl,
+    "plain": _write_plain,
+}
+
+
+def _head(clock: str, username: str, shown: str) -> str:
+    if username:
+        return f"- **{clock} UTC** | `@{username}` | {shown}"
+    # A text that starts like a user's name is kept apart from it by an empty name.
+    return f"- **{clock} UTC** | {'`@` | ' if USER.match(shown) else ''}{shown}"
+
+
+def _shown(text: str) -> str:
+    """The text as it stands in a native line."""
+    if not _showable(text):
+        text = UNSHOWN.sub(_picture, _line_feeds(text))
+    return _escaped(text)
+
+
+def _showable(text: str) -> bool:
+    # The first test is there because it is ten times as fast and true of nearly every text.
+    return text.isprintable() or not UNSHOWN.search(text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    character = match[0]
+    if character in NEWLINES:
+        return "\u2424"
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    return "\u2421" if character == "\x7f" else "\ufffd"
+
+
+def _line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _escaped(text: str) -> str:
+    """No comment can start in it, and further lines are indented."""
+    if "!--" in text:
+        text = OPENING.sub(lambda match: "&lt;" if match[0] == "<" else "&amp;", text)
+    return text.replace("\n", "\n  ") if "\n" in text else text
+
+
+def _unescaped(shown: str) -> str:
+    if "\n" in shown:
+        shown = INDENT.sub("\n", shown)
+    if "!--" in shown:
+        shown = OPENED.sub(lambda match: "<" if match[0] == "&lt;" else "&", shown)
+    return shown
+
+
+def _led(shown: str) -> str:
+    return LEADING.sub(lambda match: match[0] + "\\", shown, count=1) if _leads(shown) else shown
+
+
+def _leads(shown: str) -> bool:
+    return LEADING.match(shown) is not None
+
+
+def _unled(shown: str) -> str:
+    return shown[: lead.end(1)] + shown[lead.end() :] if (lead := LED.match(shown)) else shown
+
+
+def _safe(data: str, unsafe: re.Pattern[str]) -> str:
+    """JSON that cannot end its comment or its line early, whoever reads it."""
+    # Searching takes longer than all the rest of writing a line, and seldom finds anything.
+    if data.isascii() and not any(mark in data for mark in MARKED):
+        return data
+    return unsafe.sub(_code, data)
+
+
+def _code(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def _clock_of(timestamp: str) -> str:
+    """`HH:MM` in UTC; empty when the timestamp tells none."""
+    if match := STAMP.match(timestamp):
+        return match[1]
+    try:
+        return parse_stamp(timestamp).astimezone(UTC).strftime("%H:%M")
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _settled(item: str) -> str:
+    """The item with line feeds between its lines and none behind it, and without NUL."""
+    if "\0" in item:
+        item = item.replace("\0", "")
+    if item[-1:] == "\n":
+        item = item[:-1]
+    if "\r" in item:
+        item = item.replace("\r\n", "\n").removesuffix("\r")
+    return item
+
+
+def _comment(item: str) -> tuple[int, int] | None:
+    """Where the last data comment stands that ends a line of the item."""
+    end = len(item)
+    if item.endswith("} -->"):
+        at = item.rfind("<!--")
+        if item.startswith("<!-- {", at):
+            return at, end
+    while end > 0 and "-->" in item:
+        start = item.rfind("\n", 0, end) + 1
+        line = item[start:end].rstrip(" \t")
+        at = line.rfind("<!--") if line.endswith("-->") else -1
+        if at > 0 and line[at + 4 :].lstrip(" \t").startswith("{"):
+            return start + at, start + len(line)
+        end = start - 1
+    return None
+
+
+def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurrence: int) -> Line:
+    start, end = comment
+    data = _object(item, start + 4, end - 3)
+    if data is None:
+        return _read_bare(item, reading, occurrence, "its data comment is not valid JSON")
+    fields, problem = _fields(data)
+    if not fields.get("id"):
+        return _read_bare(item, reading, occurrence, "its data comment has no id")
+    shown = item[: start - (item[start - 1] == " ")] + item[end:]
+    text = _behind_head(shown, fields, reading)
+    exact = fields.get("text")
+    # Who edits the part that is shown means it, so the exact text counts only beside its own image.
+    fields["text"] = exact if exact is not None and _shown(exact) == text else _unescaped(text)
+    return Line(Record(**fields), problem)
+
+
+def _behind_head(shown: str, fields: dict[str, Any], reading: Reading) -> str:
+    """What is shown as the text, once the time and user before it are among the fields."""
+    timestamp = fields.get("timestamp")
+    head = HEAD.match(shown) if timestamp is None or _clock_of(timestamp) else None
+    if timestamp is None:
+        fields["timestamp"] = _moment(reading, head[1] if head else "")
+    if head is None:
+        return _unled(shown[2:])
+    if head[2]:
+        fields["username"] = head[2]
+    return shown[head.end() :]
+
+
+def _read_claw(item: str, reading: Reading, occurrence: int) -> Line:
+    first, _, rest = item.partition("\n")
+    written = first[1:].strip(" \t")
+    data = _object(written, 0, len(written))
+    if data is None:
+        problem = "it is not valid JSON" if written.startswith('{"id"') else ""
+        return _read_bare(item, reading, occurrence, problem)
+    fields, problem = _fields(_flat(data))
+    if not fields.get("id") or "text" not in fields:
+        return _read_bare(
+            item, reading, occurrence, "it is JSON without the id and text of a record"
+        )
+    fields.setdefault("timestamp", _moment(reading, ""))
+    if rest.strip():
+        fields["text"] += _unescaped("\n" + rest)
+    return Line(Record(**fields), problem)
+
+
+def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") -> Line:
+    """A line that carries no data: EARL's, or anyone's."""
+    if head := HEAD.match(item):
+        clock, username, text = head[1], head[2] or "", _unescaped(item[head.end() :])
+    else:
+        clock, username, text = "", "", _unescaped(_unled(item[1:].strip()))
+        if not text:
+            return Line(None, problem)
+    day = reading.day.isoformat() if reading.day else ""
+    record = Record(
+        id=derived_id(day, item[1:].strip(), str(occurrence)),
+        kind="note",
+        text=text,
+        timestamp=_moment(reading, clock),
+        username=username,
+        origin=reading.origin,
+    )
+    return Line(record, problem, derived=True)
+
+
+def _moment(reading: Reading, clock: str) -> str:
+    if reading.day is None:
+        return ""
+    return _stamp_of(reading.day, clock, reading.zone) if clock else f"{reading.day}T00:00:00.000Z"
+
+
+@lru_cache(maxsize=2048)
+def _stamp_of(day: date, clock: str, zone: str) -> str:
+    try:
+        return stamp(moment_of(day, clock, zone=zone))
+    except OverflowError:
+        return f"{day}T{clock}:00.000Z"
+
+
+def _object(text: str, start: int, end: int) -> dict[str, Any] | None:
+    """The JSON object that is all there is between `start` and `end`."""
+    try:
+        data, last = _decode(text, text.index("{", start))
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) and not text[last:end].strip(" \t") else None
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    """A claw record's data under the names of a `Record`; null is the same as nothing."""
+    provenance = data.get("provenance")
+    flat = {CLAW_READS[key]: value for key, value in data.items() if key in CLAW_READS}
+    if isinstance(provenance, dict):
+        flat |= {n: provenance[key] for key, n in CLAW_PROVENANCE.items() if key in provenance}
+    return {name: value for name, value in flat.items() if value is not None}
+
+
+def _fields(data: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """What of the data makes a record, and which of its values cannot."""
+    fields: dict[str, Any] = {"kind": "note"}
+    wrong: list[str] = []
+    for name, value in data.items():
+        wanted = TYPES.get(name)
+        if type(value) is wanted:
+            fields[name] = value
+        elif wanted is not None:
+            wrong.append(name)
+    for name in data.keys() & SPECIAL:
+        _convert(fields, name, data[name], wrong)
+    if fields["kind"] in ("", PASSAGE):
+        fields["kind"] = "note"
+        wrong.append("kind")
+    return fields, f"it has a wrong value for {', '.join(wrong)}" if wrong else ""
+
+
+def _convert(fields: dict[str, Any], name: str, value: Any, wrong: list[str]) -> None:
+    """What JSON has no type for: tuples, and the words that are not open to anyone's invention."""
+    if name in LISTS and type(value) is list and {*map(type, value)} <= {str}:
+        fields[name] = tuple(value)
+    elif name == "confidence" and type(value) in (int, float) and abs(value) < 1e9:
+        fields[name] = float(value)
+    elif name == "origin" and value in ORIGINS:
+        fields[name] = value
+    else:
+        wrong.append(name)

@@ -1,0 +1,467 @@
+"""Memory: what a program holds. It owns the parts of one vault and has one short method a deed.
+
+It knows the rules of storing (limits, trust, provenance), not how anything is written down.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from commonplace import budgets, documents, past
+from commonplace.clock import Clock, parse_stamp, stamp
+from commonplace.config import OPTIONS, Options
+from commonplace.embed.hashed import HashedEncoder
+from commonplace.errors import BadValue, LessTrusted, NoSuchRecord, NoSuchVault, ReadOnly
+from commonplace.index import Query
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.journal import Entry
+from commonplace.journal.files import FileJournal
+from commonplace.layouts import LAYOUTS, Layout, check_name, detect, layout_named
+from commonplace.library import Library, Receipt, Written
+from commonplace.records import PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
+from commonplace.safety import may_supersede
+from commonplace.vault.files import FileVault
+
+STATE = ".commonplace"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document with its text and the mark of that text."""
+
+    name: str
+    text: str
+    etag: str
+
+
+class Memory:
+    """The memory in one vault, for one session."""
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        options: Options,
+        root: Path,
+        state: Path,
+        session: str = "",
+        origin: str = Origin.AGENT,
+        read_only: bool = False,
+    ) -> None:
+        self.library = library
+        self.options = options
+        self.root = root
+        self.state = state
+        self.session = session
+        self.origin = origin
+        self.read_only = read_only
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        dialect: str | None = None,
+        session: str | None = None,
+        *,
+        origin: str = Origin.AGENT,
+        clock: Clock | None = None,
+        create: bool = True,
+        environ: Mapping[str, str] = os.environ,
+        **options: Any,
+    ) -> Memory:
+        """Open the vault at `path`; a directory that is not there yet is made, unless told not to.
+
+        `options` are those of `config.Options`; `origin` is where this program's texts come from.
+        """
+        named = Path(path).expanduser()
+        if create:
+            named.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not named.is_dir():
+            raise NoSuchVault(str(named))
+        root = find_root(named)
+        settings = Options.load(root, environ=environ, arguments={**options, "dialect": dialect})
+        layout = _layout_of(root, settings)
+        clock = clock or Clock(zone=settings.timezone)
+        state, read_only = _state_directory(root, settings)
+        library = Library(
+            FileVault(
+                root,
+                state=state,
+                layout=layout,
+                clock=clock,
+                lock_seconds=settings.lock_seconds,
+            ),
+            FileJournal(state, clock=clock),
+            SqliteIndex(state / "index.db", rank=layout.rank),
+            layout=layout,
+            clock=clock,
+            lock_seconds=settings.lock_seconds,
+        )
+        library.lose_share = settings.lose_share
+        memory = cls(
+            library,
+            options=settings,
+            root=root,
+            state=state,
+            session=budgets.check_word(session or "", argument="session"),
+            origin=origin,
+            read_only=read_only,
+        )
+        memory.make_first_document()
+        return memory
+
+    @property
+    def layout(self) -> Layout:
+        return self.library.layout
+
+    @property
+    def clock(self) -> Clock:
+        return self.library.clock
+
+    @property
+    def author(self) -> Author:
+        return Author(self.origin, self.session)
+
+    def make_first_document(self) -> None:
+        """Claw's workspace has its MEMORY.md from the moment it is loaded."""
+        name = self.layout.memory
+        if self.layout.name == "claw" and not self.read_only and not (self.root / name).exists():
+            self.library.create(name, self.layout.header(name), author=SYSTEM)
+
+    def store(self, text: str, *, kind: str = "note", **rest: Any) -> Record:
+        """Store one memory. When this returns it is safe.
+
+        Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
+        valid_from, valid_to.
+        """
+        return self.store_all([{"text": text, "kind": kind, **rest}])[0]
+
+    def store_all(self, memories: Iterable[Mapping[str, Any]]) -> tuple[Record, ...]:
+        """Store several memories as one change: all of them, or none."""
+        records = [self._record(**memory) for memory in memories]
+        if not records:
+            return ()
+        return self.library.add(records, to=self._targets(), author=self.author)
+
+    def _targets(self) -> list[str]:
+        """The documents that a record stored now goes into."""
+        now = self.clock.now()
+        day = now.date() if self.layout.utc_days else self.clock.local_day(now)
+        names = {"memory": self.layout.memory, "daily": self.layout.daily_document(day)}
+        return [names[role] for role in self.layout.writes]
+
+    def _record(
+        self,
+        *,
+        text: str,
+        kind: str = "note",
+        tags: Sequence[str] = (),
+        supersedes: str = "",
+        username: str = "",
+        channel: str = "",
+        group: str = "",
+        confidence: float = 1.0,
+        sensitivity: str = "personal",
+        valid_from: str = "",
+        valid_to: str = "",
+        sources: Sequence[str] = (),
+    ) -> Record:
+        record = Record(
+            id=self.clock.new_id(),
+            kind=budgets.check_kind(kind),
+            text=budgets.check_text(text, limit=self.options.text_limit),
+            timestamp=self.clock.stamp(),
+            tags=budgets.check_tags(tags, options=self.options),
+            supersedes=budgets.check_id(supersedes, argument="supersedes") if supersedes else "",
+            session=self.session,
+            group=budgets.check_word(group, argument="group"),
+            channel=budgets.check_word(channel, argument="channel"),
+            username=budgets.check_word(username, argument="username"),
+            confidence=budgets.check_confidence(confidence),
+            sensitivity=budgets.check_sensitivity(sensitivity),
+            origin=self.origin,
+            valid_from=_check_time(valid_from, "valid_from"),
+            valid_to=_check_time(valid_to, "valid_to"),
+            sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
+        )
+        if supersedes:
+            self._check_replaceable(record)
+        return record
+
+    def _check_replaceable(self, record: Record) -> None:
+        old = self.library.get(record.supersedes).record
+        if old.kind == PASSAGE:
+            raise NoSuchRecord(record.supersedes)
+        if not may_supersede(record.origin, old.origin):
+            raise LessTrusted(old.id, old=old.origin, new=record.origin)
+
+    def supersede(self, record_id: str, text: str, **rest: Any) -> Record:
+        """Store a memory that replaces another; the old one stays, marked as replaced."""
+        old = self.get(record_id).record
+        given = {"kind": old.kind, "tags": old.tags, **rest}
+        return self.store(text, supersedes=record_id, **given)
+
+    def get(self, record_id: str) -> Hit:
+        """One record, wherever it stands."""
+        return self.library.get(budgets.check_id(record_id))
+
+    def search(self, text: str = "", **filters: Any) -> list[Hit]:
+        """What fits the words best; without words, the newest. Filters are those of `Query`."""
+        budgets.check_type(text, str, "query")
+        return self.library.find(Query(text=text, **filters))
+
+    def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
+        """What is most alike, by vectors; what has none yet gets its vector now."""
+        self.library.refresh()
+        encoder, index = HashedEncoder(), self.library.index
+        missing = index.unembedded(encoder.model, limit=self.options.memory_embeddings_max_records)
+        if missing and not self.read_only:
+            vectors = encoder.encode([words for _, words in missing])
+            rows = ((key, *vector) for (key, _), vector in zip(missing, vectors))
+            index.embed(encoder.model, dim=encoder.dim, rows=rows)
+        [(vector, norm)] = encoder.encode([text])
+        return index.nearest(
+            encoder.model,
+            vector=vector,
+            norm=norm,
+            query=Query(limit=limit, include_passages=False),
+        )
+
+    def brief(self, *, limit: int = 100) -> list[Record]:
+        """What to know first: behavioural records before the others, the newest of each first."""
+        hits = self.search(include_passages=False, limit=10_000)
+        records = [hit.record for hit in hits]
+        records.sort(key=lambda record: not record.behavioral)
+        return records[:limit]
+
+    def count(self) -> int:
+        """How many records there are that nothing has replaced."""
+        self.library.refresh()
+        return self.library.index.count(Query(include_passages=False))
+
+    def delete(self, record_id: str) -> Receipt:
+        """Erase a record for good, everywhere it stands."""
+        return self.delete_all([record_id])
+
+    def delete_all(self, record_ids: Sequence[str]) -> Receipt:
+        ids = [budgets.check_id(key) for key in record_ids]
+        for key in ids:
+            self.get(key)
+        return self.library.forget(ids, author=self.author)
+
+    def documents(self) -> list[str]:
+        """The names of all documents."""
+        return list(self.library.vault.listing().documents)
+
+    def read(self, document: str = "") -> Document:
+        """One document; without a name, the main one of the vault."""
+        name = self._document(document)
+        text, etag = self.library.text(name)
+        return Document(name, text, etag)
+
+    def _document(self, name: str) -> str:
+        main = self.layout.memory or self.layout.user
+        return check_name(name or main)
+
+    def update(
+        self,
+        content: str,
+        *,
+        document: str = "",
+        mode: str = "append",
+        section: str = "",
+        etag: str = "",
+        confirm: str = "",
+        strict: bool = False,
+    ) -> Written:
+        """Change a document: `append` to its end, `rewrite` it whole, or set one `section`.
+
+        A rewrite is merged with what others wrote since `etag`, and refused when it would drop
+        much, unless it comes with the token that the refusal names.
+        """
+        name = self._document(document)
+        budgets.check_type(content, str, "content")
+        if mode == "append" and not section:
+            return self.library.append_text(name, content, author=self.author)
+        if mode not in ("append", "rewrite", "section"):
+            raise BadValue(
+                "mode", f"{mode!r} is not known", next_step="Use append, rewrite or section."
+            )
+        text = self._with_section(name, section, content, mode) if section else content
+        return self.library.rewrite(
+            name, text, author=self.author, etag=etag, confirm=confirm, strict=strict
+        )
+
+    def _with_section(self, name: str, section: str, body: str, mode: str) -> str:
+        exists = self.library.vault.stat(name)
+        text = self.library.text(name)[0] if exists else self.layout.header(name)
+        change = documents.append_to_section if mode == "append" else documents.replace_section
+        return change(text, section, body, day=self.clock.today())
+
+    def write_diary(self, text: str) -> Written:
+        """Write a diary entry: a document of its own, named by the time, never changed again."""
+        directory = self.layout.diary or "diary/"
+        base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
+        for attempt in range(1, 1000):
+            name = f"{base}.md" if attempt == 1 else f"{base}-{attempt}.md"
+            if self.library.vault.stat(name) is None:
+                return self.library.create(name, text, author=self.author)
+        raise BadValue("text", "a thousand entries in one second", next_step="Write one a second.")
+
+    def diary(self) -> list[str]:
+        """The names of the diary entries, oldest first."""
+        directory = self.layout.diary or "diary/"
+        return [name for name in self.documents() if name.startswith(directory)]
+
+    def log(self, *, limit: int = 20) -> list[Entry]:
+        """The last changes, newest first."""
+        return past.log(self.library, limit=limit)
+
+    def history(self, record_id: str) -> list[Entry]:
+        """Every change that was about one record, oldest first."""
+        return past.history(self.library, budgets.check_id(record_id))
+
+    def blame(self, document: str) -> list[past.Blame]:
+        """Each line of a document with the change that brought it."""
+        return past.blame(self.library, self._document(document))
+
+    def undo(self, position: int | None = None, *, session: str = "") -> Entry:
+        """Take back the last change (of a session), or the one at a position of the log."""
+        author = Author(self.origin, session)
+        return past.undo(self.library, author=author, position=position)
+
+    def text_at(self, document: str, moment: datetime) -> str:
+        """What a document said at that time."""
+        return past.text_at(self.library, self._document(document), moment)
+
+    def restore(self, moment: datetime, document: str = "") -> list[str]:
+        """Make one document, or all, say again what they said at that time."""
+        names = [document] if document else past.documents_at(self.library, moment)
+        for name in names:
+            past.restore(self.library, check_name(name), moment, author=self.author)
+        return names
+
+    def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+        """Make the index anew from the documents. Returns how many records there are."""
+        self.library.rebuild(progress)
+        return self.count()
+
+    def status(self) -> dict[str, Any]:
+        """What the vault holds and how it is, as plain data."""
+        self.library.refresh()
+        index, everything = self.library.index, Query(include_superseded=True, include_secret=True)
+        kinds = index.kinds()
+        return {
+            "vault": str(self.root),
+            "dialect": self.layout.name,
+            "records": self.count(),
+            "kinds": kinds,
+            "replaced": index.count(everything) - index.count(Query(include_secret=True)),
+            "documents": len(self.documents()),
+            "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
+            "index": f"{index.size() / 1e6:.2f} MB",
+            "read only": self.read_only,
+            "troubles": list(self.library.troubles.values()),
+        }
+
+    def options_described(self) -> list[dict[str, Any]]:
+        """Every option with its value and what it does."""
+        return [
+            {
+                "name": name,
+                "value": getattr(self.options, name),
+                "default": option.default,
+                "description": option.metadata["description"],
+            }
+            for name, option in OPTIONS.items()
+        ]
+
+    def problems(self) -> list[Problem]:
+        """Every mistake in the documents' text, and everything that cannot be read."""
+        return self.library.problems()
+
+    def close(self) -> None:
+        """Return when everything is on disk, and let go of the files."""
+        self.library.close()
+        if self.read_only:
+            shutil.rmtree(self.state, ignore_errors=True)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def find_root(path: Path) -> Path:
+    """The vault itself when the directory above it was named: `memories/` or `data/`."""
+    if _detected(path):
+        return path
+    for layout in LAYOUTS.values():
+        below = path / layout.subdirectory if layout.subdirectory else None
+        if below and below.is_dir():
+            found = _detected(below)
+            if found and found.name == layout.name:
+                return below
+    return path
+
+
+def _detected(path: Path) -> Layout | None:
+    return detect(names_in(path), lambda name: start_of(path / name))
+
+
+def names_in(path: Path) -> list[str]:
+    """What is in a directory, as `detect` takes it."""
+    return [entry.name + "/" * entry.is_dir() for entry in os.scandir(path)]
+
+
+def start_of(path: Path) -> str:
+    """The beginning of a file, as `detect` takes it."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(65536)
+
+
+def _layout_of(root: Path, options: Options) -> Layout:
+    if options.dialect:
+        return layout_named(options.dialect)
+    return _detected(root) or LAYOUTS["native"]
+
+
+def _state_directory(root: Path, options: Options) -> tuple[Path, bool]:
+    """Where machine state lives; a directory of this process's own when the vault is read-only."""
+    chosen = Path(options.state_dir).expanduser() if options.state_dir else root / STATE
+    try:
+        chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ignore = chosen / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        if os.access(chosen, os.W_OK):
+            return chosen, False
+    except OSError:
+        if options.state_dir:
+            raise ReadOnly(str(chosen)) from None
+    return Path(tempfile.mkdtemp(prefix="commonplace-")), True
+
+
+def _check_time(text: str, argument: str) -> str:
+    if not text:
+        return ""
+    try:
+        return stamp(parse_stamp(text))
+    except (ValueError, TypeError):
+        raise BadValue(
+            argument, f"{text!r} is no time", next_step="Use ISO 8601, such as 2026-11-15."
+        ) from None

@@ -1,0 +1,193 @@
+"""What was: the history of a record, who wrote which line, any text at any time, and undo.
+
+Everything is read from the journal; it knows nothing of search.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from commonplace.clock import stamp
+from commonplace.errors import NoSuchDocument, NothingToUndo
+from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
+from commonplace.ledger import decoded, merged_bytes
+from commonplace.library import Library, spans_of
+from commonplace.records import Author
+
+UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE))
+"""What plain `undo` takes back; other changes only when they are named."""
+
+Texts = dict[str, tuple[bytes | None, bytes | None]]
+
+
+@dataclass(frozen=True)
+class Blame:
+    """One line of a document and the change that brought it; None for one older than the journal."""
+
+    line: int
+    text: str
+    entry: Entry | None
+
+
+def log(library: Library, *, limit: int) -> list[Entry]:
+    """The last changes, newest first."""
+    return list(deque(library.journal.entries(), maxlen=limit))[::-1]
+
+
+def history(library: Library, record_id: str) -> list[Entry]:
+    """Every change that was about one record, oldest first."""
+    return [
+        entry
+        for entry in library.journal.about(record_id)
+        if record_id in entry.ids or record_id in entry.removed
+    ]
+
+
+def text_at(library: Library, document: str, moment: datetime) -> str:
+    """What a document said at that time."""
+    text, until = None, stamp(moment)
+    for entry in library.journal.entries():
+        if entry.at > until:
+            break
+        text = library.after(text, entry, document)
+    if text is None:
+        raise NoSuchDocument(f"{document} at {until}")
+    return decoded(document, _shown(text), lenient=True)
+
+
+def restore(library: Library, document: str, moment: datetime, *, author: Author) -> None:
+    """Make a document say again what it said at that time. Can be undone like any change."""
+
+    def work() -> None:
+        library.look(document)
+        text = text_at(library, document, moment).encode()
+        now = library.vault.read(document) if library.vault.stat(document) else None
+        library.put_text(Op.RESTORE, document, now, text, author=author)
+
+    library.locked(work)
+
+
+def documents_at(library: Library, moment: datetime) -> list[str]:
+    """The documents that were there at that time."""
+    there: dict[str, bool] = {}
+    for entry in library.journal.entries():
+        if entry.at > stamp(moment):
+            break
+        for change in entry.changes:
+            there[change.document] = not isinstance(change, Gone)
+    return sorted(name for name, is_there in there.items() if is_there)
+
+
+def blame(library: Library, document: str) -> list[Blame]:
+    """Each line of a document with the change that brought it."""
+    library.refresh()
+    text: bytes | None = None
+    owners: list[Entry] = []
+    for entry in library.journal.entries():
+        if document in entry.documents():
+            before, text = text, library.after(text, entry, document)
+            owners = _attributed(_lines(before), owners, _lines(text), entry)
+    return [
+        Blame(number, line, None if entry.op == Op.SEEN else entry)
+        for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
+    ]
+
+
+def _attributed(
+    before: Sequence[str], owners: Sequence[Entry], after: Sequence[str], entry: Entry
+) -> list[Entry]:
+    """Whom each line is from once `entry` was made: lines that were there keep theirs."""
+    pool: dict[str, deque[Entry]] = defaultdict(deque)
+    for line, owner in zip(before, owners):
+        pool[line].append(owner)
+    return [pool[line].popleft() if pool[line] else entry for line in after]
+
+
+def _lines(text: bytes | None) -> list[str]:
+    shown = decoded("", _shown(text or b""), lenient=True)
+    return shown.removesuffix("\n").split("\n") if shown else []
+
+
+def undo(library: Library, *, author: Author, position: int | None = None) -> Entry:
+    """Take back the last change, or the one at `position`. Returns what was taken back."""
+
+    def work() -> Entry:
+        library.take_in_changes()
+        entry = _to_undo(library, position, author)
+        changes, texts = _reverted(library, entry)
+        undone = library.entry(
+            Op.UNDO, changes, ids=entry.ids, author=author, undoes=entry.position
+        )
+        library.replace_texts(undone, texts)
+        return entry
+
+    return library.locked(work)
+
+
+def _to_undo(library: Library, position: int | None, author: Author) -> Entry:
+    entries = list(library.journal.entries())
+    undone = {entry.undoes for entry in entries}
+    if position is None:
+        for entry in reversed(entries):
+            mine = not author.session or entry.session == author.session
+            if entry.op in UNDOABLE and entry.position not in undone and mine:
+                return entry
+        raise NothingToUndo("no change is left to take back")
+    found = next((entry for entry in entries if entry.position == position), None)
+    if found is None:
+        raise NothingToUndo(f"there is no change {position}")
+    if found.op == Op.FORGET:
+        raise NothingToUndo("what was forgotten is gone for good")
+    if found.position in undone:
+        raise NothingToUndo(f"change {position} was taken back already")
+    return found
+
+
+def _reverted(library: Library, entry: Entry) -> tuple[list[Change], Texts]:
+    """The documents as they would be without one change, with everything since kept."""
+    changes: list[Change] = []
+    texts: Texts = {}
+    for change in entry.changes:
+        name = change.document
+        now = library.vault.read(name) if library.vault.stat(name) else None
+        new = _without(library, entry, change, now)
+        if new != now:
+            texts[name] = (now, new)
+            changes.append(Gone(name) if new is None else Text(name, library.journal.keep(new)))
+    if not changes:
+        raise NothingToUndo("what it changed is no longer there")
+    return changes, texts
+
+
+def _without(library: Library, entry: Entry, change: Change, now: bytes | None) -> bytes | None:
+    name = change.document
+    if isinstance(change, Append):
+        return _less(library, now or b"", entry, change)
+    before = library.state(name, until=entry.position)
+    after = library.state(name, until=entry.end)
+    if before is None:
+        return None if now == after else now
+    return merged_bytes(_shown(after or b""), _shown(before), now or b"")
+
+
+def _less(library: Library, now: bytes, entry: Entry, change: Append) -> bytes | None:
+    """The text without what was appended, wherever it stands now."""
+    if change.at == 0 and now == entry.appended(change):
+        return None
+    if entry.ids:
+        text = decoded(change.document, now)
+        found = spans_of(text, library.parse(change.document, text), set(entry.ids))
+        return without(now, found)
+    for line in reversed(entry.lines):
+        data = (line.replace("\n", "\r\n") if change.crlf else line).encode()
+        head, found_at, tail = now.rpartition(data)
+        now = head + tail if found_at else now
+    return now
+
+
+def _shown(text: bytes) -> bytes:
+    """The text without the blanks that stand for what was forgotten."""
+    return text.replace(BLANK, b"")

@@ -1,0 +1,131 @@
+"""The stress test a person can run: writers that are killed at random, and nothing may be lost.
+
+It uses a vault of its own and knows only what any program knows: `Memory`, and the text on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.clock import Clock
+from commonplace.memory import Memory
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was acknowledged and what was found."""
+
+    acknowledged: int
+    found: int
+    lost: tuple[str, ...]
+    duplicates: tuple[str, ...]
+    torn: tuple[str, ...]
+    """Lines that are not whole, with their place."""
+    unlike: int
+    """Rows in which the kept index differs from a rebuilt one."""
+    kills: int
+
+    @property
+    def passed(self) -> bool:
+        return not (self.lost or self.duplicates or self.torn or self.unlike)
+
+
+class Writer:
+    """One process that stores as fast as it can and says what was acknowledged."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self.root = root
+        self.name = name
+        self.acknowledged: list[str] = []
+        self._start()
+
+    def _start(self) -> None:
+        command = [sys.executable, "-m", "commonplace.selftest", str(self.root), self.name]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.reader = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
+        self.reader.start()
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        # A line without its end was cut off by the kill: its id is not whole.
+        self.acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.reader.join()
+        if self.process.stdout:
+            self.process.stdout.close()
+
+    def replace(self) -> None:
+        self.kill()
+        self._start()
+
+
+def run(root: Path, *, writers: int, kills: int, seed: int = 0, progress: Progress) -> Report:
+    """Let `writers` processes store into the vault at `root` while `kills` of them are killed."""
+    chance, clock = random.Random(seed), Clock()
+    crowd = [Writer(root, f"writer-{number}") for number in range(writers)]
+    try:
+        for done in range(kills):
+            progress(done, kills)
+            clock.sleep(chance.uniform(0.05, 0.3))
+            chance.choice(crowd).replace()
+        clock.sleep(0.5)
+    finally:
+        for writer in crowd:
+            writer.kill()
+    progress(kills, kills)
+    return check(root, {key for writer in crowd for key in writer.acknowledged}, kills=kills)
+
+
+def check(root: Path, acknowledged: set[str], *, kills: int) -> Report:
+    """Compare what was acknowledged with what the documents and the index hold."""
+    with Memory.open(root) as memory:
+        memory.library.refresh()
+        counts = Counter(_ids(memory, memory.layout.memory))
+        daily = {key for name in memory.documents() for key in _ids(memory, name)}
+        problems = [f"{p.document}:{p.line} {p.what}" for p in memory.problems()]
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        rebuilt = memory.library.index.dump()
+        found = {key for key in acknowledged if key in counts and key in daily}
+        return Report(
+            acknowledged=len(acknowledged),
+            found=len(found),
+            lost=tuple(sorted(acknowledged - found)),
+            duplicates=tuple(key for key, count in counts.items() if count > 1),
+            torn=tuple(problems),
+            unlike=len(set(map(repr, kept)) ^ set(map(repr, rebuilt))),
+            kills=kills,
+        )
+
+
+def _ids(memory: Memory, name: str) -> list[str]:
+    text = memory.library.text(name)[0]
+    return [item.record.id for item in memory.library.parse(name, text).items]
+
+
+def write_forever(root: str, name: str) -> None:
+    """Store until killed; an id is printed once its record is acknowledged."""
+    with Memory.open(root, session=name) as memory:
+        number = 0
+        while os.getppid() != 1:
+            number += 1
+            record = memory.store(f"{name} wrote this as number {number} of its life", kind="fact")
+            os.write(1, f"{record.id}\n".encode())
+
+
+if __name__ == "__main__":
+    write_forever(*sys.argv[1:])

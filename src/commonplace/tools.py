@@ -1,0 +1,60 @@
+"""The table of tools that every door reads: one for each dialect, in a fixed order.
+
+It does not know how a door shows them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from commonplace.dialects import Answer, Tool
+from commonplace.errors import BadValue, UnknownDialect, UnknownTool
+from commonplace.memory import Memory
+
+DIALECTS = ("native", "typed")
+
+
+@cache
+def table(dialect: str) -> dict[str, Tool]:
+    """The tools of a dialect by name."""
+    if dialect not in DIALECTS:
+        raise UnknownDialect(dialect, list(DIALECTS))
+    module = import_module(f"commonplace.dialects.{dialect}")
+    return {tool.name: tool for tool in module.TOOLS}
+
+
+def find(name: str, *, dialect: str) -> Tool:
+    """The tool of that name: of the dialect, or else of the only dialect that has it."""
+    tools = table(dialect)
+    if name in tools:
+        return tools[name]
+    for other in DIALECTS:
+        if name in table(other):
+            return table(other)[name]
+    raise UnknownTool(name, list(tools))
+
+
+def call(memory: Memory, name: str, arguments: Mapping[str, Any], *, dialect: str) -> Answer:
+    """Run a tool by name."""
+    return find(name, dialect=dialect).call(memory, arguments)
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a tool from JSON text."""
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError as error:
+        raise BadValue(
+            "arguments",
+            f"they are not JSON ({error})",
+            next_step="""Quote them for the shell: '{"query": "tea"}'.""",
+        ) from None
+    if not isinstance(arguments, dict):
+        raise BadValue(
+            "arguments", "they are not an object", next_step="""Send {"name": value, …}."""
+        )
+    return arguments

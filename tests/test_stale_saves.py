@@ -1,0 +1,120 @@
+"""A person saves a buffer that is older than what agents appended meanwhile."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace.memory import Memory
+
+AGENT = """
+import os, sys, time
+from commonplace.memory import Memory
+root, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with Memory.open(root, session=name) as memory:
+    for number in range(count):
+        record = memory.store(f"{name} saw thing {number}", kind="fact")
+        os.write(1, f"{record.id}\\n".encode())
+        time.sleep(0.004)
+"""
+
+
+def person(path: Path, *, rounds: int, chance: random.Random) -> tuple[list[str], set[str]]:
+    """Load, think, edit, save in place. Returns the lines written and those deleted."""
+    written: list[str] = []
+    deleted: set[str] = set()
+    for number in range(rounds):
+        buffer = path.read_text(encoding="utf-8").split("\n")
+        time.sleep(chance.uniform(0.02, 0.2))
+        records = [line for line in buffer if "saw thing" in line]
+        if records and number % 2:
+            gone = chance.choice(records)
+            buffer.remove(gone)
+            deleted.add(gone)
+        mine = f"- A person's own thought, number {number}"
+        buffer.insert(chance.randrange(2, len(buffer)), mine)
+        written.append(mine)
+        path.write_text("\n".join(buffer), encoding="utf-8")
+        time.sleep(chance.uniform(0.1, 0.4))
+    return written, deleted
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_line_of_either_side_is_lost_and_no_deletion_undone(tmp_path: Path, seed: int) -> None:
+    with Memory.open(tmp_path) as memory:
+        memory.store("there before anybody came", kind="fact")
+    agents = [
+        subprocess.Popen(
+            [sys.executable, "-c", AGENT, str(tmp_path), f"agent-{number}", "250"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    written, deleted = person(tmp_path / "MEMORY.md", rounds=8, chance=random.Random(seed))
+    acknowledged = [line for agent in agents for line in agent.communicate()[0].split()]
+    assert all(agent.returncode == 0 for agent in agents)
+
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        text = memory.read().text
+        parsed = memory.library.parse("MEMORY.md", text)
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        assert memory.library.index.dump() == kept
+    lines = text.split("\n")
+    there = [item.record.id for item in parsed.items]
+    gone_ids = {key for key in acknowledged if any(key in line for line in deleted)}
+    assert [line for line in written if line not in lines] == []
+    assert [key for key in acknowledged if key not in gone_ids and key not in there] == []
+    assert [key for key in gone_ids if key in there] == []
+    assert len(there) == len(set(there))
+    assert parsed.problems == ()
+
+
+def saved_without(path: Path, needle: str) -> None:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.write_text("\n".join(line for line in lines if needle not in line), encoding="utf-8")
+
+
+def test_the_last_line_is_deleted_when_a_person_who_read_it_takes_it_out(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        last = memory.store("the last")
+        time.sleep(0.02)
+        saved_without(tmp_path / "MEMORY.md", "the last")
+        memory.library.refresh()
+        assert "the last" not in memory.read().text
+        assert last.id in memory.log()[0].removed
+
+
+def test_the_last_line_is_put_back_when_nobody_had_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        buffer = path.read_text(encoding="utf-8")
+        time.sleep(0.02)
+        memory.store("the last")
+        path.write_text(buffer + "- and a thought of mine\n", encoding="utf-8")
+        memory.library.refresh()
+        text = memory.read().text
+        assert "the last" in text
+        assert "a thought of mine" in text
+        assert [hit.record.text for hit in memory.search("last")] == ["the last"]
+
+
+def test_a_text_that_an_agent_appended_is_put_back_like_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        buffer = path.read_text(encoding="utf-8")
+        time.sleep(0.02)
+        memory.update("A whole paragraph by an agent.")
+        path.write_text(buffer, encoding="utf-8")
+        memory.library.refresh()
+        assert "A whole paragraph by an agent." in memory.read().text

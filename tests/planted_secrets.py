@@ -22,6 +22,7 @@ BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 BASE64 = ALNUM + "+/"
 URL64 = ALNUM + "-_"
 HEX = "0123456789abcdef"
+DIGITS = "123456789"
 BECH32 = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"
 
 
@@ -84,7 +85,7 @@ TOKENS = (
     ("google refresh", ("1/", "/0g"), URL64, 95, "refresh token {}"),
     ("slack bot", ("xo", "xb-"), ALNUM, 24, "bot: {}"),
     ("slack legacy", ("xo", "xp-"), ALNUM, 60, "my personal slack thing {}"),
-    ("sendgrid", ("S", "G."), URL64, 22, "mail goes out via {}.abcDEFghiJKL012345mnoPQRstuVWX6789yzABCDEFG"),
+    ("sendgrid", ("S", "G."), URL64, 22, "mail goes out via {}." + "aB3dE6gH" * 5 + "iJk"),
     ("mailgun", ("k", "ey-"), HEX, 32, "mailgun {}"),
     ("brevo", ("xk", "eysib-"), HEX, 64, "brevo {}-a1B2c3D4e5F6g7H8"),
     ("npm", ("n", "pm_"), ALNUM, 36, "npm publish token {}"),
@@ -97,7 +98,7 @@ TOKENS = (
     ("cloudflare", ("", ""), URL64, 40, "CLOUDFLARE_API_TOKEN={}"),
     ("vercel", ("", ""), ALNUM, 24, "vercel --token={} --prod"),
     ("netlify", ("n", "fp_"), ALNUM, 36, "netlify deploys with {}"),
-    ("fly", ("fm", "2_"), BASE64, 120, "FLY_API_TOKEN=\"FlyV1 {}\""),
+    ("fly", ("fm", "2_"), BASE64, 120, 'FLY_API_TOKEN="FlyV1 {}"'),
     ("supabase", ("s", "bp_"), HEX, 40, "supabase login --token {}"),
     ("planetscale", ("psc", "ale_tkn_"), URL64, 43, "pscale service token {}"),
     ("databricks", ("da", "pi"), HEX, 32, "databricks {}"),
@@ -142,12 +143,13 @@ def _structured(rng: Random) -> list[Planted]:
     """Tokens with an inner structure."""
     fine = f"github{'_pat_'}{_draw(rng, ALNUM, 22)}_{_draw(rng, ALNUM, 59)}"
     project = f"sk-{'proj-'}{_draw(rng, URL64, 74)}T3Blbk{'FJ'}{_draw(rng, URL64, 74)}"
-    slack = f"xo{'xb-'}{_draw(rng, '123456789', 12)}-{_draw(rng, '123456789', 12)}-{_draw(rng, ALNUM, 24)}"
-    app = f"xa{'pp-1-'}A{_draw(rng, UPPER, 10)}-{_draw(rng, '123456789', 13)}-{_draw(rng, HEX, 64)}"
+    slack = "-".join(("xo" + "xb", _draw(rng, DIGITS, 12), _draw(rng, DIGITS, 12)))
+    slack += f"-{_draw(rng, ALNUM, 24)}"
+    app = f"xa{'pp-1-'}A{_draw(rng, UPPER, 10)}-{_draw(rng, DIGITS, 13)}-{_draw(rng, HEX, 64)}"
     hook = f"T{_draw(rng, UPPER, 8)}/B{_draw(rng, UPPER, 10)}/{_draw(rng, ALNUM, 24)}"
-    telegram = f"{_draw(rng, '123456789', 10)}:AA{_draw(rng, URL64, 33)}"
+    telegram = f"{_draw(rng, DIGITS, 10)}:AA{_draw(rng, URL64, 33)}"
     discord = f"MT{_draw(rng, ALNUM, 24)}.G{_draw(rng, ALNUM, 5)}.{_draw(rng, URL64, 38)}"
-    webhook = f"{_draw(rng, '123456789', 18)}/{_draw(rng, URL64, 68)}"
+    webhook = f"{_draw(rng, DIGITS, 18)}/{_draw(rng, URL64, 68)}"
     twilio = _draw(rng, HEX, 32)
     mailchimp = f"{_draw(rng, HEX, 32)}-us14"
     azure = _draw(rng, BASE64, 86) + "=="
@@ -176,13 +178,13 @@ def _structured(rng: Random) -> list[Planted]:
         Planted("mailchimp", f"mailchimp {mailchimp}", mailchimp),
         Planted(
             "azure storage",
-            f"DefaultEndpointsProtocol=https;AccountName=blobs;AccountKey={azure};EndpointSuffix=core.windows.net",
+            f"DefaultEndpointsProtocol=https;AccountName=blobs;AccountKey={azure};EndpointSuffix=x",
             azure,
         ),
         Planted("azure client", f"the app registration's secret value: {entra}", entra),
         Planted(
             "azure sas",
-            f"https://blobs.blob.core.windows.net/x?sv=2024-11-04&se=2027-01-01&sr=b&sp=r&sig={sas}",
+            f"https://blobs.blob.core.windows.net/x?sv=2024-11-04&sr=b&sp=r&sig={sas}",
             sas,
         ),
         Planted("1password secret key", f"1Password emergency kit: {dash}", dash),
@@ -198,14 +200,15 @@ def _tickets(rng: Random) -> list[Planted]:
     def part(value: object) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
-    jwt = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'u-17', 'iat': 1763000000})}.{_draw(rng, URL64, 43)}"
+    claims = part({"sub": "u-17", "iat": 1763000000})
+    jwt = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{claims}.{_draw(rng, URL64, 43)}"
     bearer = _draw(rng, URL64, 48)
     basic = base64.b64encode(f"deploy:{_draw(rng, ALNUM, 14)}".encode()).decode()
     cookie = _draw(rng, HEX, 40)
     totp = _draw(rng, BASE32, 32)
     return [
         Planted("jwt", f"the session token in localStorage was {jwt}", jwt),
-        Planted("bearer", f'curl -H "Authorization: Bearer {bearer}" https://api.example.com', bearer),
+        Planted("bearer", f'curl -H "Authorization: Bearer {bearer}" example.com', bearer),
         Planted("bearer prose", f"call the API with Bearer {bearer[::-1]}", bearer[::-1]),
         Planted("basic header", f"Authorization: Basic {basic}", basic),
         Planted("api key header", f"X-API-Key: {cookie}", cookie),
@@ -221,7 +224,8 @@ def _blocks(rng: Random) -> list[Planted]:
         block = f"-----BEGIN {kind}PRIVATE {'KEY-----'}\n{body}\n-----END {kind}PRIVATE KEY-----"
         planted.append(Planted(f"pem {kind.strip().lower()}", f"id file:\n{block}\nkeep it", body))
     body = "\n".join(_draw(rng, BASE64, 64) for _ in range(3))
-    pgp = f"-----BEGIN PGP PRIVATE KEY {'BLOCK-----'}\n\n{body}\n-----END PGP PRIVATE KEY BLOCK-----"
+    kind = "PGP PRIVATE KEY BLOCK"
+    pgp = f"-----BEGIN {kind}-----\n\n{body}\n-----END {kind}-----"
     planted.append(Planted("pgp", f"my key: {pgp}", body))
     cut = _draw(rng, BASE64, 200)
     account = {
@@ -329,16 +333,17 @@ def _card(rng: Random, start: str, length: int) -> str:
     return digits + str(-total % 10)
 
 
-SEED_WORDS = (
-    "orbit lemon candle river muscle panda velvet harbor traffic onion ladder copper "
-    "wisdom jungle fabric october simple turtle blanket quantum mirror donkey echo salad"
-).split()
+SEED_WORDS = """
+    orbit lemon candle river muscle panda velvet harbor traffic onion ladder copper
+    wisdom jungle fabric october simple turtle blanket quantum mirror donkey echo salad
+"""
 
 
 def _wallets(rng: Random) -> list[Planted]:
-    twelve = " ".join(rng.sample(SEED_WORDS, 12))
-    everything = " ".join(rng.sample(SEED_WORDS, 24))
-    numbered = " ".join(f"{i}. {word}" for i, word in enumerate(rng.sample(SEED_WORDS, 12), 1))
+    words = SEED_WORDS.split()
+    twelve = " ".join(rng.sample(words, 12))
+    everything = " ".join(rng.sample(words, 24))
+    numbered = " ".join(f"{i}. {word}" for i, word in enumerate(rng.sample(words, 12), 1))
     wif = _wif(rng)
     ether = _draw(rng, HEX, 64)
     return [

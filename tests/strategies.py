@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from commonplace.clock import stamp
 from commonplace.records import BEHAVIORAL, CATEGORIES, TYPES, Origin, Record, Sensitivity
+
+# How long one example takes says more about the machine than about the code.
+settings.register_profile("commonplace", deadline=None)
+settings.load_profile("commonplace")
 
 DELIMITERS = (
     "\n",
@@ -162,7 +167,7 @@ def documents() -> st.SearchStrategy[str]:
         "+ plus\n\n\tindented\n",
         "- bullet",
         "1. one\n2. two\n   - nested\n",
-        '- **14:30 UTC** | `@alice` | Prefers dark mode\n',
+        "- **14:30 UTC** | `@alice` | Prefers dark mode\n",
         '- **14:30 UTC** | told <!-- {"id":"mem-1","kind":"fact","timestamp":""} -->\n',
         '- **14:30 UTC** | broken <!-- {"id": -->\n',
         '- {"id":"c-1","text":"claw"}\n',

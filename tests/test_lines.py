@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import records, stamps, texts
 
 from commonplace.lines import Line, Reading, canonical, read, write
 from commonplace.records import Origin, Record, derived_id
+from strategies import records, stamps, texts
 
 DAY = date(2026, 11, 15)
 READING = Reading("memory/2026-11-15.md", day=DAY, zone="UTC", origin=Origin.OWNER)
@@ -140,7 +140,7 @@ def test_a_native_line_holds_one_comment_and_ends_with_it(record: Record) -> Non
     line = write(record, "native")
     assert line.count("<!--") == 1
     data = line[line.index("<!--") + 4 : -len("-->\n")]
-    assert not {"<", ">", "--"} & {data, *data} and "--" not in data
+    assert not [mark for mark in ("<", ">", "--") if mark in data]
     assert json.loads(data)["id"] == record.id
 
 
@@ -226,7 +226,7 @@ def test_an_edit_of_what_is_shown_wins() -> None:
 def test_an_edit_of_what_is_shown_wins_over_the_exact_text() -> None:
     line = write(replace(RECORD, text="dark\x07 mode"), "native")
     assert back(line).text == "dark\x07 mode"
-    assert back(line.replace("dark", "light")).text == "light␇ mode"
+    assert back(line.replace("dark", "light", 1)).text == "light␇ mode"
 
 
 def test_lines_that_a_person_adds_below_the_data_belong_to_the_text() -> None:

@@ -105,7 +105,7 @@ def parse(text: str, *, reading: Reading) -> Parsed:
     page = _Page(text, reading)
     for block in _blocks(text, bullets=reading.bullets):
         page.take(block)
-    page.settle()
+    # A last heading is no passage yet: what is appended next will stand below it.
     return Parsed(tuple(page.items), tuple(page.problems), _count_lines(text))
 
 
@@ -532,8 +532,9 @@ def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
         kept.append(text[at : max(start, at)])
         at = max(end, at)
     struck = "".join(kept) + text[at:]
-    # What moves up to the first line must not turn into front matter there.
-    return "\n" + struck if _front(struck) and not _front(text) else struck
+    # What moves up to the first line must not turn into front matter or a byte order mark there.
+    turned = _start(struck) > _start(text) or (_front(struck) and not _front(text))
+    return "\n" + struck if turned else struck
 
 
 def merge(base: str, ours: str, theirs: str) -> Merge:

@@ -33,6 +33,7 @@ RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
 RECENT_SECONDS = 600
 """Where reads leave no trace, a record this young that a save lacks counts as overwritten."""
+UNKNOWN = -1
 ACTIVE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.FORGET, Op.UNDO, Op.RESTORE, Op.PUT_BACK))
 """What we do to a document; the other entries say what was found."""
 
@@ -168,7 +169,7 @@ class Ledger:
         self._missing.pop(name, None)
         if known and self._same(name, known, stat):
             return known
-        self._wait_until_settled(known, stat)
+        self._wait_until_settled(name, known, stat)
         try:
             data = self.vault.read(name)
             parsed = self.parse(name, decoded(name, data))
@@ -183,13 +184,15 @@ class Ledger:
         self.troubles.pop(name, None)
         return self._take_in(name, data, parsed, stat, base=known.base if known else -1)
 
-    def _wait_until_settled(self, known: Known | None, stat: Stat) -> None:
+    def _wait_until_settled(self, name: str, known: Known | None, stat: Stat) -> None:
         if known is None:
             return
         shrunk = stat.size == 0 or stat.size < SHRUNK * known.signature.size
         needed = SETTLED_SHRUNK if shrunk else SETTLED
         age = (self.clock.now_ns() - stat.mtime_ns) / 1e9
         if 0 <= age < needed:
+            if not known.glimpse:
+                self.index.note(name, known=replace(known, glimpse=_read_before_save(stat)))
             raise Unsettled(needed - age)
 
     def _note_gone(self, name: str) -> None:
@@ -256,6 +259,8 @@ class Ledger:
         overwritten, when one that came later is there, or when the document was read between the
         append and the save.
         """
+        known = self.index.known_of(name)
+        read = (known and known.glimpse) or _read_before_save(stat)
         ids = {item.record.id for item in parsed.items}
         pieces = self._appended_since(name, base)
         there = [piece.id in ids if piece.id else piece.line.encode() in data for piece in pieces]
@@ -263,13 +268,15 @@ class Ledger:
         return [
             piece
             for at, piece in enumerate(pieces)
-            if at > last and self._came_too_late(piece, stat.atime_ns)
+            if at > last and self._came_too_late(piece, read)
         ]
 
-    def _came_too_late(self, piece: Appended, atime_ns: int) -> bool:
-        """Whether nobody can have read the document between this append and now."""
-        if atime_ns and piece.read:
-            return atime_ns <= piece.read
+    def _came_too_late(self, piece: Appended, read: int) -> bool:
+        """Whether nobody can have read the document between this append and the save."""
+        if read == UNKNOWN:
+            return True
+        if read and piece.read:
+            return read <= piece.read
         age = self.clock.now() - parse_stamp(piece.at)
         return age.total_seconds() < RECENT_SECONDS
 
@@ -599,6 +606,14 @@ def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """The 3-way merge of three texts; where both changed the same lines, both stay."""
     texts = (decoded("", data, lenient=True) for data in (base, ours, theirs))
     return documents.merge(*texts).text.encode()
+
+
+def _read_before_save(stat: Stat) -> int:
+    """When the document was last read before it was saved.
+
+    Unknown when it was read since: only the last read leaves its time. 0 where none does.
+    """
+    return UNKNOWN if stat.atime_ns >= stat.mtime_ns else stat.atime_ns
 
 
 def _seen(piece: Appended, read: int) -> Appended:

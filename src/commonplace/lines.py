@@ -279,7 +279,7 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
     fields, problem = _fields(data)
     if not fields.get("id"):
         return _read_bare(item, reading, occurrence, "its data comment has no id")
-    shown = item[: start - (item[start - 1] == " ")] + item[end:]
+    shown = item[: start - (item[start - 1] == " ")] + item[end:].lstrip(" \t")
     text = _behind_head(shown, fields, reading)
     exact = fields.get("text")
     # Who edits the part that is shown means it, so the exact text counts only beside its own image.

@@ -102,12 +102,14 @@ _ARABIC = r"\u0620-\u07fa\u0840-\u08ff\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc"
 _INDIC = r"\u0900-\u0dff\ua8e0-\ua8ff\ua980-\ua9df\uaa60-\uaa7f\uabc0-\uabff\U00011000-\U00011fff"
 _UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff"
 _MONGOLIAN = r"\u1820-\u18aa"
-_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-_SYMBOLS = r"\u2190-\u2bff"
-_EMOJI = _SYMBOLS + r"\U0001f000-\U0001faff"
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
+_EMOJI = (
+    r"\u2194-\u21aa\u231a\u231b\u2328\u23cf-\u23fa\u24c2\u25aa-\u25fe\u2600-\u2767\u2794-\u27bf"
+    r"\u2934\u2935\u2b05-\u2b55\U0001f004\U0001f0cf\U0001f170-\U0001f251\U0001f300-\U0001faff"
+)
 
-# Where an invisible character is part of the spelling. Each looks only at visible neighbours, so
-# a run of them never passes, and what passes once passes again.
+# Where an invisible character is part of the spelling. Each looks at visible neighbours only, so
+# of a run no more than the first passes, and what passes once passes again.
 _SPELLING = (
     rf"(?<=[{_ARABIC}{_INDIC}{_UNSPACED}{_MONGOLIAN}])[\u200c\u200d]",  # joiners of those scripts
     rf"(?<=[0-9A-Za-z)\u00bb])\u200c(?=[{_ARABIC}])",  # a Latin word with a Persian ending
@@ -119,7 +121,7 @@ _SPELLING = (
     r"(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067"  # England,
     r"|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f",  # Scotland, Wales
     rf"(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e01ef]",  # variants of one ideograph in names
-    rf"(?<=[{_SYMBOLS}\u1000-\u109f\ua840-\ua873])\ufe00",
+    r"(?<=[\u2200-\u22ff\u2a00-\u2aff\u1000-\u109f\ua840-\ua873])\ufe00",  # of a sign or letter
     rf"(?<=[{_MONGOLIAN}])[\u180b-\u180d\u180f]",
     rf"(?<=[{_MONGOLIAN}])\u180e(?=[{_MONGOLIAN}])",
     rf"(?<=[{_MONGOLIAN}][\u180b-\u180d\u180f])\u180e(?=[{_MONGOLIAN}])",
@@ -156,14 +158,12 @@ def _revealed(text: str) -> str:
 
 # Names that clients and models give to frames, roles and tool results, without their separators.
 _FRAMES = _words("""
-    admin assistant bot commonplace context conversation developer document documents earlmemory
-    function functioncall functioncalls functionresponse functionresult functionresults human
-    important instruction instructions invoke memories memory override parameter persistedoutput
-    prompt reminder result results role sys system systemmessage systemprompt systemreminder
-    thinking tool toolcall toolcalls tooloutput toolresponse toolresult toolresults tooluse user
-    userinput usermessage userquery
+    assistant commonplace developer earlmemory function functioncall functioncalls functionresponse
+    functionresult functionresults human important instruction instructions invoke memory override
+    sys system systemmessage systemprompt systemreminder thinking tool toolcall toolcalls tooloutput
+    toolresponse toolresult toolresults tooluse user userinput usermessage userquery
 """)
-_FRAME_FAMILIES = _words("antml anthropic commonplace earl openai system")
+_FRAME_FAMILIES = _words("commonplace earl system")
 # `sort </etc/hosts` is a shell's redirection, not a tag.
 _ROOTS = "dev|etc|home|mnt|opt|proc|root|run|srv|sys|tmp|usr|var|Users"
 
@@ -175,8 +175,8 @@ def _tag() -> re.Pattern[str]:
     Entities count: a client that decodes them before it shows the frame would make them tags.
     """
     less = r"(?:[<\uff1c\ufe64]|&(?:lt|\#0*60|\#x0*3c);?)"
-    slash = r"/\uff0f\u2044\u2215"
-    closing = rf"[\\\s]*[{slash}][\\\s{slash}]*(?!(?:{_ROOTS})/)[^\W\d]"
+    slash = r"(?:[/\uff0f\u2044\u2215]|&(?:sol|\#0*47|\#x0*2f);?)"
+    closing = rf"[\\\s]*{slash}(?:[\\\s]|{slash})*(?!(?:{_ROOTS})/[\w.])(?:[^\W\d]|&\#)"
     special = r"[|\uff5c][^|\uff5c<>\n]{1,40}[|\uff5c]>"
     return re.compile(rf"{less}(?={closing}|{special}|\s*(?P<name>[^\W\d][\w:.-]*))", re.I)
 
@@ -190,7 +190,7 @@ def _broken(tag: re.Match[str]) -> str:
 
 def _type_argument(tag: re.Match[str]) -> bool:
     """`Promise<User>`: a capitalised name right after a word."""
-    name, before = tag["name"], tag.string[: tag.start()][-1:]
+    name, before = tag["name"], tag.string[max(0, tag.start() - 1) : tag.start()]
     return before.isalnum() and name[0].isupper() and not name.isupper()
 
 
@@ -199,8 +199,8 @@ def _names_frame(name: str) -> bool:
         import unicodedata  # only for names in fullwidth or mathematical letters
 
         name = unicodedata.normalize("NFKC", name)
-    words = re.split(r"[\W_]+", name.lower())
-    return words[0] in _FRAME_FAMILIES or words[-1] in _FRAMES or "".join(words) in _FRAMES
+    words = re.split(r"[\W_]+", name.lower().rpartition(":")[2])
+    return words[0] in _FRAME_FAMILIES or "".join(words) in _FRAMES
 
 
 @dataclass(frozen=True)
@@ -216,8 +216,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     """The secrets in `text`, in order, none overlapping another."""
     low = text.lower()
     found: list[Secret] = []
-    long_run = _long_run().search(text) is not None
-    if long_run:
+    if _long_run().search(text):
         found += [*_tokens(text), *_shapes(text, low), *_said(text, low, rules=_SAID_AT_LENGTH)]
     if _digits().search(text):
         found += [*_cards(text, low), *_said(text, low, rules=_SAID_IN_DIGITS)]
@@ -229,11 +228,9 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 def redact(text: str) -> tuple[str, tuple[Secret, ...]]:
     """`text` with `[redacted NAME]` for each secret, and the secrets, placed as in `text`."""
     secrets = find_secrets(text)
-    pieces, place = [], 0
-    for secret in secrets:
-        pieces += text[place : secret.start], f"[redacted {secret.name}]"
-        place = secret.end
-    return "".join(pieces) + text[place:], secrets
+    for secret in reversed(secrets):
+        text = f"{text[: secret.start]}[redacted {secret.name}]{text[secret.end :]}"
+    return text, secrets
 
 
 def _apart(found: list[Secret]) -> tuple[Secret, ...]:
@@ -279,6 +276,7 @@ _PREFIXED = (
     ("api key", "nvapi- lsv2_pt_ lsv2_sk_", r"[\w-]{32,}"),
     ("api key", "key- fc-", rf"{_HEX}{{32}}(?!\w)"),
     ("hugging face token", "hf_ api_org_", rf"{_ALNUM}{{30,}}"),
+    ("twilio key", "SK", rf"{_HEX}{{32}}(?!\w)"),
     ("google key", "AIza", r"[\w-]{35}"),
     ("google secret", "GOCSPX-", r"[\w-]{24,}"),
     ("google token", "ya29. 1//0", r"[\w-]{40,}"),
@@ -438,7 +436,8 @@ def _luhn(number: str) -> bool:
 _ENGLISH = "pass(?:word|phrase|code|wd)|pwd"
 _ABROAD = (
     "passwort|kennwort|mot de passe|contraseña|wachtwoord|lösenord|adgangskode|kodeord|passord|"
-    "salasana|jelszó|wlan-schlüssel|netzwerkschlüssel|mật khẩu|kata sandi|"
+    "salasana|jelszó|wlan-schlüssel|netzwerkschlüssel|mật khẩu|kata sandi|requirepass|"
+    r"\b(?:master|wi-?fi|wpa2?|network) key|"
     r"(?<![^\W_])(?:pass|pw|psk|mdp|clave|senha|hasło|heslo|parola|şifre(?:m|si)?)"
 )
 _OTHER_SCRIPTS = (
@@ -447,19 +446,20 @@ _OTHER_SCRIPTS = (
 )
 _LOCKS = "door|gate|garage|alarm|lock|locker|keypad|entry|access|safe|unlock|porte|portail|puerta"
 _OF = (
-    "for|to|of|on|at|in|from|für|von|vom|zu|zum|zur|der|des|im|du|de|del|da|do|para|pour|dla|van|"
-    "voor"
+    "for|to|of|on|at|in|from|fürs?|von|vom|zu|zum|zur|der|des|im|du|de|del|da|do|para|pour|dla|"
+    "van|voor"
 )
 _GAP = rf"(?:\s?\([^()\n]{{1,30}}\))?(?:\s(?:{_OF})\s(?:[^\n.;:=,]|\.(?=\w)){{1,40}}?)?"
 _TIGHT = r"\s*(?:[:=：]|=>|:=|->|→)(?!=)\s*"
 _VERB = (
-    r"(?:\s(?:is|was|are|ist|war|lautet|est|es|era|é|è|är|er)(?:\s(?:now|still))?:?|\s[—–-])\s+"
+    r"(?:(?:\s(?:is|was|has been))?\s(?:changed|set|reset|updated) to|\s[—–-]"
+    r"|\s(?:is|was|are|ist|war|lautet|est|es|era|é|è|är|er)(?:\s(?:now|still))?:?)\s+"
 )
 _LINK = rf"{_GAP}(?:{_TIGHT}|{_VERB})"
 _ANY_LINK = rf"(?:{_LINK}|\s+)"
 _CLOSE = r"[\"'`\])]{0,2}"
 _INNER = r"[^\s\"'`“”„«»「」,;<>，。；、()\[\]{}]"
-_BARE = rf"(?P<bare>{_INNER}+?)(?=[.:?]*(?!{_INNER}))"
+_BARE = rf"(?P<bare>{_INNER}{{0,2000}}{_INNER[:-1]}.:?])"
 _VALUE = rf"(?:[\"'`“„«「](?P<quoted>[^\n\"'`”“»」]{{3,80}})[\"'`”“»」]|{_BARE})"
 _UNIT = "(?:char|digit|bit|byte|letter|symbol|time|tr[iy]|attempt|day|week|month|year|hour|min|sec)"
 
@@ -484,12 +484,11 @@ _OPEN = _words("""
     cache continuation correlation csrf cursor fingerprint foreign group hash host idempotency next
     object page partition primary public request row sort sync trace xsrf
 """)
-_CLOSED = (
-    *("access", "account", "activation", "admin", "api", "app", "auth", "bearer", "bot", "client"),
-    *("consumer", "deploy", "encryption", "integration", "jwt", "licence", "license", "master"),
-    *("personal", "private", "recovery", "refresh", "root", "secret", "service", "session"),
-    *("shared", "signing", "storage", "subscription", "webhook"),
-)
+_CLOSED = _words("""
+    access account activation admin api app auth bearer bot client consumer deploy encryption global
+    integration jwt licence license master personal private recovery refresh root secret service
+    session shared signing storage subscription webhook
+""")
 
 
 def _placeholder(value: str) -> bool:
@@ -553,7 +552,9 @@ def _is_password(match: re.Match[str]) -> bool:
         return False  # a call or a lookup in code
     if cue.lower() == "pass":
         return match["tight"] is not None and _chosen(value)
-    return _chosen(value) or match["loose"] is None and (_is_number(match) or _is_plain_word(match))
+    if _chosen(value):
+        return True
+    return match["loose"] is None and (_is_number(match) or _is_plain_word(match))
 
 
 def _is_quoted_password(match: re.Match[str]) -> bool:
@@ -583,7 +584,7 @@ def _is_plain_word(match: re.Match[str]) -> bool:
     return _followed(match, r"[.!]?\s*(?:\n|$)|[\"'};]")
 
 
-def _is_other_script(match: re.Match[str]) -> bool:
+def _is_chosen(match: re.Match[str]) -> bool:
     return _chosen(_value(match))
 
 
@@ -596,8 +597,12 @@ def _is_key(match: re.Match[str]) -> bool:
     kind, cue = match["kind"].lower(), match["cue"]
     if kind in _OPEN:
         return False
-    closed = kind.endswith(_CLOSED) or "secret" in cue.lower() or cue.isupper()
+    closed = kind.endswith(tuple(_CLOSED)) or "secret" in cue.lower() or cue.isupper()
     return _random(_value(match), hexes=closed)
+
+
+def _is_drawn(match: re.Match[str]) -> bool:
+    return _random(_value(match), hexes=True)
 
 
 def _is_sent(match: re.Match[str]) -> bool:
@@ -621,17 +626,24 @@ def _always(match: re.Match[str]) -> bool:
 
 # name, hints of which a lowered text must hold one, pattern (the announcing words are its `cue`,
 # its last group is the secret), judge of what the pattern found
-Rule = tuple[str, str, str, Callable[[re.Match[str]], bool]]
+_Rule = tuple[str, str, str, Callable[[re.Match[str]], bool]]
 
-_SAID: tuple[Rule, ...] = (
+_SAID: tuple[_Rule, ...] = (
     (
         "password",
-        "pass|pwd|pw|psk|mdp|kennwort|contrase|clave|senha|wachtw|adgangs|kodeord|heslo|parola|"
-        "salasana|kata s|lösen|jelsz|schlüssel|hasło|şifre|mật kh",
+        "pass|pw|psk|mdp|kennwort|contrase|clave|senha|wachtw|adgangs|kodeord|heslo|parola|"
+        "salasana|kata s|master key|fi key|wpa|work key|lösen|jelsz|schlüssel|hasło|şifre|mật kh",
         rf"(?P<cue>(?P<english>{_ENGLISH})|{_ABROAD})s?(?!\w|-\w){_CLOSE}"
         rf"(?:{_GAP}(?:(?P<tight>{_TIGHT})|{_VERB})|(?P<comma>\s*,\s*(?=[\"']))"
-        rf"|(?P<loose>\s+(?:to\s+)?)){_VALUE}",
+        rf"|(?P<loose>\s+(?:to\s+)?\(?)){_VALUE}",
         _is_password,
+    ),
+    (
+        "password",
+        "password|passphrase|passcode",
+        rf"(?P<cue>(?<!\S)[\"'`]?){_BARE}"
+        r"(?=[\"'`]?\s(?:is|as)\s(?:\w+\s){0,3}pass(?:word|phrase|code)\b)",
+        _is_chosen,
     ),
     (
         "passphrase",
@@ -644,14 +656,15 @@ _SAID: tuple[Rule, ...] = (
         "password",
         _OTHER_SCRIPTS,
         rf"(?P<cue>{_OTHER_SCRIPTS})[^\n!-~.。，、]{{0,24}}[:=]?\s*(?P<bare>[!-~]{{4,}})",
-        _is_other_script,
+        _is_chosen,
     ),
     (
         "password",
-        "login|credential|creds|username|user:|account:|@",
-        rf"(?P<cue>\b(?:logins?|credentials?|creds|account|user(?:name)?)\b{_LINK}\S{{1,64}}?"
-        r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,64})"
-        rf"\s*[/:|]\s*{_BARE}",
+        "login|credential|creds|auth|username|user:|account:|wifi:|wi-fi:|@",
+        rf"(?P<cue>\b(?:logins?|credentials?|creds|auth|account|user(?:name)?|wi-?fi)\b{_LINK}"
+        r"\S{1,64}?\s*[/:|]|\b(?:login|creds|credentials|auth)\s[\w.@-]{1,64}:(?=\S)"
+        r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,64}(?:\s+[/|]|\s*:))"
+        rf"\s*{_BARE}",
         _is_pair,
     ),
     (
@@ -660,7 +673,7 @@ _SAID: tuple[Rule, ...] = (
         r"(?P<cue>\bcurl\b.{0,80}?\s(?:-u|--user)[= ][\"']?[^\s:\"']{1,64}:|\bsshpass\s+-p\s*|"
         r"\bmysql.{0,60}?\s-p(?=\S)|\bdocker login\b.{0,60}?\s-p\s+|\bredis-cli\b.{0,40}?\s-a\s+|"
         rf"\s-pass(?:in|out)?\s+pass:|\bnet use\b.{{0,60}}?/user:\S+\s){_VALUE}",
-        _is_other_script,
+        _is_chosen,
     ),
     (
         "seed phrase",
@@ -678,7 +691,7 @@ _SAID: tuple[Rule, ...] = (
     ),
 )
 
-_SAID_AT_LENGTH: tuple[Rule, ...] = (
+_SAID_AT_LENGTH: tuple[_Rule, ...] = (
     (
         "key",
         "key|token|secret|credential",
@@ -693,22 +706,28 @@ _SAID_AT_LENGTH: tuple[Rule, ...] = (
         r"(?P<bare>[\w.~+/-]{8,}=*)",
         _is_sent,
     ),
+    (
+        "cookie",
+        "cookie:",
+        r"(?P<cue>cookie:\s*[\w.-]{1,40}=)(?P<bare>[\w.%+/=-]{16,})",
+        _is_drawn,
+    ),
 )
 
-_SAID_IN_DIGITS: tuple[Rule, ...] = (
+_SAID_IN_DIGITS: tuple[_Rule, ...] = (
     (
         "pin",
         "pin",
-        r"(?P<cue>(?-i:\bPIN\b)|\b(?:sim|card|bank|phone|debit|my) pin\b|\bpin ?code\b)"
-        rf"{_ANY_LINK}(?P<bare>\d{{4,8}})(?![\w%]|[.,:-]\d)",
+        rf"(?P<cue>\bpin(?: ?code)?\b)(?:{_LINK}|(?:(?<=(?-i:PIN))|(?<=code))\s+)"
+        r"(?P<bare>\d{4,8})(?![\w%]|[.,:-]\d)",
         _always,
     ),
     (
         "code",
         "code|comb",
         rf"(?P<cue>\b(?:{_LOCKS})(?: \w+)? (?:code|combination|combo)"
-        rf"|\bcode (?:for|to|of|de|du|del|für) (?:\w+ )?(?:{_LOCKS}))\b{_ANY_LINK}"
-        r"(?P<bare>[#*]?[A-F]?\d[\d-]{3,10}[#*]?)(?!\w)",
+        rf"|\b(?:code|combination|combo) (?:for|to|of|de|du|del|für) (?:\w+ ){{0,3}}(?:{_LOCKS}))\b"
+        rf"{_ANY_LINK}(?P<bare>[#*]?[A-F]?\d[\d-]{{2,10}}[#*]?)(?!\w)",
         _always,
     ),
     (
@@ -741,7 +760,7 @@ def _hinted(low: str) -> bool:
     return False
 
 
-def _said(text: str, low: str, *, rules: tuple[Rule, ...]) -> Iterator[Secret]:
+def _said(text: str, low: str, *, rules: tuple[_Rule, ...]) -> Iterator[Secret]:
     for name, hints, pattern, holds in rules:
         if any(hint in low for hint in hints.split("|")):
             for match in _announced(text, pattern=re.compile(pattern, re.I)):
@@ -754,4 +773,4 @@ def _announced(text: str, *, pattern: re.Pattern[str]) -> Iterator[re.Match[str]
     place = 0
     while match := pattern.search(text, place):
         yield match
-        place = match.end("cue")
+        place = max(match.end("cue"), match.start() + 1)

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.clock import Clock
+from commonplace.clock import Clock, monotonic
 from commonplace.memory import Memory
 
 Progress = Callable[[int, int], None]
+PATIENCE = 20.0
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,16 @@ class Writer:
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        # A line without its end was cut off by the kill: its id is not whole.
-        self.acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+        for line in process.stdout:
+            # A line without its end was cut off by the kill: its id is not whole.
+            if line.endswith("\n"):
+                self.acknowledged.append(line.strip())
+
+    def wait_for(self, more: int, clock: Clock) -> None:
+        """Return when it has stored some more, or is too slow for that."""
+        enough, deadline = len(self.acknowledged) + more, monotonic() + PATIENCE
+        while len(self.acknowledged) < enough and monotonic() < deadline:
+            clock.sleep(0.001)
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -80,9 +89,12 @@ def run(root: Path, *, writers: int, kills: int, seed: int = 0, progress: Progre
     try:
         for done in range(kills):
             progress(done, kills)
-            clock.sleep(chance.uniform(0.05, 0.3))
-            chance.choice(crowd).replace()
-        clock.sleep(0.5)
+            victim = chance.choice(crowd)
+            victim.wait_for(chance.randrange(1, 30), clock)
+            clock.sleep(chance.uniform(0, 0.003))
+            victim.replace()
+        for writer in crowd:
+            writer.wait_for(1, clock)
     finally:
         for writer in crowd:
             writer.kill()

@@ -15,8 +15,10 @@ from zlib import crc32
 
 DIM = 256
 WORD = re.compile(r"\w+")
-WORD_WEIGHT, SHORT_WEIGHT, PART_WEIGHT = 1.0, 0.2, 0.35
-"""Words of up to three letters say little; each part of a word less than the whole."""
+WHOLE, SHORT, PART = 1.0, 0.2, 0.35
+"""What a word weighs, one of up to three letters, and each part of one."""
+UNSPACED = "\u0e00"
+"""From Thai on, most scripts put no space between words: the parts say more than the whole."""
 
 
 class HashedEncoder:
@@ -47,10 +49,13 @@ def _quantised(values: list[float]) -> tuple[bytes, float]:
 @lru_cache(maxsize=8192)
 def _features(word: str) -> tuple[tuple[int, float], ...]:
     """The buckets of a word and of its parts, with signs that let strangers cancel out."""
-    weight = SHORT_WEIGHT if word.isascii() and len(word) <= 3 else WORD_WEIGHT
-    parts = list(_parts(word))
-    share = PART_WEIGHT * weight
-    return (_hashed("w" + word, weight), *(_hashed("p" + part, share) for part in parts))
+    if word >= UNSPACED:
+        whole, part, size = PART, WHOLE, 2
+    else:
+        whole = SHORT if len(word) <= 3 else WHOLE
+        part, size = PART * whole, 3
+    parts = (_hashed(f"{size}{each}", part) for each in _parts(f" {word} ", size))
+    return (_hashed(word, whole), *parts)
 
 
 def _hashed(feature: str, weight: float) -> tuple[int, float]:
@@ -58,8 +63,5 @@ def _hashed(feature: str, weight: float) -> tuple[int, float]:
     return number % DIM, weight if number & 0x80000000 else -weight
 
 
-def _parts(word: str) -> Iterator[str]:
-    """Three letters each, of scripts with many letters two."""
-    size = 3 if word.isascii() else 2
-    padded = f" {word} "
-    return (padded[at : at + size] for at in range(len(padded) - size + 1))
+def _parts(word: str, size: int) -> Iterator[str]:
+    return (word[at : at + size] for at in range(len(word) - size + 1))

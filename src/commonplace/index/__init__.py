@@ -39,6 +39,8 @@ class Known:
     lines: int
     base: int
     """The journal position of its last whole text."""
+    glimpse: int = 0
+    """When it had last been read, as first seen after an outside save that is not taken in yet."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import lru_cache
 from hashlib import blake2b
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,8 @@ from commonplace.records import PASSAGE, Hit, Place, Record, Sensitivity
 
 VERSION = 1
 WAIT_SECONDS = 10.0
+AT_ONCE = 2000
+"""How many lines of a document are compared at once: the garbage collector slows down more."""
 BATCH = 64
 """How many added records may wait for the FTS table.
 
@@ -39,15 +43,17 @@ SPARE = 32
 """How many more of the nearest to look at than are wanted, as some will not fit the query."""
 
 FIELDS = tuple(field.name for field in fields(Record))
-TAGS, SOURCES = FIELDS.index("tags"), FIELDS.index("sources")
-TIMESTAMP = FIELDS.index("timestamp")
+TIMESTAMP, TAGS, CONFIDENCE, SENSITIVITY, ORIGIN, SOURCES = map(
+    FIELDS.index, ("timestamp", "tags", "confidence", "sensitivity", "origin", "sources")
+)
 COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
 SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
 
 SCHEMA = (
     """CREATE TABLE documents(
         name TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode TEXT, digest TEXT,
-        racy INTEGER, atime_ns INTEGER, lines INTEGER, base INTEGER
+        racy INTEGER, atime_ns INTEGER, lines INTEGER, base INTEGER,
+        glimpse INTEGER
     ) WITHOUT ROWID""",
     f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
@@ -62,12 +68,17 @@ SCHEMA = (
     ) WITHOUT ROWID""",
     """CREATE VIRTUAL TABLE fts USING fts5(
         text, words, content='records', content_rowid='key',
-        tokenize='porter unicode61 remove_diacritics 2'
+        tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
     )""",
     f"PRAGMA user_version = {VERSION}",
 )
 TABLES = ("documents", "records", "places", "vectors")
-PRAGMAS = ("synchronous = NORMAL", "secure_delete = ON", "temp_store = MEMORY")
+PRAGMAS = (
+    "synchronous = NORMAL",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "cache_size = -32000",
+)
 
 # The row without a name is the journal's: it is on a page that every write touches anyway.
 GET_JOURNAL = "SELECT base, digest FROM documents WHERE name = ''"
@@ -75,15 +86,17 @@ SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
     ON CONFLICT(name) DO UPDATE SET base = excluded.base"""
 SET_MARK = """INSERT INTO documents(name, base, digest) VALUES('', 0, ?)
     ON CONFLICT(name) DO UPDATE SET digest = excluded.digest"""
-GET_KNOWN = """SELECT name, size, mtime_ns, inode, digest, racy, atime_ns, lines, base
-    FROM documents
+GET_KNOWN = """SELECT name, size, mtime_ns, inode, digest, racy, atime_ns, lines, base,
+    glimpse FROM documents
     WHERE name <> ''"""
-SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 STANDING = """SELECT p.line, p.key, r.id, r.digest FROM places p JOIN records r ON r.key = p.key
-    WHERE p.document = ?"""
+    WHERE p.document = ? AND p.line BETWEEN ? AND ?"""
+ADD_PLACE = "INSERT OR IGNORE INTO places VALUES(?, ?, ?)"
 SET_PLACE = "INSERT OR REPLACE INTO places VALUES(?, ?, ?)"
 CLEAR_PLACE = "DELETE FROM places WHERE document = ? AND line = ?"
+PLACED_AT = "SELECT key FROM places WHERE document = ? AND line = ?"
 IS_PLACED = "SELECT 1 FROM places WHERE key = ? LIMIT 1"
 
 KINDS = "SELECT kind, count(DISTINCT id) AS n FROM records GROUP BY kind ORDER BY n DESC, kind"
@@ -113,7 +126,7 @@ CHILDREN = """SELECT DISTINCT id FROM records
 
 NOT_SUPERSEDED = """NOT EXISTS(SELECT 1 FROM records s
     WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id)"""
-HAS_TAG = "EXISTS(SELECT 1 FROM json_each(nullif(r.tags, '')) WHERE value = ?)"
+HAS_TAG = "instr(r.tags, ?)"
 STANDS_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
     WHERE p.document IN (SELECT value FROM json_each(?)))"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
@@ -136,6 +149,9 @@ Row = tuple[Any, ...]
 Identity = tuple[str, int]
 """A record's id and the digest of all it says: one telling of it."""
 
+END = 1 << 62
+"""A line after every line."""
+
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -147,7 +163,11 @@ class _Told(NamedTuple):
     values: list[Any]
 
     def row(self, *, lead: bool, key: int | None = None) -> Row:
-        return (key, self.identity[1], lead, indexed(self.record), *self.values)
+        return (key, self.identity[1], int(lead), indexed(self.record), *self.values)
+
+
+Piece = tuple[int, int, dict[int, _Told]]
+"""The first and last line of a part of a document, and what is to stand there."""
 
 
 class _Held(threading.local):
@@ -163,26 +183,32 @@ class SqliteIndex:
 
     def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self.path = path
-        self._rank = rank
+        self._rank = lru_cache(maxsize=4096)(rank)
         self._start()
         with self._connection():
             _living.add(self)
 
     def _start(self) -> None:
         self._idle: list[sqlite3.Connection] = []
+        self._last_told: _Told | None = None
         self._held = _Held()
         self._writing = threading.RLock()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        if self._held.db is not None:
+        with self._transaction():
             yield
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        if self._held.db is not None:
+            yield self._held.db
             return
         with self._writing, self._connection() as db:
             db.execute("BEGIN IMMEDIATE")
             self._held.db = db
             try:
-                yield
+                yield db
                 db.execute("COMMIT")
                 if self._held.scrub:
                     self._cut_log(db)
@@ -248,8 +274,8 @@ class SqliteIndex:
             return db.execute(sql, arguments).fetchall()
 
     def _run(self, sql: str, *arguments: Any) -> None:
-        with self.transaction():
-            self._rows(sql, *arguments)
+        with self._transaction() as db:
+            db.execute(sql, arguments)
 
     def level(self) -> int:
         rows = self._rows(GET_JOURNAL)
@@ -276,10 +302,17 @@ class SqliteIndex:
         self._run(SET_KNOWN, *_known_row(document, known))
 
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
-        with self.transaction(), self._connection() as db:
+        with self._transaction() as db:
             for record, line in entries:
-                self._append(db, _told(record), document, line)
+                self._append(db, self._tell(record), document, line)
             db.execute(SET_KNOWN, _known_row(document, known))
+
+    def _tell(self, record: Record) -> _Told:
+        """As it is told; a record mostly goes to a second document right after the first."""
+        told = self._last_told
+        if told is None or told.record is not record:
+            self._last_told = told = _told(record)
+        return told
 
     def _append(self, db: sqlite3.Connection, told: _Told, document: str, line: int) -> None:
         id_, digest = told.identity
@@ -289,36 +322,32 @@ class SqliteIndex:
             key = db.execute(INSERT, told.row(lead=not variants)).lastrowid
             if key and key % BATCH == 0:
                 db.execute(CATCH_UP)
-        db.execute(SET_PLACE, (document, line, key))
-        if variants and variants != [(key, digest)]:
+        if not db.execute(ADD_PLACE, (document, line, key)).rowcount:
+            self._replace(db, document, [(line, line, {line: told})])
+        elif variants and variants != [(key, digest)]:
             self._settle(db, [id_])
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
-        with self.transaction(), self._connection() as db:
-            self._replace(db, document, {line: _told(record) for record, line in entries})
+        with self._transaction() as db:
+            self._replace(db, document, _pieces(entries))
             db.execute(SET_KNOWN, _known_row(document, known))
 
     def drop(self, document: str) -> None:
-        with self.transaction(), self._connection() as db:
-            self._replace(db, document, {})
+        with self._transaction() as db:
+            self._replace(db, document, _pieces(()))
             db.execute("DELETE FROM documents WHERE name = ?", (document,))
 
-    def _replace(self, db: sqlite3.Connection, document: str, wanted: dict[int, _Told]) -> None:
-        """Write the difference between what stands in a document and what should."""
-        standing = _standing(db, document)
-        fresh = {
-            line: told
-            for line, told in wanted.items()
-            if line not in standing or standing[line][0] != told.identity
-        }
-        left = {line: old for line, old in standing.items() if line in fresh or line not in wanted}
-        keys = _keys(db, fresh.values(), at_hand=dict(left.values()))
-        db.executemany(SET_PLACE, [(document, at, keys[it.identity]) for at, it in fresh.items()])
-        db.executemany(CLEAR_PLACE, [(document, line) for line in left if line not in wanted])
-        _remove_unplaced(db, {key for _, key in left.values()})
+    def _replace(self, db: sqlite3.Connection, document: str, pieces: Iterable[Piece]) -> None:
+        """Make these pieces of a document hold just this."""
+        left: set[int] = set()
+        touched: set[str] = set()
+        for first, last, wanted in pieces:
+            keys, ids = _replace_piece(db, document, wanted, first=first, last=last)
+            left |= keys
+            touched |= ids
+        _remove_unplaced(db, left)
         db.execute(CATCH_UP)
-        otherwise = {id_ for (id_,) in db.execute(OTHERWISE)}
-        self._settle(db, otherwise.intersection(id_ for id_, _ in keys))
+        self._settle(db, touched.intersection(id_ for (id_,) in db.execute(OTHERWISE).fetchall()))
 
     def _settle(self, db: sqlite3.Connection, ids: Iterable[str]) -> None:
         """Decide which telling of a record leads: of two in one document, the later."""
@@ -380,7 +409,7 @@ class SqliteIndex:
             yield db
 
     def erase(self, record_ids: Iterable[str]) -> None:
-        with self.transaction(), self._connection() as db:
+        with self._transaction() as db:
             db.execute(CATCH_UP)
             for id_ in record_ids:
                 _remove(db, [key for key, _ in db.execute(VARIANTS, (_clean(id_),)).fetchall()])
@@ -396,7 +425,7 @@ class SqliteIndex:
         kept = [
             (model, dim, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows
         ]
-        with self.transaction(), self._connection() as db:
+        with self._transaction() as db:
             db.executemany(EMBED, kept)
 
     def nearest(self, model: str, *, vector: bytes, norm: float, query: Query) -> list[Hit]:
@@ -417,14 +446,14 @@ class SqliteIndex:
         return sorted(told) + sorted(("document", *row) for row in self._rows(DUMP_DOCUMENTS))
 
     def clear(self) -> None:
-        with self.transaction(), self._connection() as db:
+        with self._transaction() as db:
             db.execute("INSERT INTO fts(fts) VALUES('delete-all')")
             for table in TABLES:
                 db.execute(f"DELETE FROM {table}")
 
     def healthy(self) -> str:
         try:
-            with self.transaction(), self._connection() as db:
+            with self._transaction() as db:
                 db.execute(CATCH_UP)
                 return _illness(db)
         except CommonplaceError as error:
@@ -448,20 +477,41 @@ class SqliteIndex:
 PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 
 
-def _standing(db: sqlite3.Connection, document: str) -> dict[int, tuple[Identity, int]]:
-    """Which telling stands on each line of a document, and its key."""
-    rows = db.execute(STANDING, (document,))
-    return {line: ((id_, digest), key) for line, key, id_, digest in rows}
+def _pieces(entries: Iterable[Entry]) -> Iterator[Piece]:
+    """The lines of a whole document, some at a time."""
+    wanted = {line: record for record, line in entries}
+    lines = sorted(wanted)
+    first = 0
+    for at in range(0, max(len(lines), 1), AT_ONCE):
+        last = lines[at + AT_ONCE] - 1 if at + AT_ONCE < len(lines) else END
+        yield first, last, {line: _told(wanted[line]) for line in lines[at : at + AT_ONCE]}
+        first = last + 1
 
 
-def _keys(
-    db: sqlite3.Connection, tolds: Iterable[_Told], *, at_hand: dict[Identity, int]
-) -> dict[Identity, int]:
+def _replace_piece(
+    db: sqlite3.Connection, document: str, wanted: dict[int, _Told], *, first: int, last: int
+) -> tuple[set[int], set[str]]:
+    """Write what differs; give the keys that lost a place and the ids that gained or lost one."""
+    rows = db.execute(STANDING, (document, first, last)).fetchall()
+    standing = {line: (key, (id_, digest)) for line, key, id_, digest in rows}
+    kept = {
+        line for line, (_, it) in standing.items() if line in wanted and wanted[line].identity == it
+    }
+    fresh = {line: told for line, told in wanted.items() if line not in kept}
+    left = {line: old for line, old in standing.items() if line not in kept}
+    keys = _keys(db, fresh.values())
+    db.executemany(SET_PLACE, [(document, at, keys[it.identity]) for at, it in fresh.items()])
+    db.executemany(CLEAR_PLACE, [(document, line) for line in left if line not in wanted])
+    ids = {told.identity[0] for told in fresh.values()} | {id_ for _, (id_, _) in left.values()}
+    return {key for key, _ in left.values()}, ids
+
+
+def _keys(db: sqlite3.Connection, tolds: Iterable[_Told]) -> dict[Identity, int]:
     """The key of each, with a row made for those that have none."""
-    missing = {told.identity: told for told in tolds if told.identity not in at_hand}
-    next_key = db.execute(NEXT_KEY).fetchall()[0][0]
-    keys = at_hand | (_variants(db, missing) if next_key > 1 else {})
+    missing = {told.identity: told for told in tolds}
+    keys = _variants(db, missing)
     ids = {id_ for id_, _ in keys}
+    next_key = db.execute(NEXT_KEY).fetchall()[0][0]
     rows: list[Row] = []
     for identity, told in missing.items():
         if identity not in keys:
@@ -561,7 +611,7 @@ def _narrow(query: Query) -> tuple[list[str], list[Any]]:
         arguments.append(_clean(query.session))
     for tag in query.tags:
         tests.append(HAS_TAG)
-        arguments.append(_clean(tag))
+        arguments.append(_clean(_listed((tag,))))
     if query.documents:
         tests.append(STANDS_IN)
         arguments.append(_clean(_json(query.documents)))
@@ -589,35 +639,46 @@ def _near(db: sqlite3.Connection, scored: list[tuple[float, int]], query: Query)
 
 
 def _told(record: Record) -> _Told:
-    values = list(record.__dict__.values())
-    values[TAGS] = _json(record.tags) if record.tags else ""
-    values[SOURCES] = _json(record.sources) if record.sources else ""
-    # Plain strings, as members of an enumeration cost sqlite3 a search for how to store them.
-    values = [value if type(value) in (str, float) else str(value) for value in values]
+    values: list[Any] = list(record.__dict__.values())
+    values[TAGS] = _listed(record.tags)
+    values[SOURCES] = _listed(record.sources)
+    values[CONFIDENCE] = float(record.confidence)
+    # Plain strings: members of an enumeration cost sqlite3 a search for how to store them.
+    values[SENSITIVITY] = str(record.sensitivity)
+    values[ORIGIN] = str(record.origin)
     written = "\0".join(map(str, values)).encode()
     digest = int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
     return _Told((record.id, digest), record, values)
 
 
+def _listed(texts: Sequence[str]) -> str:
+    """Each text quoted on its own line: the list of one text is part of every list that has it."""
+    return "\n".join(("", *map(encode_basestring, texts), "")) if texts else ""
+
+
+def _unlisted(lines: str) -> tuple[str, ...]:
+    return tuple(json.loads(f"[{lines.strip().replace(chr(10), ',')}]")) if lines else ()
+
+
 def _record(row: Row) -> Record:
     values = list(row[: len(FIELDS)])
-    values[TAGS] = tuple(json.loads(values[TAGS])) if values[TAGS] else ()
-    values[SOURCES] = tuple(json.loads(values[SOURCES])) if values[SOURCES] else ()
+    values[TAGS] = _unlisted(values[TAGS])
+    values[SOURCES] = _unlisted(values[SOURCES])
     return Record(*values)
 
 
 def _known(row: Row) -> Known:
-    _, size, mtime_ns, inode, digest, racy, atime_ns, lines, base = row
+    _, size, mtime_ns, inode, digest, racy, atime_ns, lines, base, glimpse = row
     signature = Signature(size, mtime_ns, int(inode), digest, bool(racy), atime_ns)
-    return Known(signature, lines, base)
+    return Known(signature, lines, base, glimpse)
 
 
 def _known_row(document: str, known: Known) -> Row:
     # An inode may need all of 64 bits, one more than SQLite's numbers have.
     it = known.signature
     inode = str(it.inode)
-    seen = (it.size, it.mtime_ns, inode, it.digest, it.racy, it.atime_ns)
-    return (document, *seen, known.lines, known.base)
+    seen = (it.size, it.mtime_ns, inode, it.digest, int(it.racy), it.atime_ns)
+    return (document, *seen, known.lines, known.base, known.glimpse)
 
 
 def _clean(text: str) -> str:
@@ -695,7 +756,7 @@ def _illness(db: sqlite3.Connection) -> str:
     try:
         db.execute("INSERT INTO fts(fts, rank) VALUES('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
-        return f"the words do not fit the records: {error}"
+        return f"The words do not fit the records: {error}."
     return ""
 
 

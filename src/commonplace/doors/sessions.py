@@ -1,0 +1,61 @@
+"""Which session a call belongs to: the one id that budgets, taint and undo hang on.
+
+It does not know what a session is for, nor which door asks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+
+NAMED = ("COMMONPLACE_SESSION", "CLAUDE_CODE_SESSION_ID")
+KEYS = ("threadid", "thread", "sessionid", "session", "conversationid", "conversation")
+"""How clients call it, best first: in Codex the tasks of a session share its id, not the thread."""
+LONGEST = 200
+
+
+def session_of(meta: object, environ: Mapping[str, str]) -> str:
+    """The session that the environment names, or else what the client sent; empty if neither.
+
+    `meta` is a request's `_meta` or a hook's input. Codex sends `threadId`, and the ids of the turn
+    below `x-codex-turn-metadata`, as an object or as its JSON.
+    """
+    for name in NAMED:
+        if environ.get(name):
+            return environ[name]
+    told = list(_told(meta, depth=2))
+    return next((value for key in KEYS for name, value in told if name == key), "")
+
+
+def new_session(door: str) -> str:
+    """An id for a caller that has none: one for each start of the door."""
+    return f"{door}-{os.urandom(8).hex()}"
+
+
+def _told(meta: object, *, depth: int) -> Iterator[tuple[str, str]]:
+    """Every plain text in `meta` with its key, spelt alike; what is nested comes last."""
+    if not isinstance(meta, Mapping) or not depth:
+        return
+    for key, value in meta.items():
+        if _is_plain(value):
+            yield _spelt(str(key)), value
+    for value in meta.values():
+        yield from _told(_opened(value), depth=depth - 1)
+
+
+def _spelt(key: str) -> str:
+    return key.rpartition("/")[2].replace("-", "").replace("_", "").lower()
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST and value.isprintable()
+
+
+def _opened(value: object) -> object:
+    if not isinstance(value, str) or not value.startswith("{"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,520 @@
+"""What every index must do, whatever it is kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.index import Index, Known, Query, Signature
+from commonplace.layouts import LAYOUTS
+from commonplace.records import Hit, Place, Record
+
+RANK = LAYOUTS["native"].rank
+MEMORY, DAILY, OTHER = "MEMORY.md", "memory/2026-11-15.md", "notes/home.md"
+
+
+def record(number: int, text: str = "", **data: Any) -> Record:
+    stamp = f"2026-11-{1 + number // 1440 % 28:02}T{number // 60 % 24:02}:{number % 60:02}:00.000Z"
+    fields = {"kind": "fact", "timestamp": stamp, "text": text or f"Text number {number}"}
+    return Record(id=f"mem-{number:05}", **{**fields, **data})
+
+
+def known(lines: int = 1, **signature: Any) -> Known:
+    return Known(
+        Signature(**{"size": 10 * lines, "mtime_ns": 5, "inode": 7, **signature}), lines, 3
+    )
+
+
+def fill(index: Index, *records: Record, document: str = MEMORY) -> None:
+    entries = [(each, line) for line, each in enumerate(records, 1)]
+    index.put(document, entries, known=known(len(entries)))
+
+
+def ids(hits: list[Hit]) -> list[str]:
+    return [hit.record.id for hit in hits]
+
+
+def found(index: Index, text: str = "", **query: Any) -> list[str]:
+    return ids(index.search(Query(text, **query)))
+
+
+SCRIPTS = [
+    ("Prefers dark mode in all editors", "preferring editor", "light"),
+    ("Elle préfère le café crème", "CAFE CREME", "thé"),
+    ("cafe\u0301 noir", "café", "rouge"),
+    ("Straße und Übergröße", "ubergroße", "gasse"),
+    ("Он живёт в Санкт-Петербурге", "петербурге", "москва"),
+    ("Он живёт в Санкт-Петербурге", "живет", "тел"),
+    ("أحمد يحب القهوة العربية", "القهوة", "الشاي"),
+    ("مُحَمَّدٌ يَكْتُبُ", "محمد يكتب", "يقرأ"),
+    ("הוא גר בתל אביב", "אביב", "חיפה"),
+    ("वह हिन्दी बोलता है", "हिन्दी", "हनद"),
+    ("Ο Γιώργος μένει στην Αθήνα", "αθηνα", "Πάτρα"),
+    ("私は東京に住んでいます", "東京", "大阪"),
+    ("我喜欢喝绿茶", "绿茶", "咖啡"),
+    ("我喜欢喝绿茶", "茶", "水"),
+    ("그는 서울에서 일한다", "서울", "부산"),
+    ("เขาชอบดื่มกาแฟเย็น", "กาแฟ", "น้ำผลไม้"),
+    ("ພວກເຮົາຢູ່ວຽງຈັນ", "ວຽງຈັນ", "ໜັງສື"),
+    ("Uses Python3.12 and snake_case names", "snake_case", "camel"),
+    ("Met on 2026-11-15", "2026-11-15", "2025-01-02"),
+    ("The party was great 🎉🎉", "🎉", "🎈"),
+]
+HOSTILE = [
+    *("", " ", "\n\n", "\0", "a\0b", '"', '""', '"a', "'", "--", ";", "*", "a*", "^a", "a:b"),
+    *("text:", "words : a", "NEAR(a b)", "NEAR/2", "AND", "OR", "NOT", "a AND", "AND AND"),
+    *("a NOT NOT b", "(", ")", "((a)", "{a b}:c", "-a", "+a", "a+b", "%", "_", "\\", '\\"'),
+    *("🎉", "🎉 a", "\u200b", "\u202e", "\ufffd", "\ud800", "a\udfffb", "\x1b[31m", "\u0301"),
+    *("fts", "rank", "the of and", "'; DROP TABLE records; --", '["a"]', "json_each(?)", "฿"),
+    *("a" * 10_000, "a " * 10_000, "é" * 5000, "東" * 5000, "กา" * 3000, "\u0301" * 5000),
+    *("ー", "０", "ﬃ", "İ", "١٢٣", "²", "\u0940", "\u0e31", "2026-11-15", "2026-11-1500"),
+]
+
+
+class IndexContract:
+    """Subclass it, give `fresh`, and every test below holds for that index."""
+
+    def fresh(self) -> Index:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def index(self) -> Iterator[Index]:
+        index = self.fresh()
+        yield index
+        assert index.healthy() == ""
+        index.close()
+
+    def test_a_new_index_knows_nothing(self, index: Index) -> None:
+        assert (index.level(), index.mark(), index.known(), index.dump()) == (0, "", {}, [])
+        assert (index.known_of(MEMORY), index.get("mem-1"), index.search(Query())) == (
+            None,
+            None,
+            [],
+        )
+
+    def test_level_and_mark_are_kept_apart(self, index: Index) -> None:
+        index.set_mark("one")
+        index.set_level(1 << 40)
+        assert (index.level(), index.mark(), index.known()) == (1 << 40, "one", {})
+        index.set_mark("two")
+        assert (index.level(), index.mark()) == (1 << 40, "two")
+
+    def test_what_is_known_of_a_document_comes_back_whole(self, index: Index) -> None:
+        first = known(4, inode=(1 << 64) - 1, mtime_ns=1_800_000_000_123_456_789, racy=True)
+        index.note(MEMORY, known=first)
+        index.note(OTHER, known=known(2, digest="ab"))
+        assert index.known() == {MEMORY: first, OTHER: known(2, digest="ab")}
+        assert index.known_of(MEMORY) == first
+
+    def test_a_record_comes_back_as_it_was_told(self, index: Index) -> None:
+        whole = Record(
+            id="mem-1", kind="summary", text='One\n"two" \\ <!-- {} --> 🎉', timestamp="2026-11-15",
+            tags=("a", 'b "c", d', "é"), supersedes="mem-0", session="s", group="g", channel="c",
+            username="alice", confidence=0.25, sensitivity="public", origin="tool",
+            valid_from="2026-01-01", valid_to="2027-01-01", sources=("mem-8", "mem-9"),
+        )  # fmt: skip
+        index.add(MEMORY, [(whole, 3)], known=known())
+        assert index.get("mem-1") == Hit(whole, (Place(MEMORY, 3),), 0.0)
+        assert index.search(Query("two"))[0].record == whole
+
+    def test_added_records_are_found_at_once(self, index: Index) -> None:
+        for number in range(150):
+            index.add(MEMORY, [(record(number, f"word{number}"), number)], known=known(number))
+            assert found(index, f"word{number}") == [f"mem-{number:05}"]
+        assert index.known_of(MEMORY) == known(149)
+
+    def test_a_record_in_two_documents_is_one_hit_with_two_places(self, index: Index) -> None:
+        told = record(1, "Likes tea")
+        for document, line in ((DAILY, 4), (OTHER, 2), (MEMORY, 9)):
+            index.add(document, [(told, line)], known=known())
+        places = (Place(MEMORY, 9), Place(OTHER, 2), Place(DAILY, 4))
+        assert index.search(Query("tea"))[0].places == places
+        assert index.documents_of(told.id) == places
+        assert index.count(Query()) == 1
+
+    def test_a_failed_transaction_leaves_nothing(self, index: Index) -> None:
+        fill(index, record(1))
+        before = index.dump()
+
+        def fail() -> None:
+            with index.transaction():
+                fill(index, record(2, "quince"), record(3))
+                index.drop(MEMORY)
+                index.set_level(9)
+                raise ZeroDivisionError
+
+        pytest.raises(ZeroDivisionError, fail)
+        assert (index.dump(), index.level(), found(index, "quince")) == (before, 0, [])
+
+    def test_a_transaction_within_another_joins_it(self, index: Index) -> None:
+        def fail() -> None:
+            with index.transaction():
+                with index.transaction():
+                    fill(index, record(1))
+                raise ZeroDivisionError
+
+        pytest.raises(ZeroDivisionError, fail)
+        assert index.dump() == []
+        with index.transaction(), index.transaction():
+            fill(index, record(1, "quince"))
+            assert found(index, "quince") == ["mem-00001"]
+        assert index.count(Query()) == 1
+
+    def test_put_makes_a_document_hold_exactly_this(self, index: Index) -> None:
+        fill(index, record(1), record(2), record(3))
+        fill(index, record(3), record(4), record(2, "Changed"))
+        assert found(index) == ["mem-00004", "mem-00003", "mem-00002"]
+        assert (found(index, "changed"), index.get("mem-00001")) == (["mem-00002"], None)
+        assert index.documents_of("mem-00003") == (Place(MEMORY, 1),)
+
+    def test_put_of_a_long_document_moves_what_moved(self, index: Index) -> None:
+        records = [record(number) for number in range(5000)]
+        fill(index, *records)
+        fill(index, record(9999, "New on top"), *records[:3000], *records[3001:])
+        assert index.documents_of("mem-02999") == (Place(MEMORY, 3001),)
+        assert index.documents_of("mem-04999") == (Place(MEMORY, 5000),)
+        assert (index.get("mem-03000"), index.count(Query())) == (None, 5000)
+
+    def test_an_added_line_takes_the_place_of_what_stood_there(self, index: Index) -> None:
+        fill(index, record(1), record(2))
+        index.add(MEMORY, [(record(3), 2)], known=known(2))
+        assert found(index) == ["mem-00003", "mem-00001"]
+
+    def test_drop_forgets_what_stood_only_there(self, index: Index) -> None:
+        fill(index, record(1), record(2))
+        fill(index, record(2), record(3), document=DAILY)
+        index.drop(MEMORY)
+        assert (found(index), list(index.known())) == (["mem-00003", "mem-00002"], [DAILY])
+        index.drop("never/there.md")
+
+    def test_without_text_the_newest_come_first(self, index: Index) -> None:
+        same = "2026-11-15T14:30:00.000Z"
+        told = [record(5), record(9), record(1, timestamp=same), record(2, timestamp=same)]
+        fill(index, *told)
+        assert found(index) == ["mem-00002", "mem-00001", "mem-00009", "mem-00005"]
+        assert found(index, "  \n", limit=2) == ["mem-00002", "mem-00001"]
+        assert {hit.score for hit in index.search(Query())} == {0.0}
+
+    def test_better_matches_score_higher_and_come_first(self, index: Index) -> None:
+        texts = [
+            "Alice plays the cello",
+            "Alice plays",
+            "Bob is a bear",
+            "Cello",
+            "cello cello cello alice",
+        ]
+        fill(
+            index,
+            *(record(n, text) for n, text in enumerate(texts)),
+            *(record(n) for n in range(9, 30)),
+        )
+        hits = index.search(Query("alice cello"))
+        scores = [hit.score for hit in hits]
+        assert set(ids(hits)) == {"mem-00000", "mem-00001", "mem-00003", "mem-00004"}
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 < score < 1 for score in scores)
+        assert set(ids(hits)[:2]) == {"mem-00000", "mem-00004"}
+
+    def test_level_matches_come_newest_first_however_they_were_told(self, index: Index) -> None:
+        told = [record(number, "same words") for number in (3, 8, 1, 6, 2, 7, 4, 5)]
+        fill(index, *told)
+        assert found(index, "same", limit=3) == ["mem-00008", "mem-00007", "mem-00006"]
+        same = "2026-11-15T14:30:00.000Z"
+        fill(index, *(replace(each, timestamp=same) for each in told))
+        assert found(index, "same", limit=3) == ["mem-00001", "mem-00002", "mem-00003"]
+
+    def test_limits_of_nothing_and_of_more_than_there_is(self, index: Index) -> None:
+        fill(index, record(1, "tea"), record(2, "tea"))
+        for text in ("", "tea"):
+            assert found(index, text, limit=0) == []
+            assert len(found(index, text, limit=1 << 30)) == 2
+            assert index.count(Query(text, limit=0)) == 2
+
+    @pytest.mark.parametrize(("text", "asked", "other"), SCRIPTS)
+    def test_every_script_is_found(self, index: Index, text: str, asked: str, other: str) -> None:
+        fill(index, record(1, "Nothing like it"), record(2, text))
+        assert found(index, asked) == ["mem-00002"]
+        assert found(index, other) == []
+
+    def test_tags_who_and_when_are_found_as_words(self, index: Index) -> None:
+        told = record(1, "Text", tags=("typescript", "日本語"), username="alice")
+        fill(index, told, record(1500, "Other", timestamp="2025-03-04T05:06:07.000Z"))
+        for asked in ("TypeScript", "日本", "alice", "2026-11-01", "2026-11", "November"):
+            assert found(index, asked) == ["mem-00001"], asked
+
+    def test_stop_words_count_only_when_there_is_nothing_else(self, index: Index) -> None:
+        fill(index, record(1, "the tea"), record(2, "the who"))
+        assert found(index, "what is the tea") == ["mem-00001"]
+        assert found(index, "the who") == ["mem-00002", "mem-00001"]
+
+    def test_all_tags_must_be_there_exactly(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, tags=("coding", "typescript")),
+            record(2, tags=("coding",)),
+            record(3, tags=("codings", "typescript")),
+            record(4, tags=('x,"coding', 'typescript"')),
+            record(5, tags=(",", "é")),
+        )
+        assert found(index, tags=("coding",)) == ["mem-00002", "mem-00001"]
+        assert found(index, tags=("typescript", "coding")) == ["mem-00001"]
+        assert found(index, tags=(",",)) == found(index, tags=("é",)) == ["mem-00005"]
+        assert found(index, "text", tags=("coding",)) == ["mem-00002", "mem-00001"]
+        assert index.count(Query(tags=("none",))) == 0
+
+    def test_kinds_session_and_documents_narrow_a_search(self, index: Index) -> None:
+        fill(index, record(1, kind="note"), record(2, kind="preference", session="s1"))
+        fill(
+            index,
+            record(3, kind="context", session="s2"),
+            record(2, kind="preference", session="s1"),
+            document=DAILY,
+        )
+        for text in ("", "text"):
+            assert found(index, text, kinds=("note", "context")) == ["mem-00003", "mem-00001"]
+            assert found(index, text, session="s1") == ["mem-00002"]
+            assert found(index, text, documents=(DAILY,)) == ["mem-00003", "mem-00002"]
+            assert found(index, text, documents=(DAILY, MEMORY), session="s2") == ["mem-00003"]
+            assert index.count(Query(text, documents=(MEMORY,))) == 2
+
+    def test_passages_are_left_out_on_demand(self, index: Index) -> None:
+        fill(index, record(1, "tea"), record(2, "tea", kind="passage"))
+        assert found(index, "tea") == ["mem-00002", "mem-00001"]
+        assert found(index, "tea", include_passages=False) == ["mem-00001"]
+
+    def test_superseded_records_are_shown_on_demand(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, "tea"),
+            record(2, "tea", supersedes="mem-00001"),
+            record(3, "tea", supersedes="gone"),
+        )
+        for text in ("", "tea"):
+            assert found(index, text) == ["mem-00003", "mem-00002"]
+            assert found(index, text, include_superseded=True)[2:] == ["mem-00001"]
+            assert index.count(Query(text)) == 2
+        assert (index.children("mem-00001"), index.children("mem-00003")) == (("mem-00002",), ())
+        fill(index, record(1, "tea"))
+        assert (found(index, "tea"), index.children("mem-00001")) == (["mem-00001"], ())
+
+    def test_a_record_does_not_supersede_itself(self, index: Index) -> None:
+        fill(index, record(1, supersedes="mem-00001"))
+        assert (found(index), index.children("mem-00001")) == (["mem-00001"], ())
+
+    def test_secrets_are_shown_on_demand(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, "the code is tea", sensitivity="secret"),
+            record(2, "tea", sensitivity="sensitive"),
+        )
+        for text in ("", "tea"):
+            assert found(index, text) == ["mem-00002"]
+            assert set(found(index, text, include_secret=True)) == {"mem-00001", "mem-00002"}
+            assert index.count(Query(text)) == 1
+
+    def test_of_two_tellings_the_more_trusted_document_is_shown(self, index: Index) -> None:
+        old, new = record(1, "likes tea"), record(1, "likes coffee", tags=("drink",))
+        fill(index, old, document=DAILY)
+        fill(index, new)
+        hit = Hit(new, (Place(MEMORY, 1), Place(DAILY, 1)), 0.0)
+        assert (index.get("mem-00001"), index.search(Query())) == (hit, [hit])
+        assert (found(index, "coffee"), found(index, "tea")) == (["mem-00001"], [])
+        assert found(index, documents=(DAILY,)) == ["mem-00001"]
+        assert (index.count(Query()), index.count(Query("likes"))) == (1, 1)
+        index.drop(MEMORY)
+        assert (found(index, "coffee"), found(index, "tea")) == ([], ["mem-00001"])
+        index.add(MEMORY, [(new, 7)], known=known(7))
+        assert found(index, "coffee") == ["mem-00001"]
+
+    def test_of_two_tellings_in_one_document_the_later_is_shown(self, index: Index) -> None:
+        fill(index, record(1, "first"), record(2), record(1, "second"))
+        assert (found(index, "second"), found(index, "first")) == (["mem-00001"], [])
+        index.add(MEMORY, [(record(1, "third"), 9)], known=known(9))
+        assert (found(index, "third"), index.count(Query("second"))) == (["mem-00001"], 0)
+
+    @pytest.mark.parametrize("text", HOSTILE)
+    def test_any_query_is_only_a_text(self, index: Index, text: str) -> None:
+        fill(index, record(1, "an ordinary text"), record(2, "🎉 and AND or NEAR"))
+        query = Query(text, kinds=(text,), tags=(text,), documents=(text,), session=text)
+        for each in (Query(text), query, replace(query, text="")):
+            assert len(index.search(each)) == index.count(each)
+        assert (index.get(text), index.children(text), index.documents_of(text)) == (None, (), ())
+
+    def test_no_text_makes_a_search_fail(self) -> None:
+        @given(text=st.text(), tag=st.text())
+        def law(text: str, tag: str) -> None:
+            index = self.fresh()
+            fill(index, record(1, text, tags=(tag,)), record(2, "other words", tags=("b",)))
+            assert "mem-00001" in found(index, tags=(tag,))
+            for query in (Query(text), Query(tag, tags=(text,)), Query(f"{text} {tag}")):
+                assert len(index.search(query)) == index.count(query)
+            assert index.healthy() == ""
+            index.close()
+
+        law()
+
+    def test_erased_records_are_gone_from_every_answer(self, index: Index) -> None:
+        fill(index, record(1, "quince"), record(2, "quince", supersedes="mem-00001"))
+        fill(index, record(2, "quince pie"), document=DAILY)
+        index.erase(["mem-00002", "mem-00777"])
+        assert (found(index, "quince"), index.get("mem-00002")) == (["mem-00001"], None)
+        assert index.documents_of("mem-00002") == ()
+
+    def test_texts_wait_for_vectors_newest_first_and_secrets_never_do(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, "a"),
+            record(3, "c"),
+            record(2, "b"),
+            record(4, "d", sensitivity="secret"),
+        )
+        waiting = index.unembedded("m", limit=2)
+        assert [text for _, text in waiting] == ["c", "b"]
+        index.embed("m", dim=2, rows=[(key, b"\x01\x02", 2.0) for key, _ in waiting])
+        assert [text for _, text in index.unembedded("m", limit=9)] == ["a"]
+        assert [text for _, text in index.unembedded("other", limit=9)] == ["c", "b", "a"]
+
+    def test_the_nearest_by_angle_come_first(self, index: Index) -> None:
+        texts = {
+            "north": (0, 100),
+            "northeast": (70, 70),
+            "east": (50, 0),
+            "south": (0, -100),
+            "nowhere": (0, 0),
+        }
+        fill(index, *(record(number, text) for number, text in enumerate(texts)))
+        embed(index, "m", texts)
+        hits = index.nearest("m", vector=signed(0, 10), norm=10.0, query=Query("unused", limit=4))
+        assert [(hit.record.text, round(hit.score, 3)) for hit in hits] == [
+            ("north", 1.0), ("northeast", 0.707), ("east", 0.0), ("south", 0.0),
+        ]  # fmt: skip
+        assert index.nearest("m", vector=signed(0, 0), norm=0.0, query=Query()) == []
+
+    def test_vectors_of_other_models_and_sizes_are_never_compared(self, index: Index) -> None:
+        fill(index, record(1, "a"), record(2, "b"), record(3, "c"))
+        embed(index, "m", {"a": (1, 0)})
+        embed(index, "m", {"b": (1, 0, 0)})
+        embed(index, "other", {"c": (1, 0)})
+        assert ids(index.nearest("m", vector=signed(1, 0), norm=1.0, query=Query())) == [
+            "mem-00001"
+        ]
+
+    def test_the_nearest_fit_the_rest_of_the_query(self, index: Index) -> None:
+        told = [record(number, f"t{number}", session=f"s{number % 3}") for number in range(100)]
+        fill(index, *told, record(200, "new", supersedes="mem-00001"))
+        embed(index, "m", {each.text: (100, each_number) for each_number, each in enumerate(told)})
+        near = Query(limit=3)
+        assert ids(index.nearest("m", vector=signed(1, 0), norm=1.0, query=near)) == [
+            "mem-00000", "mem-00002", "mem-00003",
+        ]  # fmt: skip
+        in_session = index.nearest(
+            "m", vector=signed(1, 0), norm=1.0, query=replace(near, session="s1")
+        )
+        assert ids(in_session) == ["mem-00004", "mem-00007", "mem-00010"]
+
+    def test_a_vector_goes_with_its_text(self, index: Index) -> None:
+        fill(index, record(1, "a"))
+        (key, _), *_ = index.unembedded("m", limit=1)
+        fill(index, record(1, "b"))
+        index.embed("m", dim=1, rows=[(key, b"\x01", 1.0)])
+        assert index.nearest("m", vector=b"\x01", norm=1.0, query=Query()) == []
+        assert [text for _, text in index.unembedded("m", limit=9)] == ["b"]
+        embed(index, "m", {"b": (1,)})
+        index.erase(["mem-00001"])
+        fill(index, record(2, "c"))
+        assert index.nearest("m", vector=b"\x01", norm=1.0, query=Query()) == []
+
+    def test_clear_forgets_everything(self, index: Index) -> None:
+        fill(index, record(1, "quince"))
+        index.set_level(5)
+        index.set_mark("m")
+        index.clear()
+        assert (index.level(), index.mark(), index.known(), index.dump()) == (0, "", {}, [])
+        assert found(index, "quince") == []
+
+    def test_size_grows(self, index: Index) -> None:
+        before = index.size()
+        fill(index, *(record(number, "many words " * 20) for number in range(500)))
+        assert index.size() > before > 0
+
+    def test_an_index_that_was_kept_equals_one_made_anew(self) -> None:
+        @given(steps=STEPS)
+        def law(steps: list[Step]) -> None:
+            kept, anew = self.fresh(), self.fresh()
+            documents: dict[str, dict[int, Record]] = {}
+            for step in steps:
+                take(step, kept, documents)
+            for document in sorted(documents, reverse=True):
+                tell(anew, document, documents[document])
+            assert kept.dump() == anew.dump()
+            for query in QUERIES:
+                assert kept.search(query) == anew.search(query)
+                assert len(kept.search(query)) == kept.count(query)
+            assert kept.healthy() == ""
+            kept.close()
+            anew.close()
+
+        law()
+
+
+def signed(*values: int) -> bytes:
+    return bytes(value & 0xFF for value in values)
+
+
+def embed(index: Index, model: str, vectors: Mapping[str, tuple[int, ...]]) -> None:
+    keys = {text: key for key, text in index.unembedded(model, limit=1000)}
+    for text, vector in vectors.items():
+        norm = sum(value * value for value in vector) ** 0.5
+        index.embed(model, dim=len(vector), rows=[(keys[text], signed(*vector), norm)])
+
+
+Step = tuple[str, str, list[Record]]
+
+RECORDS = st.builds(
+    record,
+    st.integers(0, 5),
+    st.sampled_from(["tea", "tea tea", "coffee and tea", "茶"]),
+    supersedes=st.sampled_from(["", "", "mem-00000", "mem-00001"]),
+    sensitivity=st.sampled_from(["personal", "personal", "secret"]),
+    tags=st.sampled_from([(), ("drink",)]),
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["add", "add", "put", "drop", "search"]),
+        st.sampled_from([MEMORY, DAILY, OTHER, "archive/MEMORY.md"]),
+        st.lists(RECORDS, max_size=5),
+    ),
+    max_size=12,
+)
+QUERIES = [
+    Query(),
+    Query("tea"),
+    Query("茶"),
+    Query("coffee", include_superseded=True, include_secret=True),
+]
+
+
+def take(step: Step, index: Index, documents: dict[str, dict[int, Record]]) -> None:
+    what, document, records = step
+    if what == "search":
+        index.search(Query("tea"))
+    elif what == "drop":
+        index.drop(document)
+        documents.pop(document, None)
+    elif what == "add":
+        lines = documents.setdefault(document, {})
+        new = dict(enumerate(records, 1 + max(lines, default=0)))
+        lines |= new
+        index.add(document, [(told, at) for at, told in new.items()], known=known(len(lines)))
+    else:
+        documents[document] = dict(enumerate(records, 1))
+        tell(index, document, documents[document])
+
+
+def tell(index: Index, document: str, lines: dict[int, Record]) -> None:
+    index.put(document, [(told, at) for at, told in lines.items()], known=known(len(lines)))

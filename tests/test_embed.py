@@ -1,0 +1,121 @@
+"""Hash-based vectors, and the search for the nearest of them."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from math import sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.embed import Encoder
+from commonplace.embed.hashed import HashedEncoder
+from commonplace.index import vectors
+from commonplace.index.vectors import closest
+
+ENCODER: Encoder = HashedEncoder()
+
+
+def encoded(text: str) -> tuple[bytes, float]:
+    (vector,) = ENCODER.encode([text])
+    return vector
+
+
+def alike(one: str, other: str) -> float:
+    (a, length), (b, width) = ENCODER.encode([one, other])
+    return dot(a, b) / (length * width)
+
+
+def dot(a: bytes, b: bytes) -> int:
+    return sum(x * y for x, y in zip(memoryview(a).cast("b"), memoryview(b).cast("b"), strict=True))
+
+
+@given(st.text())
+def test_any_text_has_a_vector_of_its_length(text: str) -> None:
+    vector, norm = encoded(text)
+    assert len(vector) == ENCODER.dim
+    assert norm == pytest.approx(sqrt(dot(vector, vector)))
+
+
+def test_a_text_without_words_lies_nowhere() -> None:
+    assert encoded("?! …") == (bytes(256), 0.0)
+
+
+def test_the_same_text_has_the_same_vector_in_every_process() -> None:
+    program = (
+        "from commonplace.embed.hashed import HashedEncoder as E; print(E().encode(['Ünï tea']))"
+    )
+    outputs = {
+        subprocess.check_output(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed, **PATH}
+        )
+        for seed in ("1", "2")
+    }
+    assert outputs == {f"{ENCODER.encode(['Ünï tea'])}\n".encode()}
+
+
+PATH = {"PYTHONPATH": ":".join(sys.path), "PYTHONIOENCODING": "utf-8"}
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("Prefers dark mode in editors", "editor with dark mode", "Her sister lives in Lisbon"),
+        ("We deploy on Fridays", "deployment happens friday", "The cat is called Miso"),
+        ("私は東京に住んでいます", "東京", "大阪城"),
+        ("Он живёт в Петербурге", "Петербург", "кофе с молоком"),
+        ("DARK MODE", "dark mode", "mode of transport"),
+    ],
+)
+def test_shared_words_and_parts_of_words_bring_texts_closer(text: str, near: str, far: str) -> None:
+    assert alike(text, near) > alike(text, far) + 0.1
+
+
+def test_saying_a_word_again_adds_less_each_time() -> None:
+    assert alike("tea", "tea tea tea tea") == pytest.approx(1.0, abs=0.01)
+    assert alike("tea coffee", "tea tea tea coffee") > 0.8
+
+
+def rows_of(texts: list[str]) -> list[tuple[int, float, bytes]]:
+    return [(key, norm, vector) for key, (vector, norm) in enumerate(ENCODER.encode(texts))]
+
+
+def words(count: int, *, seed: int) -> str:
+    chosen = random.Random(seed)
+    return " ".join(f"word{chosen.randrange(2000)}" for _ in range(count))
+
+
+def test_the_closest_are_exact_up_to_some_thousands() -> None:
+    rows = rows_of([words(12, seed=seed) for seed in range(3000)])
+    vector, norm = encoded(words(12, seed=77))
+    scored = sorted(
+        ((dot(kept, vector) / (norm * length), key) for key, length, kept in rows), reverse=True
+    )
+    assert closest(rows, vector=vector, norm=norm, limit=10) == scored[:10]
+    assert (scored[0][1], round(scored[0][0], 6)) == (77, 1.0)
+
+
+def test_past_that_the_shortlist_still_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of([words(12, seed=seed) for seed in range(3000)])
+    vector, norm = encoded(words(12, seed=77) + " more")
+    exact = closest(rows, vector=vector, norm=norm, limit=10)
+    monkeypatch.setattr(vectors, "AT_ONCE", 0)
+    quick = closest(rows, vector=vector, norm=norm, limit=10)
+    assert quick[0] == exact[0]
+    assert len(set(quick) & set(exact)) >= 8
+
+
+def test_those_level_with_the_last_are_all_given() -> None:
+    rows = rows_of(["tea", "coffee", "tea", "tea"])
+    vector, norm = encoded("tea")
+    assert [key for _, key in closest(rows, vector=vector, norm=norm, limit=1)] == [3, 2, 0]
+    assert closest(rows, vector=vector, norm=norm, limit=0) == []
+    assert closest([], vector=vector, norm=norm, limit=5) == []
+
+
+def test_a_vector_of_one_dimension_is_enough() -> None:
+    rows = [(1, 2.0, b"\x02"), (2, 1.0, b"\xff"), (3, 0.0, b"\x00")]
+    assert closest(rows, vector=b"\x05", norm=5.0, limit=5) == [(1.0, 1), (-1.0, 2)]

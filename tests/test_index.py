@@ -1,0 +1,332 @@
+"""The SQLite index: the contract, and what only a file can go through."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
+from commonplace.index import Index, Query
+from commonplace.index.sqlite import BATCH, SqliteIndex
+from commonplace.records import Record
+from tests.contracts.index import DAILY, MEMORY, RANK, IndexContract, fill, found, known, record
+
+ROOT = Path(__file__).parent.parent
+
+
+class TestInMemory(IndexContract):
+    def fresh(self) -> Index:
+        return SqliteIndex(None, rank=RANK)
+
+
+class TestInAFile(IndexContract):
+    @pytest.fixture(autouse=True)
+    def _directory(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        self.directory = tmp_path_factory.mktemp("index")
+        self.made = 0
+
+    def fresh(self) -> Index:
+        self.made += 1
+        return SqliteIndex(self.directory / f"{self.made}.db", rank=RANK)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "index.db"
+
+
+def opened(path: Path | None) -> SqliteIndex:
+    return SqliteIndex(path, rank=RANK)
+
+
+def bytes_of(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
+
+
+def test_an_index_is_there_when_it_is_opened_again(path: Path) -> None:
+    first = opened(path)
+    fill(first, record(1, "quince"), record(2))
+    first.set_level(7)
+    before = first.dump()
+    first.close()
+    again = opened(path)
+    assert (again.dump(), again.level(), found(again, "quince")) == (before, 7, ["mem-00001"])
+    again.close()
+
+
+def test_a_closed_index_opens_when_it_is_used(path: Path) -> None:
+    index = opened(path)
+    index.close()
+    fill(index, record(1))
+    index.close()
+    assert found(index) == ["mem-00001"]
+    index.close()
+
+
+def test_only_its_owner_can_read_the_files(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1))
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes == {0o600}
+    index.close()
+
+
+def test_no_byte_of_erased_records_is_left(path: Path) -> None:
+    index = opened(path)
+    records = [record(number, f"common words secretive{number}x end") for number in range(2000)]
+    erased = [each for each in records if int(each.id[-5:]) % 16 == 3]
+    fill(index, *records[:1000])
+    for line, each in enumerate(records[1000:], 1001):
+        index.add(MEMORY, [(each, line)], known=known(line))
+    fill(index, *records[500:1500], document=DAILY)
+    # Some were taken out before: their words are still in old segments.
+    fill(index, *(each for each in records if each not in erased[:20]))
+    keys = index.unembedded("m", limit=2000)
+    index.embed("m", dim=9, rows=[(key, text[13:].encode()[:9], 1.0) for key, text in keys])
+    assert all(
+        f"secretive{each.id[-3:].lstrip('0')}x".encode() in bytes_of(path) for each in erased[60:70]
+    )
+    index.erase(each.id for each in erased)
+    kept = bytes_of(path)
+    assert len(erased) == 125
+    assert not [each for each in erased if each.text[13:-4].encode() in kept]
+    assert not [each for each in erased if each.id.encode() in kept]
+    assert (index.count(Query()), index.healthy()) == (1875, "")
+    index.close()
+    assert not [each for each in erased if each.text[13:-4].encode() in bytes_of(path)]
+
+
+def test_an_erasure_inside_a_transaction_is_finished_with_it(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1, "quincequince"), record(2))
+    with index.transaction():
+        index.erase(["mem-00001"])
+        fill(index, record(2))
+    assert b"quincequince" not in bytes_of(path)
+    index.close()
+
+
+def test_threads_write_and_read_side_by_side(path: Path) -> None:
+    index = opened(path)
+
+    def work(number: int) -> None:
+        for line in range(1, 101):
+            told = record(number * 1000 + line, f"thread{number} word{line}")
+            index.add(f"notes/{number}.md", [(told, line)], known=known(line))
+            assert told.id in found(index, f"word{line}", limit=1000)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert (index.count(Query()), index.healthy()) == (400, "")
+    index.close()
+
+
+def test_threads_share_an_index_in_memory() -> None:
+    index = opened(None)
+
+    def work(number: int) -> None:
+        for line in range(1, 101):
+            with index.transaction():
+                told = record(number * 1000 + line, f"thread{number}")
+                index.add(f"notes/{number}.md", [(told, line)], known=known(line))
+                index.set_level(index.level() + 1)
+            index.search(Query(f"thread{number}"))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert (index.count(Query()), index.level(), index.healthy()) == (400, 400, "")
+    index.close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.contracts.index import RANK, known, record
+from commonplace.index.sqlite import SqliteIndex
+
+index = SqliteIndex(Path(sys.argv[1]), rank=RANK)
+number = int(sys.argv[2])
+for line in range(1, 201):
+    with index.transaction():
+        told = record(number * 1000 + line, f"process{number} word{line}")
+        index.add(f"notes/{number}.md", [(told, line)], known=known(line))
+        index.set_level(index.level() + 1)
+index.close()
+"""
+
+
+def test_processes_write_side_by_side_from_the_first_moment(path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)], env=environment)
+        for number in range(3)
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    index = opened(path)
+    assert (index.level(), index.count(Query()), index.healthy()) == (600, 600, "")
+    assert index.count(Query("word7")) == 3
+    index.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_and_its_parent_go_on(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1, "before"))
+    child = in_child(lambda: fill_each(index, range(10, 60)))
+    fill_each(index, range(100, 150))
+    index.close()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (index.count(Query()), index.healthy()) == (101, "")
+    index.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_inside_a_transaction_is_not_in_it(path: Path) -> None:
+    index = opened(path)
+    with index.transaction():
+        fill(index, record(1))
+        child = in_child(lambda: index.count(Query()) and os._exit(3))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert index.count(Query()) == 1
+    index.close()
+
+
+def fill_each(index: Index, numbers: range) -> None:
+    for number in numbers:
+        fill(index, record(number), document=f"notes/{number}.md")
+
+
+def in_child(work: Callable[[], object]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def not_a_database(path: Path) -> None:
+    path.write_bytes(b"this was never a database " * 200)
+
+
+def another_version(path: Path) -> None:
+    opened(path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+
+
+def another_program(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE records(mine)")
+    db.close()
+
+
+def overwritten_within(path: Path) -> None:
+    index = opened(path)
+    fill(index, *(record(number) for number in range(500)))
+    index.close()
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 4000)
+
+
+def without_its_log(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1))
+    log = Path(f"{path}-wal").read_bytes()
+    index.close()
+    path.unlink()
+    Path(f"{path}-wal").write_bytes(log)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [not_a_database, another_version, another_program, overwritten_within, without_its_log],
+)
+def test_a_file_of_no_use_is_made_anew(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    index = opened(path)
+    assert (index.level(), index.mark(), index.dump()) == (0, "", [])
+    fill(index, record(1, "quince"))
+    assert (found(index, "quince"), index.healthy()) == (["mem-00001"], "")
+    index.close()
+
+
+def test_damage_met_on_the_way_is_told_and_the_next_call_starts_anew(path: Path) -> None:
+    index = opened(path)
+    fill(index, *(record(number, f"word{number} " * 20) for number in range(2000)))
+    index.close()
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(8192)
+        file.write(b"\xff" * (size - 8192))
+    index = opened(path)
+    with pytest.raises(VaultTrouble, match="damaged"):
+        index.search(Query("word7"))
+    assert (index.level(), index.search(Query("word7")), index.healthy()) == (0, [], "")
+    index.close()
+
+
+def test_words_that_do_not_fit_the_records_are_noticed(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1, "quince"), record(2, "medlar"))
+    index.close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE records SET text = 'rowan' WHERE id = 'mem-00001'")
+    db.close()
+    assert index.healthy().startswith("The words do not fit the records")
+    index.close()
+
+
+def test_a_place_that_takes_no_writes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (Path("/proc/index.db"), tmp_path / "file" / "index.db", tmp_path / "no" / "i.db"):
+        with pytest.raises(ReadOnly):
+            opened(place)
+
+
+def test_a_full_disk_is_told_and_loses_nothing(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1, "quince"))
+    with index._connection() as db:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(DiskFull):
+        fill(index, *(record(number, "many words " * 50) for number in range(500)))
+    assert (found(index, "quince"), index.count(Query())) == (["mem-00001"], 1)
+    index.close()
+
+
+def test_added_records_wait_for_their_words_until_somebody_asks(path: Path) -> None:
+    index = opened(path)
+    for line in range(1, BATCH):
+        index.add(MEMORY, [(record(line, "quince"), line)], known=known(line))
+    other = opened(path)
+    assert other.count(Query("quince")) == BATCH - 1
+    for each in (index, other):
+        each.close()
+
+
+def test_a_small_change_to_a_long_document_writes_little(path: Path) -> None:
+    index = opened(path)
+    records = [record(number, f"words of {number}") for number in range(5000)]
+    fill(index, *records)
+    keys = [key for key, _ in index.unembedded("m", limit=5000)]
+    index.embed("m", dim=1, rows=[(key, b"\x01", 1.0) for key in keys])
+    changed: list[Record] = [*records[:2500], record(2500, "other"), *records[2501:]]
+    fill(index, *changed)
+    assert [text for _, text in index.unembedded("m", limit=9)] == ["other"]
+    fill(index, record(9000, "on top"), *changed)
+    assert [text for _, text in index.unembedded("m", limit=9)] == ["on top", "other"]
+    index.close()

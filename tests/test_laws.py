@@ -1,0 +1,168 @@
+"""The laws of a vault, for any sequence of what agents and people do to it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.ledger import decoded
+from commonplace.memory import Memory
+from commonplace.records import Record
+from tests.clocks import SkippingClock
+from tests.strategies import texts
+
+WORDS = st.text(alphabet="abcdefghij äöü中文-|`*<>{}\n", min_size=1, max_size=40).filter(str.strip)
+
+
+def rebuilt(memory: Memory) -> list[tuple[object, ...]]:
+    """What an index made from nothing but the documents would say."""
+    library = memory.library
+    fresh = SqliteIndex(None, rank=memory.layout.rank)
+    for name in memory.documents():
+        parsed = library.parse(name, decoded(name, library.vault.read(name)))
+        fresh.put(name, library._indexed(parsed), known=library.known(name))
+    return fresh.dump()
+
+
+class VaultMachine(RuleBasedStateMachine):
+    """Agents store, supersede and delete; people edit, move and delete the files."""
+
+    records: Bundle[Record] = Bundle("records")
+    dialect = "native"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="laws-"))
+        self.memory = Memory.open(self.root, self.dialect, clock=SkippingClock())
+        self.expected: dict[str, str] = {}
+
+    def teardown(self) -> None:
+        self.memory.close()
+        shutil.rmtree(self.root)
+
+    @rule(target=records, text=texts().filter(lambda text: text.strip() and len(text) <= 2000))
+    def store(self, text: str) -> Record:
+        record = self.memory.store(text, kind="fact", tags=["law"])
+        self.expected[record.id] = record.text
+        return record
+
+    @rule(target=records, old=records, text=WORDS)
+    def supersede(self, old: Record, text: str) -> object:
+        if old.id not in self.expected:
+            return multiple()
+        record = self.memory.supersede(old.id, text)
+        self.expected[record.id] = record.text
+        return record
+
+    @rule(record=consumes(records))
+    def delete(self, record: Record) -> None:
+        if record.id in self.expected:
+            self.memory.delete(record.id)
+            del self.expected[record.id]
+            data = b"".join(path.read_bytes() for path in self.root.rglob("*.md"))
+            assert f'{{"id":"{record.id}"'.encode() not in data
+
+    def document(self) -> Path:
+        return self.root / (self.memory.layout.memory or "USER.md")
+
+    def edited(self, change: str) -> None:
+        # A person takes longer than a tick of the file system's clock to load a text.
+        time.sleep(0.006)
+        path = self.document()
+        text = path.read_bytes().decode() if path.exists() else ""
+        lines = text.split("\n")
+        if change == "append":
+            lines.append("- a thought of my own")
+        elif change == "insert":
+            lines.insert(len(lines) // 2, "Some prose\n")
+        elif change == "shout":
+            lines = [line.replace("a thought", "A THOUGHT") for line in lines]
+        path.write_bytes("\n".join(lines).encode())
+
+    @rule(change=st.sampled_from(["append", "insert", "shout"]))
+    def hand_edit(self, change: str) -> None:
+        self.edited(change)
+
+    @rule(record=consumes(records))
+    def hand_delete(self, record: Record) -> None:
+        time.sleep(0.006)
+        self.memory.library.refresh()
+        for path in [*self.root.glob("*.md"), *self.root.glob("memory/*.md")]:
+            name = path.relative_to(self.root).as_posix()
+            text = path.read_bytes().decode()
+            for item in reversed(self.memory.library.parse(name, text).items):
+                if item.record.id == record.id:
+                    text = text[: item.start] + text[item.end :]
+            path.write_bytes(text.encode())
+        self.expected.pop(record.id, None)
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]), text=WORDS)
+    def write_document(self, name: str, text: str) -> None:
+        self.memory.update(text, document=name)
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
+    def move_document(self, name: str) -> None:
+        path = self.root / name
+        if path.exists():
+            path.rename(self.root / f"moved-{len(list(self.root.glob('*.md')))}.md")
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
+    def delete_document(self, name: str) -> None:
+        (self.root / name).unlink(missing_ok=True)
+
+    @rule()
+    def undo(self) -> None:
+        from commonplace.errors import NothingToUndo
+
+        try:
+            entry = self.memory.undo()
+        except NothingToUndo:
+            return
+        for record_id in entry.ids:
+            self.expected.pop(record_id, None)
+
+    @rule()
+    def reopen(self) -> None:
+        self.memory.close()
+        self.memory = Memory.open(self.root, self.dialect, clock=SkippingClock())
+
+    @invariant()
+    def the_kept_index_is_the_rebuilt_one(self) -> None:
+        self.memory.library.refresh()
+        assert self.memory.library.index.dump() == rebuilt(self.memory)
+
+    @invariant()
+    def every_record_is_there_with_its_text(self) -> None:
+        for record_id, text in self.expected.items():
+            assert self.memory.get(record_id).record.text == text
+
+    @invariant()
+    def what_the_journal_says_is_what_the_documents_say(self) -> None:
+        library = self.memory.library
+        for name in self.memory.documents():
+            state = library.state(name, since=library.known(name).base)
+            assert state == library.vault.read(name)
+
+
+class ClawMachine(VaultMachine):
+    """The same laws where records are lines of JSON."""
+
+    dialect = "claw"
+
+
+TestVault = VaultMachine.TestCase
+TestClaw = ClawMachine.TestCase
+for case in (TestVault, TestClaw):
+    case.settings = settings(
+        max_examples=15,
+        stateful_step_count=15,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )

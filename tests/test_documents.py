@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-import strategies
 from commonplace import lines
 from commonplace.documents import (
     PASSAGE_LIMIT,
@@ -32,6 +31,7 @@ from commonplace.documents import (
 )
 from commonplace.lines import Reading
 from commonplace.records import PASSAGE, Origin, Problem, Record, derived_id
+from tests import strategies
 
 DAY = date(2026, 11, 15)
 READING = Reading("MEMORY.md", zone="UTC", origin=Origin.OWNER)

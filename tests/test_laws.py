@@ -105,7 +105,8 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]), text=WORDS)
     def write_document(self, name: str, text: str) -> None:
-        self.memory.update(text, document=name)
+        if self.memory.layout.holds(name):
+            self.memory.update(text, document=name)
 
     @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
     def move_document(self, name: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.lines import Line, Reading, canonical, read, write
 from commonplace.records import Origin, Record, derived_id
-from strategies import records, stamps, texts
+from tests.strategies import records, stamps, texts
 
 DAY = date(2026, 11, 15)
 READING = Reading("memory/2026-11-15.md", day=DAY, zone="UTC", origin=Origin.OWNER)
@@ -29,14 +29,13 @@ def back(line: str, *, reading: Reading = READING) -> Record:
     return record
 
 
-def note(text: str, *, content: str = "", **fields: str) -> Record:
+def note(text: str, *, content: str = "", timestamp: str = "2026-11-15T00:00:00.000Z") -> Record:
     return Record(
         id=derived_id("2026-11-15", content or text, "0"),
         kind="note",
         text=text,
-        timestamp=fields.pop("timestamp", "2026-11-15T00:00:00.000Z"),
+        timestamp=timestamp,
         origin=Origin.OWNER,
-        **fields,
     )
 
 

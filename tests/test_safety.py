@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import html
+import inspect
 import re
-import subprocess
 import sys
 import unicodedata
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace import safety
 from commonplace.safety import (
     FRAMING,
     Secret,
@@ -173,65 +175,17 @@ def test_one_line_joins_lines_by_single_spaces() -> None:
     assert one_line(" \n\t\n") == ""
 
 
+PIECES = """
+    < </ / > <!-- --> &lt; &#60; &#x3c; & # ; ＜ ／ ﹤ system earl-memory User tool_result x 2 31m
+"""
 ATTACKS = (
     *(text for text, _ in (*CLOSED, *OPENED, *HIDDEN)),
-    *(
-        "<",
-        "</",
-        "/",
-        ">",
-        "<!--",
-        "-->",
-        "&lt;",
-        "&#60;",
-        "&#x3c;",
-        "&",
-        "#",
-        ";",
-        "＜",
-        "／",
-        "﹤",
-    ),
-    *(
-        "system",
-        "earl-memory",
-        "User",
-        "tool_result",
-        "x",
-        "2",
-        " ",
-        "\n",
-        "\t",
-        "\\",
-        "|",
-        "[",
-        "]",
-    ),
-    *("\x1b", "\x1b[", "\x1b]", "\x9b", "\x9d", "\x07", "\x9c", "31m", "\r", "\x85", "\u2028"),
-    *("\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\u2066", "\u061c"),
-    *("\ufe0f", "\ufe0e", "\ufe00", "\u20e3", "\u180e", "\u180b", "\U000e0100", "\U000e0041"),
-    *(
-        "ه",
-        "ک",
-        "ٌ",
-        "क",
-        "्",
-        "র",
-        "ന",
-        "ක",
-        "ไ",
-        "ខ",
-        "ᠮ",
-        "葛",
-        "👨",
-        "❤",
-        "🏴",
-        "🏽",
-        "1",
-        "©",
-        "♀",
-    ),
-    *("\U000e0067", "\U000e0062", "\U000e0065", "\U000e006e", "\U000e007f", "\ud800", "\udfff"),
+    *PIECES.split(),
+    *("\x1b[", "\x1b]"),
+    *" \n\t\r\\|[]\x1b\x9b\x9d\x07\x9c\x85\u2028\ud800\udfff",
+    *"\u200b\u200c\u200d\u2060\ufeff\xad\u202e\u2066\u061c\ufe0f\ufe0e\ufe00\u20e3\u180e\u180b",
+    *"\U000e0041\U000e0100\U000e0067\U000e0062\U000e0065\U000e006e\U000e007f",
+    *"هک\u064cक\u094dরനකไខᠮ葛👨❤🏴🏽1©♀",
 )
 pieces = st.one_of(st.sampled_from(ATTACKS), st.characters(codec=None), st.text(max_size=4))
 fragments = st.lists(pieces, max_size=12).map("".join)
@@ -262,46 +216,43 @@ SUSPECT = INVISIBLE_LETTERS | {
     for char in map(chr, range(sys.maxunicode + 1))
     if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in DRAWN
 }
-JOINING = frozenset(
-    {"ARABIC", "SYRIAC", "THAANA", "NKO", "MANDAIC", "DEVANAGARI", "BENGALI", "GURMUKHI"}
-    | {"GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "THAI", "LAO"}
-    | {"MYANMAR", "KHMER", "MONGOLIAN", "JAVANESE", "MEETEI", "BRAHMI", "KAITHI", "CHAKMA"}
-)
+JOINING_SCRIPTS = """
+    ARABIC BENGALI BRAHMI DEVANAGARI GUJARATI GURMUKHI JAVANESE KANNADA KHMER LAO MALAYALAM MANDAIC
+    MEETEI MONGOLIAN MYANMAR NKO ORIYA SINHALA SYRIAC TAMIL TELUGU THAANA THAI UNNAMED
+"""
+JOINING = frozenset(JOINING_SCRIPTS.split())
 TAGS_AFTER_BLACK_FLAG = re.compile("🏴\U000e0067\U000e0062[\U000e0061-\U000e007a]{3}\U000e007f")
 CLOSING_TAG = re.compile(r"[<＜﹤][\s\\]*[/／⁄∕][\s\\/]*[^\W\d]")
 
 
-def script(char: str) -> str:
-    """The first word of its name; for what has none yet, and for rarer scripts, of its block's."""
+def scripts(char: str) -> set[str]:
+    """The words of its name, one of which is its script; for what has none yet, of its block's."""
     if "\U00011000" <= char <= "\U00011fff":
-        return "BRAHMI"
+        return {"BRAHMI"}
     if "\U00020000" <= char <= "\U0003ffff":
-        return "CJK"
-    return unicodedata.name(char, "?").split()[0].split("-")[0] if char else "?"
+        return {"CJK"}
+    return set(re.split("[ -]", unicodedata.name(char, "UNNAMED"))) if char else set()
 
 
 def is_pictured(char: str) -> bool:
     """Symbols, modifiers, and the code points kept for emoji to come."""
-    return unicodedata.category(char or "a") in ("So", "Sk", "Sm", "Po", "Cn") or char == "\ufe0f"
+    return unicodedata.category(char or "a") in ("So", "Sk", "Sm", "Po", "Cn") or char in "〰\ufe0f"
 
 
 def is_spelling(before: str, char: str, after: str) -> bool:
     """Whether a suspect character stands where its script needs it."""
     if char == "\u200b":
-        return script(before) == script(after) and script(before) in JOINING
+        return bool(scripts(before) & scripts(after) & JOINING)
     if char in "\u200c\u200d":
         return (
-            script(before) in JOINING
-            or (before.isascii() and script(after) == "ARABIC")
+            bool(scripts(before) & JOINING)
+            or (before.isascii() and "ARABIC" in scripts(after))
             or (char == "\u200d" and is_pictured(before) and is_pictured(after))
         )
     if char in "\u180b\u180c\u180d\u180e\u180f":
-        return script(before) == "MONGOLIAN"
+        return "MONGOLIAN" in scripts(before)
     if "\U000e0100" <= char <= "\U000e01ef" or char in "\ufe00\ufe01\ufe02":
-        return (
-            script(before) in ("CJK", "MYANMAR", "PHAGS")
-            or unicodedata.category(before or "a") == "Sm"
-        )
+        return bool(scripts(before) & {"CJK", "MYANMAR", "PHAGS"}) or is_pictured(before)
     return char in "\ufe0e\ufe0f" and (is_pictured(before) or after == "\u20e3")
 
 
@@ -404,37 +355,13 @@ def test_finds_are_in_order_and_apart(pieces: list[str]) -> None:
     assert all(0 <= find.start < find.end <= len(text) for find in finds)
 
 
-REPEATED = (
-    *(
-        "<",
-        "< ",
-        "</",
-        "&#0",
-        "\x1b]",
-        "\x9d",
-        "\u200d",
-        "ه\u200d",
-        "<|",
-        "password ",
-        "password is ",
-    ),
-    *("password for ", "pass:", "key ", "sk-ant-", "eyJ-", "-----BEGIN PRIVATE KEY-----", "a://:"),
-    *(
-        "otpauth://",
-        "a@a.",
-        "login: ",
-        "4",
-        "4444 ",
-        "curl ",
-        "seed ",
-        "密码",
-        "secret_",
-        "a:1234:",
-    ),
-)
+REPEATED = """
+<|< |</|&#0|\x1b]|\x9d|\u200d|ه\u200d|password |password is |password for |pass:|key |sk-ant-|eyJ-|
+-----BEGIN PRIVATE KEY-----|a://:|otpauth://|a@a.|login: |4|4444 |curl |seed |密码|secret_|a:1234:
+"""
 
 
-@pytest.mark.parametrize("piece", REPEATED)
+@pytest.mark.parametrize("piece", REPEATED.replace("\n", "").split("|"))
 def test_a_text_made_to_be_slow_is_read_in_time(piece: str) -> None:
     """A pattern that goes back over its text would take hours for one of these."""
     text = piece * (100_000 // len(piece))
@@ -494,11 +421,11 @@ def test_the_framing_says_what_memories_are_and_is_neutral_itself() -> None:
     assert one_line(FRAMING) == FRAMING
 
 
-def test_importing_it_loads_no_other_module_of_ours_and_compiles_nothing_large() -> None:
-    code = (
-        "import sys; import commonplace.safety as safety; "
-        "print(sorted(name for name in sys.modules if name.startswith('commonplace'))); "
-        "print([n for n in ('unicodedata', 'hashlib', 'typing', 'json') if n in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['commonplace', 'commonplace.safety']\n[]\n"
+def test_it_imports_a_few_light_modules_and_none_of_ours() -> None:
+    tree = ast.parse(inspect.getsource(safety))
+    imported = {
+        name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names
+    }
+    imported |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
+    light = {"__future__", "collections.abc", "dataclasses", "enum", "functools", "re"}
+    assert imported == light

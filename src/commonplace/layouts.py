@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 
 from commonplace.errors import BadName, UnknownDialect
 
@@ -211,6 +212,7 @@ def _memory_dialect(found: set[str], peek: Callable[[str], str]) -> str:
     return "claw" if "memory/" in found else "notebook"
 
 
+@lru_cache(maxsize=4096)
 def check_name(name: str) -> str:
     """The name itself when it is a well-formed document name; otherwise a `BadName`."""
     parts = name.split("/")

@@ -79,6 +79,9 @@ class Ledger:
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and why."""
         self._verified_mark = ""
+        self._own: dict[str, Known] = {}
+        """The documents as our own last writes left them, while nobody else has written since."""
+        self._own_end = -1
         self._missing: dict[str, float] = {}
         self._unsynced: set[str] = set()
 
@@ -120,6 +123,7 @@ class Ledger:
             self.locked(self.take_in_changes)
 
     def take_in_changes(self) -> None:
+        self._own.clear()
         for name in self.changed():
             self.look(name)
 
@@ -308,6 +312,9 @@ class Ledger:
     def _catch_up(self) -> None:
         """Finish what a writer that died left half done."""
         mark, end = self.journal.mark(), self.journal.end()
+        if end == self._own_end and mark == self._verified_mark:
+            return
+        self._own.clear()
         if mark != self._verified_mark and self.index.mark() != mark:
             self._rebuild(lambda done, total: None)
         self._verified_mark = mark
@@ -354,7 +361,7 @@ class Ledger:
             self.vault.remove(name)
         elif stat and now and after.startswith(now) and before and len(now) >= len(before):
             # The append was begun: what is missing completes the line.
-            self.vault.append(name, after[len(now) :], at=stat.size)
+            self.vault.append(name, after[len(now) :], like=stat)
         elif now == before:
             self.vault.replace(name, after, expected=now)
         else:
@@ -403,12 +410,14 @@ class Ledger:
         With `records` the new lines are indexed as those; without, the document is read again. A
         new document gets its layout's header, unless it is not to be `headed`.
         """
-        known = [self.look(name) for name in to]
+        known = [self._own.get(name) or self.look(name) for name in to]
         changes = [self._append_change(name, was, headed) for name, was in zip(to, known)]
         entry = self.journal.append(
             self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
         )
-        stats = self._apply(entry, changes)
+        self._own_end = -1
+        stats = self._apply(entry, changes, known)
+        self.journal.begin_sync()
         self._unsynced.update(to)
         try:
             self._index_appends(entry, changes, known, stats, records)
@@ -420,19 +429,24 @@ class Ledger:
     def _append_change(self, name: str, known: Known | None, headed: bool) -> Append:
         if known is None:
             return Append(name, 0, self.layout.header(name) if headed else "")
-        size = known.signature.size
+        size, read = known.signature.size, known.signature.atime_ns
+        if name in self._own:
+            return Append(name, size, "", read)
         tail = self.vault.tail(name, size=size)
         guard = "\n" if tail and not tail.endswith(b"\n") else ""
-        return Append(name, size, guard, known.signature.atime_ns, tail == b"\r\n")
+        return Append(name, size, guard, read, tail == b"\r\n")
 
-    def _apply(self, entry: Entry, changes: Sequence[Append]) -> list[Stat]:
+    def _apply(
+        self, entry: Entry, changes: Sequence[Append], known: Sequence[Known | None]
+    ) -> list[Stat]:
         """Append to every document, or to none: what went wrong leaves no trace."""
         stats: list[Stat] = []
         try:
-            for change in changes:
-                data = entry.appended(change)
-                stats.append(self.vault.append(change.document, data, at=change.at))
+            for change, was in zip(changes, known):
+                like = _stat_of(was.signature) if was else None
+                stats.append(self.vault.append(change.document, entry.appended(change), like=like))
         except (CommonplaceError, Moved):
+            self._own.clear()
             for change, stat in zip(changes, stats):
                 self.vault.cut(change.document, at=change.at, size=stat.size)
             self.journal.take_back(entry.position)
@@ -449,20 +463,21 @@ class Ledger:
     ) -> None:
         with self.index.transaction():
             for change, was, stat in zip(changes, known, stats):
-                # The size it must have now: if somebody wrote in between, the next look tells.
-                size = change.at + len(entry.appended(change))
                 first = was.lines + 1 if was else change.lead.count("\n") + 1
                 rows = _numbered(records, entry.lines, first)
                 now = Known(
-                    self._signature(replace(stat, size=size)),
+                    self._signature(stat, size=change.at + len(entry.appended(change))),
                     first - 1 + sum(text.count("\n") for text in entry.lines),
                     was.base if was else entry.position,
                 )
                 if records:
                     self.index.add(change.document, rows, known=now)
+                    if not change.crlf and stat.stamped:
+                        self._own[change.document] = now
                 else:
                     self._reindex(change.document, now)
             self.index.set_level(entry.end)
+        self._own_end = entry.end
 
     def _reindex(self, name: str, known: Known) -> None:
         data = self.vault.read(name)
@@ -583,9 +598,13 @@ class Ledger:
             **rest,
         )
 
-    def _signature(self, stat: Stat, data: bytes | None = None) -> Signature:
+    def _signature(
+        self, stat: Stat, data: bytes | None = None, *, size: int | None = None
+    ) -> Signature:
+        """The mark of a document as it looks. With `size`, as it must look: if somebody wrote in
+        between, the next look tells."""
         return Signature(
-            size=stat.size,
+            size=stat.size if size is None else size,
             mtime_ns=stat.mtime_ns,
             inode=stat.inode,
             atime_ns=stat.atime_ns,
@@ -614,6 +633,10 @@ def _read_before_save(stat: Stat) -> int:
     Unknown when it was read since: only the last read leaves its time. 0 where none does.
     """
     return UNKNOWN if stat.atime_ns >= stat.mtime_ns else stat.atime_ns
+
+
+def _stat_of(signature: Signature) -> Stat:
+    return Stat(signature.size, signature.mtime_ns, signature.inode)
 
 
 def _seen(piece: Appended, read: int) -> Appended:

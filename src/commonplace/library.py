@@ -106,9 +106,7 @@ class Library(Ledger):
 
         return self.locked(work)
 
-    def _append_text(
-        self, name: str, text: str, author: Author, *, headed: bool = True
-    ) -> Written:
+    def _append_text(self, name: str, text: str, author: Author, *, headed: bool = True) -> Written:
         whole = text if text.endswith("\n") else text + "\n"
         if author.origin != Origin.OWNER:
             whole = documents.disarm(whole, keep=())

@@ -48,8 +48,8 @@ UNSAFE_CLAW = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|<(?=!--)")
 MARKED = ("--", "<", ">", "\x7f")
 
 LISTS = frozenset(("tags", "sources"))
-SPECIAL = LISTS | {"confidence", "origin"}
-TYPES = {name: str for name in Record.__dataclass_fields__ if name not in SPECIAL}
+FIELDS = frozenset(Record.__dataclass_fields__)
+STRINGS = FIELDS - LISTS - {"confidence", "origin"}
 ORIGINS = tuple(Origin)
 CLAW_KEYS = {"id": "id", "sessionId": "session", "category": "kind", "text": "text"}
 CLAW_PROVENANCE = {
@@ -113,7 +113,7 @@ def read(item: str, *, reading: Reading, occurrence: int = 0) -> Line:
 
     `occurrence` tells equal bullets apart: how many of the same stand before it in the document.
     """
-    item = _settled(item)
+    item = _settled(item) if "\r" in item or "\0" in item else item.removesuffix("\n")
     if (comment := _comment(item)) is not None:
         return _read_native(item, comment, reading, occurrence)
     if item[1:].lstrip(" \t").startswith("{"):
@@ -245,13 +245,8 @@ def _clock_of(timestamp: str) -> str:
 
 def _settled(item: str) -> str:
     """The item with line feeds between its lines and none behind it, and without NUL."""
-    if "\0" in item:
-        item = item.replace("\0", "")
-    if item[-1:] == "\n":
-        item = item[:-1]
-    if "\r" in item:
-        item = item.replace("\r\n", "\n").removesuffix("\r")
-    return item
+    item = item.replace("\0", "").removesuffix("\n")
+    return item.replace("\r\n", "\n").removesuffix("\r")
 
 
 def _comment(item: str) -> tuple[int, int] | None:
@@ -355,10 +350,11 @@ def _stamp_of(day: date, clock: str, zone: str) -> str:
 def _object(text: str, start: int, end: int) -> dict[str, Any] | None:
     """The JSON object that is all there is between `start` and `end`."""
     try:
+        data: dict[str, Any]
         data, last = _decode(text, text.index("{", start))
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) and not text[last:end].strip(" \t") else None
+    return data if not text[last:end].strip(" \t") else None
 
 
 def _flat(data: dict[str, Any]) -> dict[str, Any]:
@@ -372,24 +368,17 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
 
 def _fields(data: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """What of the data makes a record, and which of its values cannot."""
-    fields: dict[str, Any] = {"kind": "note"}
-    wrong: list[str] = []
-    for name, value in data.items():
-        wanted = TYPES.get(name)
-        if type(value) is wanted:
-            fields[name] = value
-        elif wanted is not None:
-            wrong.append(name)
-    for name in data.keys() & SPECIAL:
-        _convert(fields, name, data[name], wrong)
-    if fields["kind"] in ("", PASSAGE):
+    fields = {"kind": "note", **data}
+    odd = [name for name, value in data.items() if type(value) is not str or name not in STRINGS]
+    wrong = [name for name in odd if not _convert(fields, name, fields.pop(name))]
+    if fields.setdefault("kind", "note") in ("", PASSAGE):
         fields["kind"] = "note"
         wrong.append("kind")
     return fields, f"it has a wrong value for {', '.join(wrong)}" if wrong else ""
 
 
-def _convert(fields: dict[str, Any], name: str, value: Any, wrong: list[str]) -> None:
-    """What JSON has no type for: tuples, and the words that are not open to anyone's invention."""
+def _convert(fields: dict[str, Any], name: str, value: Any) -> bool:
+    """Whether a value that is not just any string is right, or of no interest."""
     if name in LISTS and type(value) is list and {*map(type, value)} <= {str}:
         fields[name] = tuple(value)
     elif name == "confidence" and type(value) in (int, float) and abs(value) < 1e9:
@@ -397,4 +386,5 @@ def _convert(fields: dict[str, Any], name: str, value: Any, wrong: list[str]) ->
     elif name == "origin" and value in ORIGINS:
         fields[name] = value
     else:
-        wrong.append(name)
+        return name not in FIELDS
+    return True

@@ -19,7 +19,7 @@ from commonplace import budgets, documents, past
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.config import OPTIONS, Options
 from commonplace.embed.hashed import HashedEncoder
-from commonplace.errors import BadValue, LessTrusted, NoSuchRecord, NoSuchVault, ReadOnly
+from commonplace.errors import BadName, BadValue, LessTrusted, NoSuchRecord, NoSuchVault, ReadOnly
 from commonplace.index import Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
@@ -269,7 +269,10 @@ class Memory:
 
     def _document(self, name: str) -> str:
         main = self.layout.memory or self.layout.user
-        return check_name(name or main)
+        checked = check_name(name or main)
+        if not self.layout.holds(checked):
+            raise BadName(checked, f"the {self.layout.name} layout has no such directory")
+        return checked
 
     def update(
         self,

@@ -98,7 +98,7 @@ _INVISIBLE = (
     r"\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 
-_ARABIC = r"\u0620-\u07fa\u0840-\u08ff\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc"
+_ARABIC = r"\u0620-\u07fa\u0840-\u08ff\ufb50-\ufd3d\ufd50-\ufdcf\ufdf0-\ufdfb\ufe70-\ufefc"
 _INDIC = r"\u0900-\u0dff\ua8e0-\ua8ff\ua980-\ua9df\uaa60-\uaa7f\uabc0-\uabff\U00011000-\U00011fff"
 _UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff"
 _MONGOLIAN = r"\u1820-\u18aa"
@@ -370,6 +370,7 @@ _SHAPED = (
     ("mailchimp key", "-us", rf"(?<!\w){_HEX}{{32}}-us\d{{1,2}}(?!\w)"),
     ("terraform token", ".atlasv1.", r"\w{14}\.atlasv1\.[\w-]{60,}"),
     ("aws secret key", "aws", r"(?<![\w/+=])[A-Za-z0-9/+]{40}(?![\w/+=])"),
+    ("bitlocker key", "-", r"(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])"),
     ("one-time seed", "otpauth:", r"otpauth://\S{0,200}?[?&]secret=([A-Z2-7]{16,})"),
     ("password", "://", r"(?<![\w+.-])[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,80}:([^\s/]{3,200})@"),
     ("password", ":", r"(?<!\S)[\w.*-]{1,80}:\d{4,5}:[\w*-]+:[\w*-]+:(\S{4,})"),
@@ -452,8 +453,8 @@ _OF = (
 _GAP = rf"(?:\s?\([^()\n]{{1,30}}\))?(?:\s(?:{_OF})\s(?:[^\n.;:=,]|\.(?=\w)){{1,40}}?)?"
 _TIGHT = r"\s*(?:[:=：]|=>|:=|->|→)(?!=)\s*"
 _VERB = (
-    r"(?:(?:\s(?:is|was|has been))?\s(?:changed|set|reset|updated) to|\s[—–-]"
-    r"|\s(?:is|was|are|ist|war|lautet|est|es|era|é|è|är|er)(?:\s(?:now|still))?:?)\s+"
+    r"(?:(?:\s(?:is|was|has been))?\s(?:changed|set|reset|updated) to|(?:\s\w+)?,\sit(?:'s| is)"
+    r"|\s[—–-]|\s(?:is|was|are|ist|war|lautet|est|es|era|é|è|är|er)(?:\s(?:now|still))?:?)\s+"
 )
 _LINK = rf"{_GAP}(?:{_TIGHT}|{_VERB})"
 _ANY_LINK = rf"(?:{_LINK}|\s+)"
@@ -695,7 +696,7 @@ _SAID_AT_LENGTH: tuple[_Rule, ...] = (
     (
         "key",
         "key|token|secret|credential",
-        r"(?P<cue>(?<![a-z0-9])(?P<kind>[a-z0-9]{0,30}?)[\s_.-]?(?:key|token|secret|credential)s?)"
+        r"(?P<cue>(?<![a-z0-9])(?P<kind>[a-z0-9]{0,30}?)[\s_.-]?(?:key|token|secret|credential)s?(?:_base)?)"
         rf"(?!\w|-\w){_CLOSE}(?:{_LINK}|\s*,\s*(?=[\"'])|\s+){_VALUE}",
         _is_key,
     ),

@@ -32,11 +32,11 @@ class HashedEncoder:
 
 
 def _encoded(text: str) -> tuple[bytes, float]:
+    words = WORD.findall(text.casefold())
+    counts = Counter(feature for word in words for feature in _features(word))
     buckets = [0.0] * DIM
-    for word, count in Counter(WORD.findall(text.casefold())).items():
-        strength = 1.0 + log(count)
-        for bucket, weight in _features(word):
-            buckets[bucket] += weight * strength
+    for (bucket, weight), count in counts.items():
+        buckets[bucket] += weight * (1.0 + log(count))
     return _quantised(buckets)
 
 

@@ -13,11 +13,12 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from functools import lru_cache
 from hashlib import blake2b
 from json.encoder import encode_basestring
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,6 +153,7 @@ Identity = tuple[str, int]
 END = 1 << 62
 """A line after every line."""
 
+_fields_of = attrgetter(*FIELDS)
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -193,6 +195,8 @@ class SqliteIndex:
         self._last_told: _Told | None = None
         self._held = _Held()
         self._writing = threading.RLock()
+        # In memory there is one connection for all, which serves one thread at a time.
+        self._using: AbstractContextManager[object] = nullcontext() if self.path else self._writing
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -231,11 +235,12 @@ class SqliteIndex:
             return
         idle = self._idle
         try:
-            db = self._take()
-            try:
-                yield db
-            finally:
-                self._give(db, idle)
+            with self._using:
+                db = self._take()
+                try:
+                    yield db
+                finally:
+                    self._give(db, idle)
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
                 self._start_anew()
@@ -362,7 +367,7 @@ class SqliteIndex:
                 f"SELECT {SHOWN}, 0.0 FROM records r WHERE r.id = ? AND r.lead",
                 (_clean(record_id),),
             ).fetchall()
-            return self._hits(db, rows)[0] if rows else None
+            return next(iter(self._hits(db, rows)), None)
 
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._rows(CHILDREN, _clean(record_id)))
@@ -385,7 +390,8 @@ class SqliteIndex:
     def _hits(self, db: sqlite3.Connection, rows: Sequence[Row]) -> list[Hit]:
         """Rows of a record and its score, as hits."""
         places = self._places(db, [row[0] for row in rows])
-        return [Hit(_record(row), places[row[0]], row[-1]) for row in rows]
+        # One that has no place was removed by another process just now.
+        return [Hit(_record(row), places[row[0]], row[-1]) for row in rows if row[0] in places]
 
     def count(self, query: Query) -> int:
         source, arguments = _source(query)
@@ -639,15 +645,17 @@ def _near(db: sqlite3.Connection, scored: list[tuple[float, int]], query: Query)
 
 
 def _told(record: Record) -> _Told:
-    values: list[Any] = list(record.__dict__.values())
+    values = list(_fields_of(record))
     values[TAGS] = _listed(record.tags)
     values[SOURCES] = _listed(record.sources)
-    values[CONFIDENCE] = float(record.confidence)
     # Plain strings: members of an enumeration cost sqlite3 a search for how to store them.
     values[SENSITIVITY] = str(record.sensitivity)
     values[ORIGIN] = str(record.origin)
-    written = "\0".join(map(str, values)).encode()
+    confidence = float(record.confidence)
+    values[CONFIDENCE] = repr(confidence)
+    written = "\0".join(values).encode()
     digest = int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
+    values[CONFIDENCE] = confidence
     return _Told((record.id, digest), record, values)
 
 

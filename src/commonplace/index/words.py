@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 from commonplace.records import Record
 
@@ -25,13 +27,10 @@ OPTIONAL = (
 """Marks that people write or leave out as they like."""
 INDIC = "\u0900-\u0963\u0966-\u0dff"
 
-UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
-OPTIONAL_MARK = re.compile(f"[{OPTIONAL}]")
-# FTS5 takes the accents off Latin letters itself.
-BEYOND_LATIN = re.compile(f"[^\x00-\u024f\u1e00-\u1eff{OPTIONAL}]")
 WORD = f"(?:[^\\W{UNSPACED}]|[{OPTIONAL}{INDIC}])+"
 # A date stays in one piece, which FTS5 then takes as a phrase: 11 and 15 alone say little.
-TOKEN = re.compile(f"[{UNSPACED}]+|\\d{{4}}-\\d\\d(?:-\\d\\d)?(?!\\d)|{WORD}")
+DATE = "\\d{4}-\\d\\d(?:-\\d\\d)?(?!\\d)"
+ASCII_TOKEN = re.compile(f"{DATE}|\\w+", re.ASCII)
 MOST = 32
 ENGLISH_MONTHS = """january february march april may june july august september october november
 december"""
@@ -56,33 +55,53 @@ def indexed(record: Record) -> str:
     return " ".join((beside, *_spellings(f"{record.text} {beside}")))
 
 
-def _spellings(text: str) -> Iterator[str]:
-    for token in TOKEN.findall(text):
-        if UNSPACED_RUN.match(token):
-            # The last letter stands alone, so that every letter is the start of something.
-            yield from (token[at : at + 2] for at in range(len(token)))
-        elif BEYOND_LATIN.search(token) and _bare(token) != token:
-            yield _bare(token)
-
-
 def match(text: str) -> str:
     """The FTS5 expression for any text: quoted words joined by OR; empty when it has no words."""
-    tokens = TOKEN.findall(text)
+    tokens = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
     told = [token for token in tokens if token.lower() not in STOP] or tokens
     terms = dict.fromkeys(term for token in told for term in _terms(token))
     return " OR ".join(list(terms)[:MOST])
 
 
 def _terms(token: str) -> list[str]:
-    if not UNSPACED_RUN.match(token):
-        return [f'"{_bare(token) if BEYOND_LATIN.search(token) else token}"']
+    if token.isascii() or not _patterns().unspaced.match(token):
+        return [f'"{_bare(token)}"']
     if len(token) == 1:
         return [f'"{token}"*']
     return [f'"{token[at : at + 2]}"' for at in range(len(token) - 1)]
 
 
+def _spellings(text: str) -> Iterator[str]:
+    for token in _patterns().token.findall(text):
+        if _patterns().unspaced.match(token):
+            # The last letter stands alone, so that every letter is the start of something.
+            yield from (token[at : at + 2] for at in range(len(token)))
+        elif (bare := _bare(token)) != token:
+            yield bare
+
+
 def _bare(word: str) -> str:
-    """The word without the marks that are written or left out at will."""
+    """The word without marks that are optional; FTS5 takes the accents off Latin letters itself."""
+    if word.isascii() or not _patterns().beyond_latin.search(word):
+        return word
     from unicodedata import normalize
 
-    return normalize("NFC", OPTIONAL_MARK.sub("", normalize("NFD", word)))
+    return normalize("NFC", _patterns().optional.sub("", normalize("NFD", word)))
+
+
+class _Patterns(NamedTuple):
+    token: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    optional: re.Pattern[str]
+    beyond_latin: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Made when they are first needed: sets of so many letters take milliseconds to compile."""
+    return _Patterns(
+        token=re.compile(f"[{UNSPACED}]+|{DATE}|{WORD}"),
+        unspaced=re.compile(f"[{UNSPACED}]"),
+        optional=re.compile(f"[{OPTIONAL}]"),
+        beyond_latin=re.compile(f"[^\x00-\u024f\u1e00-\u1eff{OPTIONAL}]"),
+    )

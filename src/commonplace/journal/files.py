@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -40,8 +41,10 @@ class FileJournal:
         self._descriptor = -1
         self._process = 0
         self._mark = ""
+        self._syncer = Syncer()
 
     def close(self) -> None:
+        self._syncer.close()
         if self._descriptor >= 0 and self._process == os.getpid():
             os.close(self._descriptor)
         self._descriptor, self._process = -1, 0
@@ -94,9 +97,13 @@ class FileJournal:
             raise _trouble(error, self.path) from None
         return start + len(guard)
 
+    def begin_sync(self) -> None:
+        self._syncer.begin(self._open())
+
     def sync(self) -> None:
         try:
-            SYNC(self._open())
+            if not self._syncer.finish():
+                SYNC(self._open())
         except OSError as error:
             raise _trouble(error, self.path) from None
 
@@ -179,6 +186,68 @@ class FileJournal:
         if cleaned != data:
             _write_whole(self._version_path(name), zlib.compress(cleaned, 1))
         return cleaned != data
+
+
+class Syncer:
+    """A thread that waits for the disk while the caller goes on.
+
+    The disk takes about as long as indexing a record does; together they take half of both.
+    """
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._process = 0
+        self._wanted = threading.Semaphore(0)
+        self._done = threading.Semaphore(0)
+        self._descriptor = -1
+        self._running = False
+        self._error: OSError | None = None
+
+    def begin(self, descriptor: int) -> None:
+        if self._process != os.getpid():
+            self.__init__()  # type: ignore[misc]
+            self._start()
+        if self._running:
+            self.finish()
+        self._descriptor, self._running = descriptor, True
+        self._wanted.release()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._work, name="commonplace-sync", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            self._wanted.acquire()
+            if self._descriptor < 0:
+                return
+            try:
+                SYNC(self._descriptor)
+            except OSError as error:
+                self._error = error
+            self._done.release()
+
+    def finish(self) -> bool:
+        """Wait for what was begun. False when nothing was."""
+        if not self._running or self._process != os.getpid():
+            return False
+        self._done.acquire()
+        self._running = False
+        error, self._error = self._error, None
+        if error:
+            raise error
+        return True
+
+    def close(self) -> None:
+        if self._thread is None or self._process != os.getpid():
+            return
+        if self._running:
+            self.finish()
+        self._descriptor = -1
+        self._wanted.release()
+        self._thread.join()
+        self._thread, self._process = None, 0
 
 
 def _coded(value: dict[str, Any]) -> bytes:

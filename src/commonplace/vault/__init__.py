@@ -63,8 +63,11 @@ class Vault(Protocol):
     def tail(self, name: str, *, size: int) -> bytes:
         """The last bytes of a document that is `size` long; empty when there is none."""
 
-    def append(self, name: str, data: bytes, *, at: int) -> Stat:
-        """Add to the end of a document that is `at` long: all of it or nothing."""
+    def append(self, name: str, data: bytes, *, like: Stat | None) -> Stat:
+        """Add to the end of a document that looks like this, or make it: all of it or nothing.
+
+        `Moved` when it looks otherwise by now.
+        """
 
     def cut(self, name: str, *, at: int, size: int) -> None:
         """Take back an append: shorten a document of `size` to `at`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
@@ -110,7 +109,9 @@ class FileVault:
         with suppress(PermissionError):
             os.utime(descriptor, ns=(os.fstat(descriptor).st_atime_ns, now))
         found = os.fstat(descriptor)
-        return replace(self._stat(found), stamped=found.st_mtime_ns == now)
+        atime = found.st_atime_ns if self._keeps_atime else 0
+        stamped = found.st_mtime_ns == now
+        return Stat(found.st_size, found.st_mtime_ns, found.st_ino, atime, stamped)
 
     def read(self, name: str) -> bytes:
         try:
@@ -134,15 +135,17 @@ class FileVault:
         finally:
             os.close(descriptor)
 
-    def append(self, name: str, data: bytes, *, at: int) -> Stat:
+    def append(self, name: str, data: bytes, *, like: Stat | None) -> Stat:
+        at = like.size if like else 0
         try:
             descriptor = self._tree.open(
-                check_name(name), os.O_WRONLY | os.O_APPEND | os.O_CREAT, make=True
+                check_name(name), os.O_WRONLY | os.O_APPEND | os.O_CREAT, make=like is None
             )
         except OSError as error:
             raise trouble(error, name) from None
         try:
-            if os.fstat(descriptor).st_size != at:
+            found = os.fstat(descriptor)
+            if not _is_like(found, like):
                 raise Moved(name)
             _write_all(descriptor, data, at=at)
             return self._stamped(descriptor)
@@ -247,6 +250,13 @@ class FileVault:
         directory, _, leaf = name.rpartition("/")
         marks = (f".{leaf}.swp", f".#{leaf}")
         return any(os.path.lexists(self.root / directory / mark) for mark in marks)
+
+
+def _is_like(found: os.stat_result, like: Stat | None) -> bool:
+    if like is None:
+        return found.st_size == 0
+    there = (found.st_size, found.st_mtime_ns, found.st_ino)
+    return there == (like.size, like.mtime_ns, like.inode)
 
 
 def _write_all(descriptor: int, data: bytes, *, at: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 
 from commonplace.doors.mcp.wire import INVALID_PARAMS, Fault, Object
 
@@ -22,6 +23,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 
 UNSUPPORTED_VERSION = -32022
+NO_RESOURCE = -32002
 HOUR = 3_600_000
 
 FRESH = {
@@ -65,11 +67,19 @@ def stamped(method: str, result: Object) -> Object:
     return stamp | result
 
 
+def stateless_fault(fault: Fault) -> Fault:
+    """A fault with the code that the stateless era has for it."""
+    if fault.code != NO_RESOURCE:
+        return fault
+    return Fault(INVALID_PARAMS, fault.message, fault.data)
+
+
 def server_info() -> Object:
-    return {"name": "commonplace", "title": "Commonplace", "version": VERSION}
+    return {"name": "commonplace", "title": "Commonplace", "version": _version()}
 
 
-def _installed_version() -> str:
+@cache
+def _version() -> str:
     """The version of this package as its installation's directory is named.
 
     By hand: importing importlib.metadata would cost as much as everything else before the first
@@ -84,6 +94,3 @@ def _installed_version() -> str:
             if name.startswith("commonplace-") and name.endswith(".dist-info"):
                 return name.removeprefix("commonplace-").removesuffix(".dist-info")
     return "0"
-
-
-VERSION = _installed_version()

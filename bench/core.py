@@ -1,0 +1,166 @@
+"""What the core costs, as ratios beside the bare operation in the same run.
+
+    python bench/core.py [--records 100000] [--only store,cold,search,rebuild]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from commonplace.index import Query
+from commonplace.index.words import match
+from commonplace.memory import Memory
+
+WORDS = [f"{a}{b}{c}" for a in "bcdfgklmprst" for b in "aeiou" for c in ("n", "r", "st", "lo", "mi")]
+
+
+def sentence(chance: random.Random) -> str:
+    """About 90 characters with a long-tailed vocabulary, like people's notes."""
+    words = [WORDS[min(int(chance.paretovariate(0.6)), len(WORDS)) - 1] for _ in range(12)]
+    return " ".join((*words, f"item{chance.randrange(5000)}"))
+
+
+def filled(root: Path, count: int) -> Memory:
+    """A vault with that many records, stored in batches as an import does."""
+    memory = Memory.open(root, text_limit=5000)
+    chance, there = random.Random(7), memory.count()
+    for start in range(there, count, 2000):
+        size = min(2000, count - start)
+        memory.store_all({"text": sentence(chance), "kind": "fact"} for _ in range(size))
+    memory.search("warm")
+    return memory
+
+
+def median(work: Callable[[], object], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def store(root: Path, counts: tuple[int, int]) -> None:
+    """One acknowledged store against one raw append + fsync of the same bytes, turn by turn."""
+    ratios = []
+    for count in counts:
+        with filled(root / f"store-{count}", count) as memory:
+            chance = random.Random(1)
+            raw = os.open(root / "raw.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            ours, bare = [], []
+            for _ in range(400):
+                text, before = sentence(chance), memory.library.journal.end()
+                started = time.perf_counter()
+                memory.store(text, kind="fact")
+                ours.append(time.perf_counter() - started)
+                data = b"x" * (memory.library.journal.end() - before)
+                started = time.perf_counter()
+                os.write(raw, data)
+                os.fsync(raw)
+                bare.append(time.perf_counter() - started)
+            os.close(raw)
+        one, other = statistics.median(ours), statistics.median(bare)
+        ratios.append(one)
+        print(
+            f"store at {count:>7,} records: {one * 1e3:.3f} ms, raw append + fsync "
+            f"{other * 1e3:.3f} ms, ratio {one / other:.2f} (mark 1.5)"
+        )
+    print(f"store at {counts[1]:,} against {counts[0]:,}: {ratios[1] / ratios[0]:.2f} (mark 1.3)")
+
+
+def cold(root: Path, count: int) -> None:
+    """A command from a cold shell against a Python that imports json and sqlite3."""
+    vault = root / f"cold-{count}"
+    filled(vault, count).close()
+    python = sys.executable
+    commands = {
+        "bare": [python, "-c", "import json, sqlite3"],
+        "search": [python, "-m", "commonplace", "--vault", str(vault), "search", "item42 balo"],
+        "brief": [python, "-m", "commonplace", "--vault", str(vault), "brief"],
+    }
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(25):
+        for name, command in commands.items():
+            started = time.perf_counter()
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            times[name].append(time.perf_counter() - started)
+    bare = statistics.median(times["bare"])
+    for name in ("search", "brief"):
+        one = statistics.median(times[name])
+        print(
+            f"cold {name} at {count:,} records: {one * 1e3:.0f} ms, bare {bare * 1e3:.0f} ms, "
+            f"ratio {one / bare:.2f} (mark 3)"
+        )
+
+
+def search(root: Path, count: int) -> None:
+    """Search in process against the bare FTS5 query on the same data."""
+    with filled(root / f"store-{count}", count) as memory:
+        path = memory.state / "index.db"
+        db = sqlite3.connect(path)
+        chance = random.Random(3)
+        for label, size in (("one rare word", 0), ("three words", 3), ("six words", 6)):
+            queries = [
+                " ".join([f"item{chance.randrange(5000)}", *chance.sample(WORDS[20:], size)])
+                for _ in range(40)
+            ]
+            ours, bare = [], []
+            for text in queries:
+                sql = "SELECT rowid FROM fts WHERE fts MATCH ? ORDER BY rank LIMIT 20"
+                started = time.perf_counter()
+                db.execute(sql, (match(text),)).fetchall()
+                bare.append(time.perf_counter() - started)
+                started = time.perf_counter()
+                memory.library.find(Query(text=text))
+                ours.append(time.perf_counter() - started)
+            one, other = statistics.median(ours), statistics.median(bare)
+            print(
+                f"search {label} at {count:,} records: {one * 1e3:.2f} ms, bare FTS5 "
+                f"{other * 1e3:.2f} ms, ratio {one / other:.2f} (mark 2)"
+            )
+        db.close()
+
+
+def rebuild(root: Path, count: int) -> None:
+    """Records a second, one process."""
+    with filled(root / f"store-{count}", count) as memory:
+        started, cpu = time.perf_counter(), time.process_time()
+        memory.rebuild()
+        memory.search("anything")
+        took, busy = time.perf_counter() - started, time.process_time() - cpu
+        print(
+            f"rebuild of {count:,} records: {took:.1f} s, {count / took:,.0f} records/s, "
+            f"{count / busy:,.0f} a CPU second (mark 20,000)"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=100_000)
+    parser.add_argument("--only", default="store,cold,search,rebuild")
+    parser.add_argument("--keep", default="", help="directory to fill once and use again")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(arguments.keep or temporary)
+        root.mkdir(exist_ok=True)
+        for name in arguments.only.split(","):
+            if name == "store":
+                store(root, (1000, arguments.records))
+            elif name == "cold":
+                cold(root, 10_000)
+            else:
+                {"search": search, "rebuild": rebuild}[name](root, arguments.records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The loop: reads messages, answers at once or hands them to the worker, takes cancellations.
+
+It does not know what the methods do. Nothing that comes in ends it but the end of the stream.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from commonplace.doors.mcp import eras, methods, wire
+from commonplace.doors.mcp.calls import Batch, Call, Deliver
+from commonplace.doors.mcp.wire import Fault, Message, Object
+from commonplace.doors.mcp.worker import Pulse, Worker
+from commonplace.doors.sessions import new_session, session_of
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+LARGEST_BATCH = 1000
+PULSE_SECONDS = 1.0
+PATIENCE = 2.0
+"""Seconds that a running call has left after a signal: clients kill soon after."""
+
+
+class Loop:
+    """One client, from its first line to its last."""
+
+    def __init__(
+        self,
+        open_memory: Callable[[str], Memory],
+        *,
+        dialect: str,
+        session: str,
+        stdout: BinaryIO,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.dialect = dialect
+        self.session = session
+        self.environ = environ
+        self.version = ""
+        self.gone = False
+        self._own_session = new_session("mcp")
+        self._stdout = stdout
+        self._writing = threading.Lock()
+        self._calls: dict[wire.Id, Call] = {}
+        self._worker = Worker(open_memory, first=self._warm_up)
+
+    def run(self, stdin: BinaryIO) -> None:
+        """Answer until the client has nothing more to say, or a signal says to stop."""
+        try:
+            for line in wire.lines(stdin):
+                self.take(line)
+                if self.gone:
+                    break
+                self._worker.begin()
+            self._worker.finish()
+        except KeyboardInterrupt:
+            self._worker.finish(seconds=PATIENCE)
+
+    def _warm_up(self) -> None:
+        """Import the tools while the client reads our first answer."""
+        # What goes wrong here goes wrong again, and is said, when somebody asks for the tools.
+        with suppress(Exception):
+            methods.tools_of(self.dialect)
+
+    def send(self, value: Object | list[Object]) -> None:
+        """Write one line. A client that reads no more has left."""
+        data = wire.encoded(value)
+        try:
+            with self._writing:
+                self._stdout.write(data)
+                self._stdout.flush()
+        except (OSError, ValueError):
+            self.gone = True
+
+    def take(self, line: bytes) -> None:
+        """Answer one line, now or later."""
+        try:
+            value = wire.parse(line)
+            if isinstance(value, list):
+                self._take_batch(value)
+            else:
+                self._take_one(value, self._deliver)
+        except Fault as fault:
+            self.send(wire.failure(None, fault))
+
+    def _deliver(self, answer: Object | None) -> None:
+        if answer is not None:
+            self.send(answer)
+
+    def _take_batch(self, values: list[Any]) -> None:
+        if self.version not in eras.BATCHED:
+            raise Fault(wire.INVALID_REQUEST, f"Batches are not part of {self.version}.")
+        if not 0 < len(values) <= LARGEST_BATCH:
+            raise Fault(wire.INVALID_REQUEST, f"A batch holds 1 to {LARGEST_BATCH:,} messages.")
+        batch = Batch(len(values), send=self.send)
+        for value in values:
+            self._take_one(value, batch.add, batched=True)
+
+    def _take_one(self, value: Any, deliver: Deliver, *, batched: bool = False) -> None:
+        try:
+            message = wire.message_of(value)
+            if message is None or message.id is None:
+                self._heed(message)
+                deliver(None)
+                return
+            if batched and message.method == "initialize":
+                raise Fault(wire.INVALID_REQUEST, "initialize may not be part of a batch.")
+            self._take_request(message, deliver)
+        except Fault as fault:
+            deliver(wire.failure(wire.id_of(value), fault))
+
+    def _heed(self, message: Message | None) -> None:
+        """Heed a notification: of all there are, only a cancellation asks for something."""
+        if message is not None and message.method == "notifications/cancelled":
+            call = self._calls.get(wire.id_of({"id": message.params.get("requestId")}))
+            if call is not None:
+                call.cancelled = True
+
+    def _take_request(self, message: Message, deliver: Deliver) -> None:
+        method, stateless = message.method, eras.is_stateless(message.method, message.meta)
+        call = Call(message, deliver, stateless=stateless)
+        if method in (methods.HANDSHAKE_ONLY if stateless else methods.STATELESS_ONLY):
+            raise Fault(wire.UNKNOWN_METHOD, f"{method} is not a method of this protocol version.")
+        if method in methods.AT_ONCE:
+            call.answer(lambda: self._at_once(message))
+        elif method in methods.WITH_MEMORY:
+            self._calls[message.id] = call
+            self._worker.do(lambda: self._with_memory(call))
+        else:
+            raise Fault(wire.UNKNOWN_METHOD, f"There is no method {method}.")
+
+    def _at_once(self, message: Message) -> Object:
+        result = methods.AT_ONCE[message.method](message.params, self.dialect)
+        if message.method == "initialize":
+            self.version = result["protocolVersion"]
+        return result
+
+    def _with_memory(self, call: Call) -> None:
+        """Answer a call, in the worker's thread."""
+        message = call.message
+        session = self.session or session_of(message.meta, self.environ) or self._own_session
+
+        def work() -> Object:
+            method = methods.WITH_MEMORY[message.method]
+            with self._pulse(call):
+                return method(message.params, self.dialect, lambda: self._worker.memory(session))
+
+        call.answer(work)
+        if self._calls.get(message.id) is call:
+            del self._calls[message.id]
+
+    def _pulse(self, call: Call) -> AbstractContextManager[None]:
+        """Progress, every second that the call takes, if its sender asked for it."""
+        token = call.message.meta.get("progressToken")
+        if wire.id_of({"id": token}) is None:
+            return nullcontext()
+
+        def beat(count: int) -> None:
+            if not call.cancelled:
+                params = {"progressToken": token, "progress": count, "message": f"{count} s …"}
+                self.send(wire.notification("notifications/progress", params))
+
+        return Pulse(beat, seconds=PULSE_SECONDS)

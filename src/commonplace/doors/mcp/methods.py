@@ -1,0 +1,250 @@
+"""What each method answers: tools, documents and prompts in the protocol's form.
+
+It does not know how a request came in or goes back, nor which era it is of. The tools are imported
+by the first request that needs them, so that a client is answered before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from commonplace.doors.mcp import eras, words
+from commonplace.doors.mcp.wire import INVALID_PARAMS, Fault, Object
+from commonplace.errors import BadName, CommonplaceError, NoSuchDocument, UnknownTool
+
+if TYPE_CHECKING:
+    from commonplace.dialects import Tool
+    from commonplace.memory import Memory
+
+BRIEF = "commonplace://brief"
+DOCUMENT = "commonplace://document/"
+TEMPLATE = DOCUMENT + "{+name}"
+MARKDOWN = "text/markdown"
+PAGE = 1000
+LONG_RESULT = 200_000
+"""The characters that Claude Code shows of a tool that reads; it cuts others at 60,000."""
+CAPABILITIES: Object = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+Recall = Callable[[], "Memory"]
+"""Opens the memory at the first call, so that what is wrong with a request is said before."""
+
+
+def initialize(params: Object, dialect: str) -> Object:
+    return {
+        "protocolVersion": eras.negotiated(_text(params, "protocolVersion")),
+        "capabilities": CAPABILITIES | {"logging": {}},
+        "serverInfo": eras.server_info(),
+        "instructions": words.INSTRUCTIONS,
+    }
+
+
+def discover(params: Object, dialect: str) -> Object:
+    return {
+        "supportedVersions": list(eras.STATELESS),
+        "capabilities": CAPABILITIES,
+        "instructions": words.INSTRUCTIONS,
+    }
+
+
+def ping(params: Object, dialect: str) -> Object:
+    return {}
+
+
+def set_level(params: Object, dialect: str) -> Object:
+    """Accepted and without effect: what there is to say is said in the answers."""
+    if params.get("level") not in LEVELS:
+        raise Fault(INVALID_PARAMS, f"level: use {', '.join(LEVELS)}.")
+    return {}
+
+
+def list_tools(params: Object, dialect: str) -> Object:
+    return {"tools": [listed(tool) for tool in tools_of(dialect).values()]}
+
+
+def tools_of(dialect: str) -> dict[str, Tool]:
+    from commonplace import tools
+
+    return tools.table(dialect)
+
+
+def listed(tool: Tool) -> Object:
+    """A tool as clients see it."""
+    title = tool.title or tool.name.replace("_", " ").capitalize()
+    meta: Object = {"anthropic/alwaysLoad": True} if tool.always else {}
+    if tool.read_only:
+        meta["anthropic/maxResultSizeChars"] = LONG_RESULT
+    entry: Object = {
+        "name": tool.name,
+        "title": title,
+        "description": tool.description,
+        "inputSchema": tool.schema(),
+        "annotations": {
+            "title": title,
+            "readOnlyHint": tool.read_only,
+            "destructiveHint": tool.destructive,
+            "idempotentHint": tool.read_only,
+            "openWorldHint": False,
+        },
+    }
+    return entry | ({"_meta": meta} if meta else {})
+
+
+def call_tool(params: Object, dialect: str, recall: Recall) -> Object:
+    """Run a tool. What it refuses is a result too, so that the model reads the next step.
+
+    Text only: of a result with structured content, Claude Code shows the model nothing but that,
+    and the tools word their answers to be read. A dialect that answers in JSON does so as text.
+    """
+    name, given = _text(params, "name"), params.get("arguments")
+    if not isinstance(given, dict | None):
+        raise Fault(INVALID_PARAMS, "arguments: they are not an object.")
+    tools = tools_of(dialect)
+    if name not in tools:
+        raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
+    try:
+        return _result(str(tools[name].call(recall(), given or {})), refused=False)
+    except CommonplaceError as error:
+        return _result(str(error), refused=True)
+
+
+def _result(text: str, *, refused: bool) -> Object:
+    return {"content": [{"type": "text", "text": text}], "isError": refused}
+
+
+def list_resources(params: Object, dialect: str, recall: Recall) -> Object:
+    """The brief, then the documents by name; the cursor of a page is the last name before it."""
+    after = _text(params, "cursor") if "cursor" in params else ""
+    names = sorted(name for name in recall().documents() if name > after)
+    found = [] if after else [_brief()]
+    found += [_document(name) for name in names[:PAGE]]
+    return {"resources": found} | ({"nextCursor": names[PAGE - 1]} if names[PAGE:] else {})
+
+
+def _brief() -> Object:
+    return {
+        "uri": BRIEF,
+        "name": "brief",
+        "title": "Brief",
+        "description": "What to know first: how the user wants you to behave, then facts.",
+        "mimeType": MARKDOWN,
+        "annotations": {"audience": ["assistant"], "priority": 1.0},
+    }
+
+
+def _document(name: str) -> Object:
+    from urllib.parse import quote
+
+    return {"uri": DOCUMENT + quote(name), "name": name, "mimeType": MARKDOWN}
+
+
+def list_templates(params: Object, dialect: str) -> Object:
+    template = {
+        "uriTemplate": TEMPLATE,
+        "name": "document",
+        "title": "Document",
+        "description": "A document of the vault by its name, such as USER.md.",
+        "mimeType": MARKDOWN,
+    }
+    return {"resourceTemplates": [template]}
+
+
+def read_resource(params: Object, dialect: str, recall: Recall) -> Object:
+    uri = _text(params, "uri")
+    try:
+        text = _read(uri, recall)
+    except (BadName, NoSuchDocument) as error:
+        raise Fault(eras.NO_RESOURCE, str(error), {"uri": uri}) from None
+    return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
+
+
+def _read(uri: str, recall: Recall) -> str:
+    from urllib.parse import unquote
+
+    from commonplace.safety import neutralise
+
+    if uri == BRIEF:
+        return str(tools_of("native")["brief"].call(recall(), {}))
+    name = unquote(uri.removeprefix(DOCUMENT))
+    if not uri.startswith(DOCUMENT) or not name:
+        raise NoSuchDocument(uri)
+    return neutralise(recall().read(name).text)
+
+
+def list_prompts(params: Object, dialect: str) -> Object:
+    return {"prompts": [prompt.listed(name) for name, prompt in words.PROMPTS.items()]}
+
+
+def get_prompt(params: Object, dialect: str) -> Object:
+    name, given = _text(params, "name"), params.get("arguments") or {}
+    _check_prompt(name)
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise Fault(INVALID_PARAMS, "arguments: they are not an object of texts.")
+    prompt = words.PROMPTS[name]
+    content = {"type": "text", "text": prompt.filled(given)}
+    return {
+        "description": prompt.description,
+        "messages": [{"role": "user", "content": content}],
+    }
+
+
+def _check_prompt(name: str) -> None:
+    if name not in words.PROMPTS:
+        known = ", ".join(words.PROMPTS)
+        raise Fault(INVALID_PARAMS, f"There is no prompt {name!r}. Use {known}.")
+
+
+def complete(params: Object, dialect: str, recall: Recall) -> Object:
+    """The documents' names that fit what was typed; nothing for a prompt, whose text is free."""
+    ref, argument = params.get("ref"), params.get("argument")
+    if not isinstance(ref, dict) or not isinstance(argument, dict):
+        raise Fault(INVALID_PARAMS, "ref and argument: they are not objects.")
+    typed, kind = _text(argument, "value"), ref.get("type")
+    if kind == "ref/prompt":
+        _check_prompt(_text(ref, "name"))
+    elif kind != "ref/resource":
+        raise Fault(INVALID_PARAMS, "ref: its type is not ref/prompt or ref/resource.")
+    asked = kind == "ref/resource" and _text(ref, "uri") == TEMPLATE
+    values = fitting(typed, recall().documents()) if asked else []
+    return {
+        "completion": {
+            "values": values[:100],
+            "total": len(values),
+            "hasMore": len(values) > 100,
+        }
+    }
+
+
+def fitting(typed: str, names: Iterable[str]) -> list[str]:
+    """The names with what was typed in them, those that start with it first."""
+    typed = typed.casefold()
+    found = [name for name in names if typed in name.casefold()]
+    return sorted(found, key=lambda name: (not name.casefold().startswith(typed), name))
+
+
+def _text(params: Object, name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise Fault(INVALID_PARAMS, f"{name}: it is missing or not a string.")
+    return value
+
+
+AT_ONCE: dict[str, Callable[[Object, str], Object]] = {
+    "initialize": initialize,
+    "server/discover": discover,
+    "ping": ping,
+    "logging/setLevel": set_level,
+    "tools/list": list_tools,
+    "resources/templates/list": list_templates,
+    "prompts/list": list_prompts,
+    "prompts/get": get_prompt,
+}
+WITH_MEMORY: dict[str, Callable[[Object, str, Recall], Object]] = {
+    "tools/call": call_tool,
+    "resources/list": list_resources,
+    "resources/read": read_resource,
+    "completion/complete": complete,
+}
+HANDSHAKE_ONLY = ("initialize", "ping", "logging/setLevel")
+STATELESS_ONLY = ("server/discover",)

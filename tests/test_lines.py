@@ -108,6 +108,7 @@ def test_an_earl_line_gives_back_text_user_and_minute(
 
 
 @given(text=texts())
+@example("\n\\{")
 def test_a_plain_line_gives_back_its_words_and_carries_nothing_else(text: str) -> None:
     found = read(write(replace(RECORD, text=text), "plain"), reading=READING)
     assert found.problem == ""

@@ -23,14 +23,18 @@ from commonplace.records import PASSAGE, Problem, Record, derived_id
 PASSAGE_LIMIT = 1200
 """The longest passage, with the headings above it."""
 HEADINGS_LIMIT = 200
+WIDTH = 200
+"""The longest line of a diff."""
 
 MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
+LISTED = (*MARKERS, "  ", "\t")
 END = r"[ \t]*\r?(?:\n|\Z)"
 BLANK = re.compile(rf"(?!\Z){END}")
 PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
 ITEM = re.compile(r"^[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*", re.M)
 RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
-UNDERLINE = re.compile(rf"(?:=+|-+){END}")
+# One "-" alone is an empty list item here: the first line of a record may be blank.
+UNDERLINE = re.compile(rf"(?:=+|--+){END}")
 HEADING = re.compile(r"(#{1,6})(?=[ \t\r\n]|\Z)")
 UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
 FENCE = re.compile(r"^(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)", re.M)
@@ -103,7 +107,7 @@ def parse(text: str, *, reading: Reading) -> Parsed:
     if "\0" in text:
         return _parse_cut(text, reading)
     page = _Page(text, reading)
-    for block in _blocks(text, bullets=reading.bullets):
+    for block in _Scan(text, bullets=reading.bullets).blocks():
         page.take(block)
     # A last heading is no passage yet: what is appended next will stand below it.
     return Parsed(tuple(page.items), tuple(page.problems), _count_lines(text))
@@ -118,7 +122,7 @@ def _parse_cut(text: str, reading: Reading) -> Parsed:
 
     parsed = parse(text.replace("\0", ""), reading=reading)
     items = (replace(i, start=back(i.start), end=back(i.end)) for i in parsed.items)
-    return replace(parsed, items=tuple(items))
+    return replace(parsed, items=tuple(items), lines=_count_lines(text))
 
 
 def _count_lines(text: str) -> int:
@@ -243,30 +247,83 @@ def _tidy(prose: str) -> str:
     return prose.replace("\r\n", "\n").strip("\r\n").rstrip()
 
 
-def _blocks(text: str, *, bullets: bool = True) -> Iterator[_Block]:
-    """What a text is made of, in order; blank lines, rules and comments are left out."""
-    pos, prose, below = _start(text), -1, False
-    if front := _front(text):
-        yield _Block("prose", pos, front)
-        pos = front
-    unclosed: dict[str, int] = {}
-    while pos < len(text):
-        if bullets and PLAINLY.match(text, pos):
-            block = _Block("item", pos, _item_end(text, pos))
-        else:
-            block = _block_at(text, pos, prose, below, bullets, unclosed)
-        if block.kind == "line":
-            prose = pos if prose < 0 else prose
-        elif prose >= 0 and block.start == pos:
-            yield _Block("prose", prose, pos)
-        if block.kind != "line":
-            prose = -1
-        if block.kind in KEPT:
-            yield block
-        below = block.kind == "heading" or (below and block.kind == "blank")
-        pos = block.end
-    if prose >= 0:
-        yield _Block("prose", prose, pos)
+@dataclass
+class _Scan:
+    """A text being taken apart: where the paragraph started that the scan is in, if in one."""
+
+    text: str
+    bullets: bool = True
+    prose: int = -1
+    below: bool = False
+    """Whether nothing but blank lines lie between here and the heading above."""
+    unclosed: dict[str, int] = field(default_factory=dict)
+
+    def blocks(self) -> Iterator[_Block]:
+        """What the text is made of, in order; blank lines, rules and comments are left out."""
+        text, pos = self.text, _start(self.text)
+        if front := _front(text):
+            yield _Block("prose", pos, front)
+            pos = front
+        while pos < len(text):
+            block = self._at(pos)
+            if block.kind != "line":
+                if 0 <= self.prose < block.start:
+                    yield _Block("prose", self.prose, pos)
+                self.prose = -1
+                if block.kind in KEPT:
+                    yield block
+            elif self.prose < 0:
+                self.prose = pos
+            self.below = block.kind == "heading" or (self.below and block.kind == "blank")
+            pos = block.end
+        if self.prose >= 0:
+            yield _Block("prose", self.prose, pos)
+
+    def _at(self, pos: int) -> _Block:
+        """What starts on the line at `pos`: "line" when it is just one more line of prose."""
+        text = self.text
+        if self.bullets and PLAINLY.match(text, pos):
+            return _Block("item", pos, _item_end(text, pos))
+        first, end, kind = text[pos], -1, "prose"
+        if first in "-*+_=":
+            return self._marked(pos)
+        if first == "#":
+            if match := HEADING.match(text, pos):
+                return _heading_at(text, pos, len(match[1]))
+        elif first in "`~":
+            end = self._fence_end(pos)
+        elif first == "<":
+            end, kind = _comment_end(text, pos), "comment"
+        elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
+            end, kind = match.end(), "blank"
+        return _Block(kind, pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))
+
+    def _marked(self, pos: int) -> _Block:
+        """What starts with a character that marks list items, rules and underlined headings."""
+        text, prose = self.text, self.prose
+        if prose >= 0 and _line_end(text, prose) == pos and (match := UNDERLINE.match(text, pos)):
+            level = 1 if text[pos] == "=" else 2
+            return _Block("heading", prose, match.end(), level, text[prose:pos].strip())
+        if match := RULE.match(text, pos):
+            return _Block("rule", pos, match.end())
+        if self.below and (match := UPDATED.match(text, pos)):
+            return _Block("updated", pos, match.end())
+        if self.bullets and text.startswith(MARKERS, pos):
+            return _Block("item", pos, _item_end(text, pos))
+        return _Block("line", pos, _line_end(text, pos))
+
+    def _fence_end(self, pos: int) -> int:
+        """Where the fenced code ends that starts at `pos`; -1 when it is none or never closed."""
+        match = FENCE.match(self.text, pos)
+        fence = (match[1] or match[2]) if match else ""
+        # Remembered, so that a text full of open fences is not searched to its end for each.
+        if not match or len(fence) >= self.unclosed.get(fence[0], len(fence) + 1):
+            return -1
+        for closing in FENCE_END.finditer(self.text, match.end()):
+            if closing[1].startswith(fence):
+                return closing.end()
+        self.unclosed[fence[0]] = len(fence)
+        return -1
 
 
 KEPT = frozenset(("item", "heading", "prose"))
@@ -280,41 +337,6 @@ def _front(text: str) -> int:
     """Where the front matter ends; 0 without one."""
     match = FRONT.match(text) if text.startswith(("---", "\ufeff---")) else None
     return match.end() if match and "<!--" not in match[0] else 0
-
-
-def _block_at(
-    text: str, pos: int, prose: int, below: bool, bullets: bool, unclosed: dict[str, int]
-) -> _Block:
-    """What starts on the line at `pos`: "line" when it is just one more line of prose."""
-    first = text[pos]
-    if first in "-*+_=":
-        return _marked_at(text, pos, prose, below, bullets)
-    end = -1
-    if first == "#":
-        if match := HEADING.match(text, pos):
-            return _heading_at(text, pos, len(match[1]))
-    elif first in "`~":
-        end = _fence_end(text, pos, unclosed)
-    elif first == "<":
-        if (end := _comment_end(text, pos)) > 0:
-            return _Block("comment", pos, end)
-    elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
-        return _Block("blank", pos, match.end())
-    return _Block("prose", pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))
-
-
-def _marked_at(text: str, pos: int, prose: int, below: bool, bullets: bool) -> _Block:
-    """What starts with a character that marks list items, rules and underlined headings."""
-    if prose >= 0 and _line_end(text, prose) == pos and (match := UNDERLINE.match(text, pos)):
-        level = 1 if text[pos] == "=" else 2
-        return _Block("heading", prose, match.end(), level, text[prose:pos].strip())
-    if match := RULE.match(text, pos):
-        return _Block("rule", pos, match.end())
-    if below and (match := UPDATED.match(text, pos)):
-        return _Block("updated", pos, match.end())
-    if bullets and text.startswith(MARKERS, pos):
-        return _Block("item", pos, _item_end(text, pos))
-    return _Block("line", pos, _line_end(text, pos))
 
 
 def _line_end(text: str, pos: int) -> int:
@@ -335,22 +357,6 @@ def _heading_at(text: str, pos: int, level: int) -> _Block:
     if not opened or opened[-1] in " \t":
         title = opened.strip()
     return _Block("heading", pos, end, level, title)
-
-
-def _fence_end(text: str, pos: int, unclosed: dict[str, int]) -> int:
-    """Where the fenced code ends that starts at `pos`; -1 when it is not one or never closed."""
-    match = FENCE.match(text, pos)
-    if not match:
-        return -1
-    fence = match[1] or match[2]
-    # Remembered, so that a text full of open fences is not searched to its end for each of them.
-    if len(fence) >= unclosed.get(fence[0], len(fence) + 1):
-        return -1
-    for closing in FENCE_END.finditer(text, match.end()):
-        if closing[1].startswith(fence):
-            return closing.end()
-    unclosed[fence[0]] = len(fence)
-    return -1
 
 
 def _comment_end(text: str, pos: int) -> int:
@@ -399,7 +405,7 @@ def _broken(text: str, newline: str) -> str:
 
 def sections(text: str) -> tuple[Section, ...]:
     """Every heading with what is below it; a section holds the sections of deeper levels."""
-    headings = [block for block in _blocks(text) if block.kind == "heading"]
+    headings = [block for block in _Scan(text).blocks() if block.kind == "heading"]
     ends = _section_ends(headings, len(text))
     found, line, at = [], 1, 0
     for block, end in zip(headings, ends, strict=True):
@@ -440,8 +446,7 @@ def replace_section(text: str, title: str, body: str, *, day: date) -> str:
         return text + _new_section(text, title, body, day)
     head, rest = text[: section.body], text[section.end :]
     gap = "\n" if rest else ""
-    new = _addition(head, f"{_stamp(day)}{_below(body, title)}{gap}")
-    return head + new + rest
+    return head + _addition(head, _stamp(day) + _below(body, title) + gap) + rest
 
 
 def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
@@ -450,18 +455,15 @@ def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
     section = _section(text, title)
     if section is None:
         return text + _new_section(text, title, body, day)
-    after = (s.start for s in sections(text) if s.start >= section.body)
-    content = text[section.body : next(after, len(text))].rstrip("\r\n")
-    at = section.body + len(content)
-    last = content[content.rfind("\n") + 1 :]
-    listed = body.startswith(MARKERS) and last.startswith((*MARKERS, "  ", "\t"))
-    new = _below(body, title).removeprefix("\n" if listed else "")
-    rest = text[at:]
-    return (
-        text[:at]
-        + _addition(text[:at], new, guard=True).removesuffix(_newline(text) if rest else "")
-        + rest
-    )
+    new = _below(body, title).removesuffix("\n")
+    if not new:
+        return text
+    after = (other.start for other in sections(text) if other.start >= section.body)
+    above = text[: next(after, len(text))].rstrip("\r\n")
+    if new.startswith(MARKERS, 1) and above[above.rfind("\n") + 1 :].startswith(LISTED):
+        new = new.removeprefix("\n")
+    newline = _newline(text)
+    return above + _broken(f"\n{new}", newline) + (text[len(above) :] or newline)
 
 
 def touch_section(text: str, title: str, *, day: date) -> str:
@@ -500,8 +502,7 @@ def _new_section(text: str, title: str, body: str, day: date) -> str:
 def _below(body: str, title: str) -> str:
     """The body as it stands below its heading: without that heading, which many repeat."""
     body = body.replace("\r\n", "\n").strip("\n")
-    match = HEADING.match(body)
-    if match and _heading_at(body, 0, len(match[1])).title.casefold() == title.strip().casefold():
+    if HEADING.match(body) and _plain_title(body[: _line_end(body, 0)]) == _plain_title(title):
         body = body[_line_end(body, 0) :].lstrip("\n")
     if stamped := UPDATED.match(body):
         body = body[stamped.end() :].lstrip("\n")
@@ -520,9 +521,9 @@ def closed(text: str) -> str:
     return f"{text.removesuffix(chr(10))}\n{fence}" if fence else text
 
 
-def _addition(head: str, text: str, *, guard: bool = False) -> str:
+def _addition(head: str, text: str) -> str:
     newline = _newline(head)
-    return (newline if guard or not ends_clean(head) else "") + _broken(text, newline)
+    return ("" if ends_clean(head) else newline) + _broken(text, newline)
 
 
 def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -533,8 +534,13 @@ def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
         at = max(end, at)
     struck = "".join(kept) + text[at:]
     # What moves up to the first line must not turn into front matter or a byte order mark there.
-    turned = _start(struck) > _start(text) or (_front(struck) and not _front(text))
-    return "\n" + struck if turned else struck
+    return "\n" + struck if _opening(struck) > _opening(text) else struck
+
+
+def _opening(text: str) -> tuple[bool, bool]:
+    """Whether a text starts with front matter, and with a byte order mark."""
+    text = text.replace("\0", "")
+    return _front(text) > 0, _start(text) > 0
 
 
 def merge(base: str, ours: str, theirs: str) -> Merge:
@@ -630,7 +636,7 @@ def _differences(before: list[str], after: list[str]) -> list[tuple[int, int]]:
     from diff_match_patch import diff_match_patch
 
     engine = diff_match_patch()
-    engine.Diff_Timeout = 2.0
+    engine.Diff_Timeout = 1.0
     encoded = ("".join(map(codes.__getitem__, side)) for side in (before, after))
     return [(what, len(run)) for what, run in engine.diff_main(*encoded, False)]
 
@@ -680,7 +686,7 @@ def _own(item: Item) -> str:
 
 
 def diff(before: str, after: str, *, limit: int = 40) -> str:
-    """What changed, as a unified diff of at most `limit` lines, without context."""
+    """What changed, as a unified diff without context, of at most `limit` lines."""
     old, new = before.split("\n"), after.split("\n")
     shown: list[str] = []
     shift = 0
@@ -693,7 +699,7 @@ def diff(before: str, after: str, *, limit: int = 40) -> str:
     more = len(shown) - limit
     if more > 0:
         shown[limit - 1 :] = [f"… and {more + 1} more lines"]
-    return "\n".join(shown)
+    return "\n".join(line if len(line) <= WIDTH else line[:WIDTH] + "…" for line in shown)
 
 
 def disarm(text: str, *, keep: Container[str] = ()) -> str:

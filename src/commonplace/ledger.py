@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from commonplace import documents
+from commonplace import documents, lines
 from commonplace.clock import Clock, monotonic, parse_stamp
 from commonplace.documents import Parsed
 from commonplace.errors import Busy, CommonplaceError, DiskFull, NoSuchDocument, Unreadable
+from commonplace.heads import Heads, Marks, boot_id
 from commonplace.index import Index, Known, Query, Signature
 from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, applied
 from commonplace.layouts import Layout
@@ -33,6 +34,8 @@ RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
 RECENT_SECONDS = 600
 """Where reads leave no trace, a record this young that a save lacks counts as overwritten."""
+PENDING = 256
+"""Records that may wait for the next search before they are indexed."""
 UNKNOWN = -1
 ACTIVE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.FORGET, Op.UNDO, Op.RESTORE, Op.PUT_BACK))
 """What we do to a document; the other entries say what was found."""
@@ -67,6 +70,7 @@ class Ledger:
         index: Index,
         *,
         layout: Layout,
+        heads: Heads,
         clock: Clock,
         lock_seconds: float,
     ) -> None:
@@ -78,23 +82,38 @@ class Ledger:
         self.lock_seconds = lock_seconds
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and why."""
+        self.heads = heads
+        self._marks = Marks()
+        """What the heads say, as long as nobody else has written since."""
         self._verified_mark = ""
-        self._own: dict[str, Known] = {}
-        """The documents as our own last writes left them, while nobody else has written since."""
-        self._own_end = -1
+        self._boot = boot_id()
+        self._repairing = False
+        self._after_power_cut = False
+        self._crlf: dict[str, bool] = {}
         self._missing: dict[str, float] = {}
-        self._unsynced: set[str] = set()
+        self._unsettled = 0
 
     def close(self) -> None:
-        self.settle()
+        if self._unsettled:
+            self.locked(self._level_index)
+            self.settle()
+        self.heads.close()
         self.index.close()
         self.journal.close()
         self.vault.close()
 
     def settle(self) -> None:
-        """Return when the documents this process appended to are on disk as well."""
-        while self._unsynced:
-            self.vault.sync(self._unsynced.pop())
+        """Return when the documents, too, are on disk: a power cut then needs no repair."""
+
+        def touched() -> tuple[int, set[str]]:
+            entries = self.journal.entries(since=max(self._marks.settled, 0))
+            return self._marks.end, {name for entry in entries for name in entry.documents()}
+
+        end, names = self.locked(touched)
+        for name in names:
+            self.vault.sync(name)
+        self._unsettled = 0
+        self.locked(lambda: self._mark(settled=max(end, self._marks.settled)))
 
     def locked(self, work: Callable[[], Result]) -> Result:
         """Do some work under the vault's lock, again from the start while somebody else writes.
@@ -104,11 +123,7 @@ class Ledger:
         deadline = monotonic() + self.lock_seconds
         while True:
             try:
-                with self.vault.lock():
-                    self._catch_up()
-                    done = work()
-                self.journal.sync()
-                return done
+                return self._locked_once(work)
             except Unsettled as wait:
                 pause = wait.seconds
             except Moved:
@@ -117,22 +132,76 @@ class Ledger:
                 raise Busy("the vault", self.lock_seconds)
             self.clock.sleep(pause)
 
+    def _locked_once(self, work: Callable[[], Result]) -> Result:
+        with self.vault.lock():
+            before = self.journal.end()
+            try:
+                self._catch_up(before)
+                done = work()
+            finally:
+                wrote = self.journal.end() != before
+        if wrote:
+            self.journal.sync()
+        return done
+
     def refresh(self) -> None:
         """Take in whatever changed since the last look. Cheap when nothing did."""
         if not self._is_level() or self.changed():
             self.locked(self.take_in_changes)
 
     def take_in_changes(self) -> None:
-        self._own.clear()
+        self._level_index()
         for name in self.changed():
             self.look(name)
 
     def _is_level(self) -> bool:
         return self.index.mark() == self.journal.mark() and self.index.level() == self.journal.end()
 
+    def _mark(self, **changes: Any) -> None:
+        """Say how far the documents have come."""
+        for name, value in changes.items():
+            setattr(self._marks, name, value)
+        self._marks.boot = self._boot
+        if not self._repairing:
+            self.heads.save(self._marks)
+
+    def _level_index(self) -> None:
+        """Index what was appended since the index was last level. The documents are not read."""
+        if self.index.level() == self._marks.end:
+            return
+        with self.index.transaction():
+            for entry in self.journal.entries(since=self.index.level()):
+                if entry.position >= self._marks.end:
+                    break
+                for change in entry.changes:
+                    if isinstance(change, Append):
+                        self._index_append(entry, change)
+            for name, known in self._marks.documents.items():
+                self.index.note(name, known=known)
+            self.index.set_level(self._marks.end)
+        self._mark(documents={})
+
+    def _index_append(self, entry: Entry, change: Append) -> None:
+        name, was = change.document, self.index.known_of(change.document)
+        first = was.lines + 1 if was else change.lead.count("\n") + 1
+        records = self._as_indexed(
+            _line_record(line, key, self.reading(name)) for key, line in zip(entry.ids, entry.lines)
+        )
+        rows = _numbered(records, entry.lines, first)
+        size = change.at + len(entry.appended(change))
+        last = first - 1 + sum(line.count("\n") for line in entry.lines)
+        base = was.base if was else entry.position
+        # How it looks otherwise the marks say, once for all that was appended.
+        self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, base))
+
+    def _level_with(self, position: int) -> None:
+        """Note that documents and index have both come so far."""
+        self.index.set_level(position)
+        self._mark(end=position, documents={})
+
     def changed(self) -> list[str]:
         """The documents that do not look as the index knows them."""
-        known, listing = self.index.known(), self.vault.listing()
+        known, listing = self.index.known() | self._marks.documents, self.vault.listing()
         hidden = tuple(listing.unreadable)
         for path, why in listing.unreadable.items():
             self.troubles[path] = why
@@ -165,7 +234,7 @@ class Ledger:
 
     def look(self, name: str) -> Known | None:
         """Bring what the index knows of one document up to date. Called under the lock."""
-        known, stat = self.index.known_of(name), self.vault.stat(name)
+        known, stat = self._known_of(name), self.vault.stat(name)
         if stat is None:
             if known:
                 self._note_gone(name)
@@ -173,6 +242,7 @@ class Ledger:
         self._missing.pop(name, None)
         if known and self._same(name, known, stat):
             return known
+        self._level_index()
         self._wait_until_settled(name, known, stat)
         try:
             data = self.vault.read(name)
@@ -187,6 +257,9 @@ class Ledger:
             raise Unsettled(SETTLED)
         self.troubles.pop(name, None)
         return self._take_in(name, data, parsed, stat, base=known.base if known else -1)
+
+    def _known_of(self, name: str) -> Known | None:
+        return self._marks.documents.get(name) or self.index.known_of(name)
 
     def _wait_until_settled(self, name: str, known: Known | None, stat: Stat) -> None:
         if known is None:
@@ -203,11 +276,12 @@ class Ledger:
         # Some editors move the old file away before they write the new one.
         if monotonic() - self._missing.setdefault(name, monotonic()) < SETTLED:
             raise Unsettled(SETTLED)
+        self._level_index()
         removed = tuple(self._ids_in(name))
         self.journal.append(self.entry(Op.EDITED, [Gone(name)], removed=removed, author=OWNER))
         with self.index.transaction():
             self.index.drop(name)
-            self.index.set_level(self.journal.end())
+            self._level_with(self.journal.end())
 
     def _ids_in(self, name: str) -> list[str]:
         everything = Query(
@@ -252,7 +326,7 @@ class Ledger:
     def _index_whole(self, name: str, parsed: Parsed, known: Known) -> None:
         with self.index.transaction():
             self.index.put(name, self._indexed(parsed), known=known)
-            self.index.set_level(self.journal.end())
+            self._level_with(self.journal.end())
 
     def _overwritten(
         self, name: str, base: int, stat: Stat, parsed: Parsed, data: bytes
@@ -277,7 +351,7 @@ class Ledger:
 
     def _came_too_late(self, piece: Appended, read: int) -> bool:
         """Whether nobody can have read the document between this append and the save."""
-        if read == UNKNOWN:
+        if read == UNKNOWN or self._after_power_cut:
             return True
         if read and piece.read:
             return read <= piece.read
@@ -309,20 +383,36 @@ class Ledger:
                 text = tuple(piece.line for piece in pieces)
                 self.append(Op.PUT_BACK, text, to=(name,), ids=ids, author=SYSTEM)
 
-    def _catch_up(self) -> None:
-        """Finish what a writer that died left half done."""
-        mark, end = self.journal.mark(), self.journal.end()
-        if end == self._own_end and mark == self._verified_mark:
+    def _catch_up(self, end: int) -> None:
+        """Finish what a writer that died left half done. `end` is where the journal ends."""
+        mark = self.journal.mark()
+        if end == self._marks.end and mark == self._verified_mark:
             return
-        self._own.clear()
-        if mark != self._verified_mark and self.index.mark() != mark:
-            self._rebuild(lambda done, total: None)
+        self._marks = self.heads.load()
+        if self._is_new(mark, end):
+            self._repair(lambda: self._rebuild(lambda done, total: None))
+        elif self._marks.end != end:
+            self._level_index()
+            self._repair(lambda: self._redo(self._marks.end))
         self._verified_mark = mark
-        level = self.index.level()
-        if level < end:
-            self._redo(level)
-        elif level > end:
-            self._rebuild(lambda done, total: None)
+
+    def _repair(self, work: Callable[[], None]) -> None:
+        """Do work after which everything is level. If it is cut short, it must start again."""
+        self._repairing = True
+        try:
+            work()
+        except BaseException:
+            self._marks = Marks()
+            raise
+        finally:
+            self._repairing = self._after_power_cut = False
+        self._level_with(self.journal.end())
+
+    def _is_new(self, mark: str, end: int) -> bool:
+        """Whether all is to be looked at: another journal, no marks, or a power cut."""
+        self._after_power_cut = self._marks.settled != end and self._marks.boot != self._boot
+        known = self.index.mark() == mark and self.index.level() <= self._marks.end <= end
+        return self._after_power_cut or not known
 
     def _redo(self, level: int) -> None:
         bases: dict[str, int] = {}
@@ -337,7 +427,6 @@ class Ledger:
         for name, base in bases.items():
             self._reread(name, base)
         self.finish_forgetting(level)
-        self.index.set_level(self.journal.end())
 
     def finish_forgetting(self, level: int) -> None:
         """Carry through what was being forgotten when a writer died. For the library to say how."""
@@ -346,7 +435,7 @@ class Ledger:
         """Called under the lock after an outside edit was taken in. For the library to act on."""
 
     def _base_of(self, name: str) -> int:
-        known = self.index.known_of(name)
+        known = self._known_of(name)
         return known.base if known else -1
 
     def _finish(self, entry: Entry, name: str, *, since: int) -> None:
@@ -401,40 +490,58 @@ class Ledger:
         to: Sequence[str],
         author: Author,
         ids: tuple[str, ...] = (),
-        records: Sequence[Record] = (),
         data: Mapping[str, Any] | None = None,
         headed: bool = True,
     ) -> Entry:
-        """Journal, then append the same lines to each document, then index them.
+        """Journal some lines and append them to each document: one record each, or any text.
 
-        With `records` the new lines are indexed as those; without, the document is read again. A
-        new document gets its layout's header, unless it is not to be `headed`.
+        A new document gets its layout's header, unless it is not to be `headed`.
         """
-        known = [self._own.get(name) or self.look(name) for name in to]
+        known = [self._marks.documents.get(name) or self.look(name) for name in to]
+        if not ids:
+            self._level_index()
         changes = [self._append_change(name, was, headed) for name, was in zip(to, known)]
         entry = self.journal.append(
             self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
         )
-        self._own_end = -1
-        stats = self._apply(entry, changes, known)
         self.journal.begin_sync()
-        self._unsynced.update(to)
+        stats = self._apply(entry, changes, known)
+        for change, was, stat in zip(changes, known, stats):
+            self._marks.documents[change.document] = self._known_after(entry, change, was, stat)
+        self._mark(end=entry.end)
+        self._unsettled += 1
+        self._keep_up(entry)
+        return entry
+
+    def _keep_up(self, entry: Entry) -> None:
+        """Bring the index up now where it can't be left to the next search."""
         try:
-            self._index_appends(entry, changes, known, stats, records)
+            if not entry.ids:
+                self._reindex(entry.changes[0].document)
+            elif self._unsettled % PENDING == 0:
+                self._level_index()
         except DiskFull as error:
             # The record is safe; the index is behind and catches up when there is room.
             self.troubles["index"] = str(error)
-        return entry
+
+    def _known_after(self, entry: Entry, change: Append, was: Known | None, stat: Stat) -> Known:
+        first = was.lines if was else change.lead.count("\n")
+        return Known(
+            self._signature(stat, size=change.at + len(entry.appended(change))),
+            first + sum(line.count("\n") for line in entry.lines),
+            was.base if was else entry.position,
+        )
 
     def _append_change(self, name: str, known: Known | None, headed: bool) -> Append:
         if known is None:
             return Append(name, 0, self.layout.header(name) if headed else "")
         size, read = known.signature.size, known.signature.atime_ns
-        if name in self._own:
-            return Append(name, size, "", read)
+        if name in self._marks.documents and name in self._crlf:
+            return Append(name, size, "", read, self._crlf[name])
         tail = self.vault.tail(name, size=size)
         guard = "\n" if tail and not tail.endswith(b"\n") else ""
-        return Append(name, size, guard, read, tail == b"\r\n")
+        self._crlf[name] = tail == b"\r\n"
+        return Append(name, size, guard, read, self._crlf[name])
 
     def _apply(
         self, entry: Entry, changes: Sequence[Append], known: Sequence[Known | None]
@@ -446,48 +553,25 @@ class Ledger:
                 like = _stat_of(was.signature) if was else None
                 stats.append(self.vault.append(change.document, entry.appended(change), like=like))
         except (CommonplaceError, Moved):
-            self._own.clear()
             for change, stat in zip(changes, stats):
                 self.vault.cut(change.document, at=change.at, size=stat.size)
             self.journal.take_back(entry.position)
+            # From now on look at the documents themselves.
+            self._level_index()
             raise
         return stats
 
-    def _index_appends(
-        self,
-        entry: Entry,
-        changes: Sequence[Append],
-        known: Sequence[Known | None],
-        stats: Sequence[Stat],
-        records: Sequence[Record],
-    ) -> None:
-        with self.index.transaction():
-            for change, was, stat in zip(changes, known, stats):
-                first = was.lines + 1 if was else change.lead.count("\n") + 1
-                rows = _numbered(records, entry.lines, first)
-                now = Known(
-                    self._signature(stat, size=change.at + len(entry.appended(change))),
-                    first - 1 + sum(text.count("\n") for text in entry.lines),
-                    was.base if was else entry.position,
-                )
-                if records:
-                    self.index.add(change.document, rows, known=now)
-                    if not change.crlf and stat.stamped:
-                        self._own[change.document] = now
-                else:
-                    self._reindex(change.document, now)
-            self.index.set_level(entry.end)
-        self._own_end = entry.end
-
-    def _reindex(self, name: str, known: Known) -> None:
-        data = self.vault.read(name)
-        parsed = self.parse(name, decoded(name, data))
-        self.index.put(name, self._indexed(parsed), known=replace(known, lines=parsed.lines))
+    def _reindex(self, name: str) -> None:
+        """Read a document of ours anew, when what was appended is not one record a line."""
+        known = self._marks.documents[name]
+        parsed = self.parse(name, decoded(name, self.vault.read(name)))
+        self._index_whole(name, parsed, replace(known, lines=parsed.lines))
 
     def replace_texts(
         self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
     ) -> Entry:
         """Journal a change of whole texts, `{name: (before, after)}`, and make it so."""
+        self._level_index()
         entry = self.journal.append(entry)
         self.journal.sync()
         for name, (before, after) in texts.items():
@@ -496,7 +580,7 @@ class Ledger:
                 self.index.drop(name)
             else:
                 self._replace(name, before, after, entry)
-        self.index.set_level(self.journal.end())
+        self._level_with(self.journal.end())
         return entry
 
     def _replace(self, name: str, before: bytes | None, after: bytes, entry: Entry) -> None:
@@ -515,7 +599,7 @@ class Ledger:
 
     def rebuild(self, progress: Progress) -> None:
         """Make the index anew from the documents."""
-        self.locked(lambda: self._rebuild(progress))
+        self.locked(lambda: self._repair(lambda: self._rebuild(progress)))
 
     def _rebuild(self, progress: Progress) -> None:
         bases, listing = self._bases(), self.vault.listing()
@@ -528,6 +612,7 @@ class Ledger:
                 self.journal.append(self.entry(Op.EDITED, [Gone(name)], author=OWNER))
             self.index.set_mark(self.journal.mark())
             self.index.set_level(self.journal.end())
+        self._marks.documents.clear()
         progress(len(listing.documents), len(listing.documents))
 
     def _rebuild_one(self, name: str, stat: Stat, base: int) -> None:
@@ -567,13 +652,15 @@ class Ledger:
         return documents.parse(text, reading=self.reading(name))
 
     def _indexed(self, parsed: Parsed) -> list[tuple[Record, int]]:
+        records = self._as_indexed(item.record for item in parsed.items)
+        return [(record, item.line) for record, item in zip(records, parsed.items)]
+
+    def _as_indexed(self, records: Iterable[Record]) -> list[Record]:
+        """The records with what their written form does not carry."""
         if self.layout.carries_data:
-            return [(item.record, item.line) for item in parsed.items]
+            return list(records)
         carried = self._carried()
-        return [
-            (_carrying(item.record, carried.get(item.record.id)), item.line)
-            for item in parsed.items
-        ]
+        return [_carrying(record, carried.get(record.id)) for record in records]
 
     def _carried(self) -> dict[str, dict[str, Any]]:
         """What the journal knows of records whose written form does not carry it."""
@@ -581,7 +668,7 @@ class Ledger:
         return {k: v for entry in entries if entry.op == Op.ADD for k, v in entry.data.items()}
 
     def known(self, name: str) -> Known:
-        found = self.index.known_of(name)
+        found = self._known_of(name)
         if found is None:
             raise NoSuchDocument(name)
         return found
@@ -601,8 +688,10 @@ class Ledger:
     def _signature(
         self, stat: Stat, data: bytes | None = None, *, size: int | None = None
     ) -> Signature:
-        """The mark of a document as it looks. With `size`, as it must look: if somebody wrote in
-        between, the next look tells."""
+        """The mark of a document as it looks, or of the size that it must have.
+
+        If somebody wrote in between, its real size differs and the next look tells.
+        """
         return Signature(
             size=stat.size if size is None else size,
             mtime_ns=stat.mtime_ns,
@@ -633,6 +722,13 @@ def _read_before_save(stat: Stat) -> int:
     Unknown when it was read since: only the last read leaves its time. 0 where none does.
     """
     return UNKNOWN if stat.atime_ns >= stat.mtime_ns else stat.atime_ns
+
+
+def _line_record(line: str, record_id: str, reading: Reading) -> Record:
+    """The record of a line that we wrote; where the line carries no id, the entry does."""
+    record = lines.read(line, reading=reading).record
+    assert record is not None, "a line that we wrote can be read"
+    return record if record.id == record_id else replace(record, id=record_id)
 
 
 def _stat_of(signature: Signature) -> Stat:

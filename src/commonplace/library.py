@@ -69,10 +69,11 @@ class Library(Ledger):
         text = tuple(lines.write(record, form) for record in records)
         data = {}
         if not self.layout.carries_data:
+            self._level_index()
             records = self._as_read(records, text, to[0])
             data = {record.id: record.data() for record in records}
         ids = tuple(record.id for record in records)
-        self.append(Op.ADD, text, to=to, author=author, ids=ids, records=records, data=data)
+        self.append(Op.ADD, text, to=to, author=author, ids=ids, data=data)
         return tuple(records)
 
     def _as_read(self, records: Sequence[Record], text: tuple[str, ...], name: str) -> list[Record]:
@@ -250,7 +251,7 @@ class Library(Ledger):
         for name, (before, after) in texts.items():
             self._replace(name, before, after or b"", entry)
         erased = self._erase(ids, needles, raws)
-        self.index.set_level(self.journal.end())
+        self._level_with(self.journal.end())
         return Receipt(tuple(ids), tuple(texts), erased)
 
     def _needle(self, record_id: str) -> str:

@@ -151,7 +151,7 @@ def _write_earl(record: Record) -> str:
 
 
 def _write_plain(record: Record) -> str:
-    return f"- {_led(_escaped(canonical(record.text)))}\n"
+    return f"- {_led(_escaped(canonical(record.text).strip()))}\n"
 
 
 WRITERS = {
@@ -210,15 +210,13 @@ def _unescaped(shown: str) -> str:
 
 
 def _led(shown: str) -> str:
-    return LEADING.sub(lambda match: match[0] + "\\", shown, count=1) if _leads(shown) else shown
-
-
-def _leads(shown: str) -> bool:
-    return LEADING.match(shown) is not None
+    lead = LEADING.match(shown)
+    return f"{lead[0]}\\{shown[lead.end() :]}" if lead else shown
 
 
 def _unled(shown: str) -> str:
-    return shown[: lead.end(1)] + shown[lead.end() :] if (lead := LED.match(shown)) else shown
+    lead = LED.match(shown)
+    return lead[1] + shown[lead.end() :] if lead else shown
 
 
 def _safe(data: str, unsafe: re.Pattern[str]) -> str:
@@ -256,7 +254,12 @@ def _comment(item: str) -> tuple[int, int] | None:
         at = item.rfind("<!--")
         if item.startswith("<!-- {", at):
             return at, end
-    while end > 0 and "-->" in item:
+    return _comment_above(item, end) if "-->" in item else None
+
+
+def _comment_above(item: str, end: int) -> tuple[int, int] | None:
+    """The same for a comment that others have spaced or written below."""
+    while end > 0:
         start = item.rfind("\n", 0, end) + 1
         line = item[start:end].rstrip(" \t")
         at = line.rfind("<!--") if line.endswith("-->") else -1

@@ -20,6 +20,7 @@ from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.config import OPTIONS, Options
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import BadName, BadValue, LessTrusted, NoSuchRecord, NoSuchVault, ReadOnly
+from commonplace.heads import Heads
 from commonplace.index import Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
@@ -101,6 +102,7 @@ class Memory:
             ),
             FileJournal(state, clock=clock),
             SqliteIndex(state / "index.db", rank=layout.rank),
+            heads=Heads(state / "heads.json"),
             layout=layout,
             clock=clock,
             lock_seconds=settings.lock_seconds,

@@ -76,11 +76,16 @@ def neutralise(text: str) -> str:
     Controls, escape sequences, invisible and bidi characters go; `<` of a closing tag, or of an
     opening tag that names a frame or a role, becomes `‹`. Words of any script stay as they are.
     """
-    if not (text.isascii() and text.isprintable()) and _hidden().search(text):
+    if not _is_plain(text) and _hidden().search(text):
         text = _revealed(text)
     if "<" in text or "&" in text or "\uff1c" in text or "\ufe64" in text:
         text = _tag().sub(_broken, text)
     return text
+
+
+def _is_plain(text: str) -> bool:
+    """Printable ASCII: nearly every text, told without a pattern."""
+    return text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable()
 
 
 def one_line(text: str) -> str:
@@ -108,34 +113,41 @@ _EMOJI = (
     r"\u2934\u2935\u2b05-\u2b55\U0001f004\U0001f0cf\U0001f170-\U0001f251\U0001f300-\U0001faff"
 )
 
-# Where an invisible character is part of the spelling. Each looks at visible neighbours only, so
-# of a run no more than the first passes, and what passes once passes again.
+# Where an invisible character is part of the spelling: its range, and a pattern that holds at it.
+# Each looks at visible neighbours only, so of a run no more than the first passes, and what passes
+# once passes again.
 _SPELLING = (
-    rf"(?<=[{_ARABIC}{_INDIC}{_UNSPACED}{_MONGOLIAN}])[\u200c\u200d]",  # joiners of those scripts
-    rf"(?<=[0-9A-Za-z)\u00bb])\u200c(?=[{_ARABIC}])",  # a Latin word with a Persian ending
-    rf"(?<=[{_UNSPACED}])\u200b(?=[{_UNSPACED}])",  # word breaks where no spaces are written
-    rf"(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])",  # families, professions
-    rf"(?<=[{_EMOJI}]\ufe0f)\u200d(?=[{_EMOJI}])",
-    rf"(?<=[{_EMOJI}\xa9\xae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299])[\ufe0e\ufe0f]",
-    r"(?<=[0-9#*])[\ufe0e\ufe0f](?=\u20e3)",  # keycaps
-    r"(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067"  # England,
-    r"|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f",  # Scotland, Wales
-    rf"(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e01ef]",  # variants of one ideograph in names
-    r"(?<=[\u2200-\u22ff\u2a00-\u2aff\u1000-\u109f\ua840-\ua873])\ufe00",  # of a sign or letter
-    rf"(?<=[{_MONGOLIAN}])[\u180b-\u180d\u180f]",
-    rf"(?<=[{_MONGOLIAN}])\u180e(?=[{_MONGOLIAN}])",
-    rf"(?<=[{_MONGOLIAN}][\u180b-\u180d\u180f])\u180e(?=[{_MONGOLIAN}])",
+    ("\u200c", "\u200d", rf"(?<=[{_ARABIC}{_INDIC}{_UNSPACED}{_MONGOLIAN}])"),  # joiners
+    ("\u200c", "\u200c", rf"(?<=[0-9A-Za-z)\xbb]).(?=[{_ARABIC}])"),  # Latin word, Persian ending
+    ("\u200b", "\u200b", rf"(?<=[{_UNSPACED}]).(?=[{_UNSPACED}])"),  # breaks between words
+    ("\u200d", "\u200d", rf"(?:(?<=[{_EMOJI}])|(?<=[{_EMOJI}]\ufe0f)).(?=[{_EMOJI}])"),  # families
+    (
+        "\ufe0e",
+        "\ufe0f",
+        rf"(?<=[{_EMOJI}\xa9\xae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299])",
+    ),
+    ("\ufe0e", "\ufe0f", r"(?<=[0-9#*]).(?=\u20e3)"),  # keycaps
+    ("\ufe00", "\ufe02", rf"(?<=[{_HAN}])"),  # variants of an ideograph, as in names
+    ("\U000e0100", "\U000e01ef", rf"(?<=[{_HAN}])"),
+    ("\ufe00", "\ufe00", r"(?<=[\u2200-\u22ff\u2a00-\u2aff\u1000-\u109f\ua840-\ua873])"),
+    ("\u180b", "\u180d", rf"(?<=[{_MONGOLIAN}])"),
+    (
+        "\u180e",
+        "\u180e",
+        rf"(?:(?<=[{_MONGOLIAN}])|(?<=[{_MONGOLIAN}][\u180b-\u180d])).(?=[{_MONGOLIAN}])",
+    ),
 )
 
 
 @cache
 def _hidden() -> re.Pattern[str]:
-    return re.compile(f"[{_BREAKS}{_SURROGATES}{_INVISIBLE}]")
-
-
-@cache
-def _unspelled() -> re.Pattern[str]:
-    return re.compile(rf"({'|'.join(_SPELLING)})|[{_INVISIBLE}]")
+    """One character that may have to go, or all those that make a black flag a nation's."""
+    nations = (
+        r"\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"  # England, Scotland,
+        r"|\U000e0077\U000e006c\U000e0073"  # Wales
+    )
+    rest = rf"(?:(?<=\U0001f3f4\U000e0067)\U000e0062(?:{nations})\U000e007f)?"
+    return re.compile(f"[{_BREAKS}{_SURROGATES}{_INVISIBLE}]{rest}")
 
 
 @cache
@@ -153,7 +165,17 @@ def _revealed(text: str) -> str:
     text = re.sub(rf"\r\n|[{_BREAKS}]", "\n", text)
     # A lone surrogate can't be encoded: printing it would fail.
     text = re.sub(f"[{_SURROGATES}]", "\ufffd", text)
-    return _unspelled().sub(r"\1", text)
+    return _hidden().sub(_if_spelling, text)
+
+
+def _if_spelling(hidden: re.Match[str]) -> str:
+    char = hidden[0]
+    is_spelling = len(char) > 1 or any(
+        re.compile(pattern).match(hidden.string, hidden.start())
+        for first, last, pattern in _SPELLING
+        if first <= char <= last
+    )
+    return char if is_spelling else ""
 
 
 # Names that clients and models give to frames, roles and tool results, without their separators.
@@ -174,7 +196,7 @@ def _tag() -> re.Pattern[str]:
 
     Entities count: a client that decodes them before it shows the frame would make them tags.
     """
-    less = r"(?:[<\uff1c\ufe64]|&(?:lt|\#0*60|\#x0*3c);?)"
+    less = r"[<&\uff1c\ufe64](?:(?<!&)|(?:lt|\#0*60|\#x0*3c);?)"
     slash = r"(?:[/\uff0f\u2044\u2215]|&(?:sol|\#0*47|\#x0*2f);?)"
     closing = rf"[\\\s]*{slash}(?:[\\\s]|{slash})*(?!(?:{_ROOTS})/[\w.])(?:[^\W\d]|&\#)"
     special = r"[|\uff5c][^|\uff5c<>\n]{1,40}[|\uff5c]>"

@@ -59,6 +59,7 @@ SCHEMA = (
     f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
     "CREATE INDEX records_by_time ON records(timestamp, id)",
+    "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> ''",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",
     """CREATE TABLE places(document TEXT, line INTEGER, key INTEGER, PRIMARY KEY(document, line))
@@ -128,7 +129,11 @@ CHILDREN = """SELECT DISTINCT id FROM records
 NOT_SUPERSEDED = """NOT EXISTS(SELECT 1 FROM records s
     WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id)"""
 HAS_TAG = "instr(r.tags, ?)"
-STANDS_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
+IN_SESSION = "r.session = ? AND r.session <> ''"
+STANDS_IN = """EXISTS(SELECT 1 FROM records v JOIN places p ON p.key = v.key
+    WHERE v.id = r.id AND p.document IN (SELECT value FROM json_each(?)))"""
+# The same, for when there is nothing else to begin with.
+AMONG_THOSE_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
     WHERE p.document IN (SELECT value FROM json_each(?)))"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 
@@ -613,13 +618,13 @@ def _narrow(query: Query) -> tuple[list[str], list[Any]]:
         tests.append("r.kind IN (SELECT value FROM json_each(?))")
         arguments.append(_clean(_json(query.kinds)))
     if query.session:
-        tests.append("r.session = ?")
+        tests.append(IN_SESSION)
         arguments.append(_clean(query.session))
     for tag in query.tags:
         tests.append(HAS_TAG)
         arguments.append(_clean(_listed((tag,))))
     if query.documents:
-        tests.append(STANDS_IN)
+        tests.append(STANDS_IN if query.text or query.session else AMONG_THOSE_IN)
         arguments.append(_clean(_json(query.documents)))
     return tests, arguments
 
@@ -670,8 +675,8 @@ def _unlisted(lines: str) -> tuple[str, ...]:
 
 def _record(row: Row) -> Record:
     values = list(row[: len(FIELDS)])
-    values[TAGS] = _unlisted(values[TAGS])
-    values[SOURCES] = _unlisted(values[SOURCES])
+    for at in (TAGS, SOURCES):
+        values[at] = _unlisted(values[at])
     return Record(*values)
 
 

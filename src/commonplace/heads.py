@@ -1,0 +1,91 @@
+"""What our own writes left: how far the documents have come in the journal, and how they look.
+
+It stands between journal and index, so that storing a record needs no database: a small file that
+is written in place under the lock. It does not know what the documents say. Losing it costs one
+look at the documents.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.errors import ReadOnly
+from commonplace.index import Known, Signature
+
+BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+@dataclass
+class Marks:
+    """The documents as they are known beyond what the index knows."""
+
+    end: int = -1
+    """The journal position up to which every change is in the documents."""
+    settled: int = -1
+    """The position up to which the documents are on disk."""
+    boot: str = ""
+    documents: dict[str, Known] = field(default_factory=dict)
+    """Those that we appended to since the index came level."""
+
+
+class Heads:
+    """The file that keeps the marks."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = -1
+        self._process = 0
+
+    def load(self) -> Marks:
+        """The marks as the last writer left them; empty ones when there is nothing to read."""
+        text = os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0]
+        try:
+            value = json.loads(text)
+            documents = {name: _known(*row) for name, row in value["documents"].items()}
+            return Marks(value["end"], value["settled"], value["boot"], documents)
+        except (ValueError, KeyError, TypeError):
+            return Marks()
+
+    def save(self, marks: Marks) -> None:
+        # What an older, longer text leaves behind the line's end is never read.
+        rows = {name: _row(known) for name, known in marks.documents.items()}
+        value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
+        os.pwrite(self._open(), json.dumps(value).encode() + b"\n", 0)
+
+    def _open(self) -> int:
+        if self._process == os.getpid() and os.fstat(self._descriptor).st_nlink:
+            return self._descriptor
+        self.close()
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        try:
+            self._descriptor = os.open(self.path, flags, 0o600)
+        except OSError:
+            raise ReadOnly(str(self.path.parent)) from None
+        self._process = os.getpid()
+        return self._descriptor
+
+    def close(self) -> None:
+        if self._descriptor >= 0 and self._process == os.getpid():
+            os.close(self._descriptor)
+        self._descriptor, self._process = -1, 0
+
+
+def boot_id() -> str:
+    """What tells one run of the machine from the next; empty where nothing does."""
+    try:
+        with open(BOOT, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _row(known: Known) -> list[int]:
+    it = known.signature
+    return [it.size, it.mtime_ns, it.inode, it.atime_ns, known.lines, known.base]
+
+
+def _known(size: int, mtime_ns: int, inode: int, atime_ns: int, lines: int, base: int) -> Known:
+    return Known(Signature(size, mtime_ns, inode, atime_ns=atime_ns), lines, base)

@@ -123,7 +123,11 @@ class Child:
     def end(self, *, seconds: float = 30) -> tuple[int, list[Answer], str]:
         """Close its input: the exit code, what it still said, and what it said on stderr."""
         out, err = self.process.communicate(timeout=seconds)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
+        return (
+            self.process.returncode,
+            [json.loads(line) for line in out.splitlines()],
+            err.decode(),
+        )
 
     def __enter__(self) -> Child:
         return self

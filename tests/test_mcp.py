@@ -23,7 +23,7 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp_types.methods import SERVER_RESULTS, serialize_server_result
 
-import mcp_client as mcp
+from tests import mcp_client as mcp
 from commonplace import clock, tools
 from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, Tool, tool
@@ -32,7 +32,17 @@ from commonplace.doors.sessions import session_of
 from commonplace.errors import BadName, NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
 from commonplace.memory import Memory
 from commonplace.safety import FRAMING
-from mcp_client import HANDSHAKE, STATELESS, Child, ask, ask_stateless, call, talk, tell, text_of
+from tests.mcp_client import (
+    HANDSHAKE,
+    STATELESS,
+    Child,
+    ask,
+    ask_stateless,
+    call,
+    talk,
+    tell,
+    text_of,
+)
 
 ERAS = [*HANDSHAKE, STATELESS]
 
@@ -324,7 +334,9 @@ def test_prompts_take_what_is_given_for_their_argument(root: Path) -> None:
     assert get(name="session-end-sweep") == words.SWEEP
     assert "{topic}" not in get(name="recall", arguments={"topic": "the garden"})
     assert "the garden" in get(name="recall", arguments={"topic": "the garden"})
-    assert "Luna {text} is a cat" in get(name="remember", arguments={"text": "Luna {text} is a cat"})
+    assert "Luna {text} is a cat" in get(
+        name="remember", arguments={"text": "Luna {text} is a cat"}
+    )
     assert words.WHOLE_SESSION in get(name="remember")
 
 
@@ -403,7 +415,10 @@ def test_without_a_vault_all_answers_but_the_tools_and_they_work_once_it_is_ther
         assert "result" in child.ask(mcp.initialize())
         assert "result" in child.ask(ask("tools/list"))
         refused = child.ask(call("brief"))
-        assert (text_of(refused), refused["result"]["isError"]) == (str(NoSuchVault(str(missing))), True)
+        assert (text_of(refused), refused["result"]["isError"]) == (
+            str(NoSuchVault(str(missing))),
+            True,
+        )
         assert child.ask(ask("resources/list"))["error"] == {
             "code": -32603,
             "message": str(NoSuchVault(str(missing))),
@@ -666,14 +681,18 @@ def test_a_line_that_is_too_long_is_refused_and_skipped(
 
 
 def test_the_last_line_needs_no_newline(root: Path) -> None:
-    assert talk(root, json.dumps(ask("ping")).encode()) == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
+    assert talk(root, json.dumps(ask("ping")).encode()) == [
+        {"jsonrpc": "2.0", "id": 1, "result": {}}
+    ]
 
 
 def fuzzed(chance: random.Random) -> bytes:
     """A line that was a message once, or never."""
     kinds: list[Callable[[], bytes]] = [
         lambda: chance.randbytes(chance.randrange(80)),
-        lambda: bytes(chance.choices(b'{}[]":,\\u0d8 \t\r123eE+-.nulltrue', k=chance.randrange(60))),
+        lambda: bytes(
+            chance.choices(b'{}[]":,\\u0d8 \t\r123eE+-.nulltrue', k=chance.randrange(60))
+        ),
         lambda: _damaged(mcp.encoded(_odd_message(chance)).strip(), chance),
         lambda: mcp.encoded(_odd_message(chance)).strip(),
     ]
@@ -713,7 +732,9 @@ def test_thousands_of_random_lines_do_not_end_the_loop(
     lines = [fuzzed(chance) for _ in range(4000)]
     answers = talk(root, *lines, ask("ping", id="after"))
     assert {"jsonrpc": "2.0", "id": "after", "result": {}} in answers
-    singles = [each for answer in answers for each in (answer if isinstance(answer, list) else [answer])]
+    singles = [
+        each for answer in answers for each in (answer if isinstance(answer, list) else [answer])
+    ]
     for answer in singles:
         assert answer["jsonrpc"] == "2.0"
         assert ("result" in answer) != ("error" in answer)
@@ -760,7 +781,9 @@ def store_from(text: str, *, id: Any, **meta: Any) -> dict[str, Any]:
 
 def test_each_call_is_stored_under_its_own_session(root: Path) -> None:
     messages = [
-        store_from(f"round {number}, thread {thread}", id=f"{number}-{thread}", threadId=f"t{thread}")
+        store_from(
+            f"round {number}, thread {thread}", id=f"{number}-{thread}", threadId=f"t{thread}"
+        )
         for number in range(2)
         for thread in range(6)
     ]
@@ -786,7 +809,9 @@ def test_the_session_of_claude_code_comes_from_its_environment(root: Path) -> No
 
 def test_a_child_finishes_what_was_begun_and_leaves_at_the_end_of_its_input(root: Path) -> None:
     with Child(mcp.command(root)) as child:
-        child.send(mcp.initialize(), *(call("store", {"text": f"fact {n}"}, id=n) for n in range(20)))
+        child.send(
+            mcp.initialize(), *(call("store", {"text": f"fact {n}"}, id=n) for n in range(20))
+        )
         code, answers, err = child.end()
     assert (code, err) == (0, "")
     assert [answer["id"] for answer in answers] == ["init", *range(20)]
@@ -852,7 +877,9 @@ def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(root: Path
         "assert b'serverInfo' in out.getvalue()\n"
         "print(*sorted(set(sys.modules) - before))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     names = done.stdout.split()
     ours = {name for name in names if name.startswith("commonplace")}
     assert {name.split(".")[0] for name in names} - {"commonplace"} <= LIGHT
@@ -998,7 +1025,15 @@ def inspector() -> list[str]:
     if not (program / "index.js").exists() or not node.exists():
         NODE_MODULES.mkdir(parents=True, exist_ok=True)
         packages = [f"@modelcontextprotocol/inspector@{INSPECTOR}", "node@22"]
-        words = [str(npm), "install", "--prefix", str(NODE_MODULES), "--no-save", "--force", *packages]
+        words = [
+            str(npm),
+            "install",
+            "--prefix",
+            str(NODE_MODULES),
+            "--no-save",
+            "--force",
+            *packages,
+        ]
         done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
             unavailable(f"npm install failed: {done.stderr[-500:]}")

@@ -236,7 +236,9 @@ def scripts(char: str) -> set[str]:
 
 def is_pictured(char: str) -> bool:
     """Symbols, modifiers, and the code points kept for emoji to come."""
-    return unicodedata.category(char or "a") in ("So", "Sk", "Sm", "Po", "Cn") or char in "ℹ〰\ufe0f"
+    return (
+        unicodedata.category(char or "a") in ("So", "Sk", "Sm", "Po", "Cn") or char in "ℹ〰\ufe0f"
+    )
 
 
 def is_spelling(before: str, char: str, after: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
 
@@ -129,20 +129,19 @@ def _count_lines(text: str) -> int:
     return text.count("\n") + (not ends_clean(text))
 
 
-@dataclass
 class _Page:
     """A document being read: what was found so far, and the headings that stand above."""
 
-    text: str
-    reading: Reading
-    items: list[Item] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    line: int = 1
-    at: int = 0
-    path: list[_Block] = field(default_factory=list)
-    bare: bool = False
-    texts: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
+    def __init__(self, text: str, reading: Reading) -> None:
+        self.text = text
+        self.reading = reading
+        self.items: list[Item] = []
+        self.problems: list[Problem] = []
+        self.line, self.at = 1, 0
+        self.path: list[_Block] = []
+        self.bare = False
+        self.texts: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
 
     def take(self, block: _Block) -> None:
         if block.kind == "item":
@@ -247,16 +246,15 @@ def _tidy(prose: str) -> str:
     return prose.replace("\r\n", "\n").strip("\r\n").rstrip()
 
 
-@dataclass
 class _Scan:
     """A text being taken apart: where the paragraph started that the scan is in, if in one."""
 
-    text: str
-    bullets: bool = True
-    prose: int = -1
-    below: bool = False
-    """Whether nothing but blank lines lie between here and the heading above."""
-    unclosed: dict[str, int] = field(default_factory=dict)
+    def __init__(self, text: str, *, bullets: bool = True) -> None:
+        self.text = text
+        self.bullets = bullets
+        self.prose = -1
+        self.below = False  # Nothing but blank lines lie between here and the heading above.
+        self.unclosed: dict[str, int] = {}
 
     def blocks(self) -> Iterator[_Block]:
         """What the text is made of, in order; blank lines, rules and comments are left out."""

@@ -5,6 +5,7 @@ Who may do it, and what is worth keeping, it does not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -23,6 +24,7 @@ from commonplace.journal import BLANK, Cut, Op, Text, without
 from commonplace.ledger import Ledger, decoded
 from commonplace.records import DERIVED, SYSTEM, Author, Hit, Origin, Problem, Record, etag_of
 
+WORD = re.compile(r"\w+")
 OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
     "what agents have already been shown",
@@ -185,7 +187,8 @@ class Library(Ledger):
     def _refuse_great_loss(self, name: str, before: bytes, after: bytes, confirm: str) -> None:
         old, new = decoded(name, before), decoded(name, after)
         was, now = self.parse(name, old), self.parse(name, new)
-        lost = documents.dropped(was, now)
+        words = set(WORD.findall(new.lower()))
+        lost = [record for record in documents.dropped(was, now) if _is_lost(record, words)]
         token = etag_of(b"\0".join((name.encode(), before, after)))[:8]
         if len(lost) > self.lose_share * len(was.items) and confirm != token:
             diff = documents.diff(old, new)
@@ -338,6 +341,12 @@ class Library(Ledger):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _is_lost(record: Record, words: set[str]) -> bool:
+    """Whether a text is gone rather than said in other words: most of its own are nowhere."""
+    own = set(WORD.findall(record.text.lower()))
+    return len(own & words) < len(own) / 2 or not own
 
 
 def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int], ...]:

@@ -158,12 +158,13 @@ class ClawMachine(VaultMachine):
     dialect = "claw"
 
 
+LIMITS = settings(
+    max_examples=15,
+    stateful_step_count=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 TestVault = VaultMachine.TestCase
+TestVault.settings = LIMITS
 TestClaw = ClawMachine.TestCase
-for case in (TestVault, TestClaw):
-    case.settings = settings(
-        max_examples=15,
-        stateful_step_count=15,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
+TestClaw.settings = LIMITS

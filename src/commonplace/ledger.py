@@ -153,6 +153,7 @@ class Ledger:
         self._level_index()
         for name in self.changed():
             self.look(name)
+        self._level_index()
 
     def _is_level(self) -> bool:
         return self.index.mark() == self.journal.mark() and self.index.level() == self.journal.end()
@@ -719,9 +720,10 @@ def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
 def _read_before_save(stat: Stat) -> int:
     """When the document was last read before it was saved.
 
-    Unknown when it was read since: only the last read leaves its time. 0 where none does.
+    Unknown when it was read since: only the last read leaves its time. 0 where none does. In the
+    same tick of the clock, a script read it and wrote it back.
     """
-    return UNKNOWN if stat.atime_ns >= stat.mtime_ns else stat.atime_ns
+    return UNKNOWN if stat.atime_ns > stat.mtime_ns else stat.atime_ns
 
 
 def _line_record(line: str, record_id: str, reading: Reading) -> Record:

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import fields
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from json.encoder import encode_basestring
 from operator import attrgetter
 from pathlib import Path
@@ -40,6 +41,8 @@ small write together. Whoever searches next takes in what waits.
 """
 HALFWAY = 6.0
 """The BM25 that makes a score of one half."""
+LEVEL = 100
+"""How many matches that are level with the last to look at, to take the newest of them."""
 SPARE = 32
 """How many more of the nearest to look at than are wanted, as some will not fit the query."""
 
@@ -382,15 +385,12 @@ class SqliteIndex:
             return self._places(db, [record_id]).get(record_id, ())
 
     def _places(self, db: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[Place, ...]]:
+        rows = db.execute(PLACES, (_clean(_json(ids)),)).fetchall()
+        rows.sort(key=lambda row: (self._rank(row[1]), row[2]))
         found: dict[str, list[Place]] = {}
-        for id_, document, line in db.execute(PLACES, (_clean(_json(ids)),)):
+        for id_, document, line in rows:
             found.setdefault(id_, []).append(Place(document, line))
-        return {id_: self._ranked(places) for id_, places in found.items()}
-
-    def _ranked(self, places: list[Place]) -> tuple[Place, ...]:
-        if len(places) > 1:
-            places.sort(key=lambda place: (self._rank(place.document), place.line))
-        return tuple(places)
+        return {id_: tuple(places) for id_, places in found.items()}
 
     def _hits(self, db: sqlite3.Connection, rows: Sequence[Row]) -> list[Hit]:
         """Rows of a record and its score, as hits."""
@@ -567,7 +567,7 @@ def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
 def _first(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
     """The first rows, and those after them that are level with the last."""
     rows = cursor.fetchmany(max(limit, 0))
-    for row in cursor if rows else ():
+    for row in islice(cursor, LEVEL if rows else 0):
         if row[-1] != rows[-1][-1]:
             break
         rows.append(row)

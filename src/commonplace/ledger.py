@@ -7,11 +7,11 @@ back what a stale save overwrote. What a change is for it does not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from commonplace import documents, lines
-from commonplace.clock import Clock, monotonic, parse_stamp
+from commonplace.clock import Clock, monotonic
 from commonplace.documents import Parsed
 from commonplace.errors import Busy, CommonplaceError, DiskFull, NoSuchDocument, Unreadable
 from commonplace.heads import Heads, Marks, boot_id
@@ -20,6 +20,7 @@ from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, 
 from commonplace.layouts import Layout
 from commonplace.lines import Reading
 from commonplace.records import OWNER, SYSTEM, Author, Origin, Record, etag_of
+from commonplace.stale import UNKNOWN, Appended, Glimpse, read_before_save
 from commonplace.vault import Moved, Stat, Vault
 
 Result = TypeVar("Result")
@@ -32,11 +33,8 @@ SETTLED_SHRUNK = 1.0
 SHRUNK = 0.7
 RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
-RECENT_SECONDS = 600
-"""Where reads leave no trace, a record this young that a save lacks counts as overwritten."""
 PENDING = 256
 """Records that may wait for the next search before they are indexed."""
-UNKNOWN = -1
 ACTIVE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.FORGET, Op.UNDO, Op.RESTORE, Op.PUT_BACK))
 """What we do to a document; the other entries say what was found."""
 
@@ -47,17 +45,6 @@ class Unsettled(Exception):
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
         self.seconds = seconds
-
-
-@dataclass(frozen=True)
-class Appended:
-    """A piece of text we appended to a document: the record's id, if it is one, and its line."""
-
-    id: str
-    line: str
-    at: str
-    read: int
-    """The document's access time as seen right after the append; 0 when it is not known."""
 
 
 class Ledger:
@@ -169,6 +156,8 @@ class Ledger:
     def _level_index(self) -> None:
         """Index what was appended since the index was last level. The documents are not read."""
         if self.index.level() == self._marks.end:
+            # Another process may have indexed them: what it noted since is newer than ours.
+            self._marks.documents.clear()
             return
         with self.index.transaction():
             for entry in self.journal.entries(since=self.index.level()):
@@ -244,6 +233,7 @@ class Ledger:
         if known and self._same(name, known, stat):
             return known
         self._level_index()
+        known = self.index.known_of(name)
         self._wait_until_settled(name, known, stat)
         try:
             data = self.vault.read(name)
@@ -257,7 +247,7 @@ class Ledger:
         if self.vault.stat(name) != stat:
             raise Unsettled(SETTLED)
         self.troubles.pop(name, None)
-        return self._take_in(name, data, parsed, stat, base=known.base if known else -1)
+        return self._take_in(name, data, parsed, stat, known)
 
     def _known_of(self, name: str) -> Known | None:
         return self._marks.documents.get(name) or self.index.known_of(name)
@@ -269,9 +259,10 @@ class Ledger:
         needed = SETTLED_SHRUNK if shrunk else SETTLED
         age = (self.clock.now_ns() - stat.mtime_ns) / 1e9
         if 0 <= age < needed:
-            if not known.glimpse:
-                self.index.note(name, known=replace(known, glimpse=_read_before_save(stat)))
-            raise Unsettled(needed - age)
+            glimpse = self._glimpse(name, known, stat)
+            self.index.note(name, known=replace(known, glimpse=glimpse.written()))
+            # Look often: each of several saves tells something.
+            raise Unsettled(min(needed - age, SETTLED))
 
     def _note_gone(self, name: str) -> None:
         # Some editors move the old file away before they write the new one.
@@ -290,19 +281,21 @@ class Ledger:
         )
         return [hit.record.id for hit in self.index.search(everything)]
 
-    def _take_in(self, name: str, data: bytes, parsed: Parsed, stat: Stat, *, base: int) -> Known:
+    def _take_in(
+        self, name: str, data: bytes, parsed: Parsed, stat: Stat, known: Known | None
+    ) -> Known:
         """Index a document as it is now; journal what was done to it from outside, and mend it."""
-        expected = self.state(name, since=base) if base >= 0 else None
-        overwritten: list[Appended] = []
+        base = known.base if known else -1
+        expected = self.state(name, since=base) if known else None
+        lost: list[Appended] = []
         if expected is None:
             base = self._journal_text(Op.SEEN, name, data, SYSTEM)
-        elif expected != data:
-            overwritten = self._overwritten(name, base, stat, parsed, data)
-            base = self._journal_edit(name, data, expected, parsed, overwritten)
-        known = Known(self._signature(stat, data), parsed.lines, base)
-        self._index_whole(name, parsed, known)
-        if overwritten:
-            self._put_back(name, overwritten)
+        elif known and expected != data:
+            lost = self._overwritten(name, known, stat, data)
+            base = self._journal_edit(name, data, expected, parsed, lost)
+        self._index_whole(name, parsed, Known(self._signature(stat, data), parsed.lines, base))
+        if lost:
+            self._put_back(name, lost)
         if expected is not None and expected != data:
             self.edited_outside(name, parsed)
         return self.known(name)
@@ -312,12 +305,12 @@ class Ledger:
         return self.journal.append(self.entry(op, [version], author=author, **rest)).position
 
     def _journal_edit(
-        self, name: str, data: bytes, expected: bytes, parsed: Parsed, overwritten: list[Appended]
+        self, name: str, data: bytes, expected: bytes, parsed: Parsed, lost: list[Appended]
     ) -> int:
         now = {item.record.id: item.record.text for item in parsed.items}
         before = self.parse(name, decoded(name, expected, lenient=True))
         was = {item.record.id: item.record.text for item in before.items}
-        back = {piece.id for piece in overwritten}
+        back = {piece.id for piece in lost}
         changed = tuple(key for key, text in now.items() if was.get(key) != text)
         removed = tuple(key for key in was if key not in now and key not in back)
         return self._journal_text(
@@ -329,40 +322,39 @@ class Ledger:
             self.index.put(name, self._indexed(parsed), known=known)
             self._level_with(self.journal.end())
 
-    def _overwritten(
-        self, name: str, base: int, stat: Stat, parsed: Parsed, data: bytes
-    ) -> list[Appended]:
-        """What we appended that an outside save lacks because it never had it.
-
-        A stale buffer lacks what was appended after it was loaded. So a piece was deleted, not
-        overwritten, when one that came later is there, or when the document was read between the
-        append and the save.
-        """
-        known = self.index.known_of(name)
-        read = (known and known.glimpse) or _read_before_save(stat)
+    def _glimpse(self, name: str, known: Known, stat: Stat) -> Glimpse:
+        """What the outside saves of a document tell so far of what they lack."""
+        seen = Glimpse.read(known.glimpse)
+        if seen.mtime_ns == stat.mtime_ns:
+            return seen
+        data = self.vault.read(name)
+        parsed = self.parse(name, decoded(name, data, lenient=True))
         ids = {item.record.id for item in parsed.items}
-        pieces = self._appended_since(name, base)
-        there = [piece.id in ids if piece.id else piece.line.encode() in data for piece in pieces]
-        last = max((at for at, found in enumerate(there) if found), default=-1)
+        pieces = self._appended_since(name, known)
+        read = read_before_save(atime_ns=stat.atime_ns, mtime_ns=stat.mtime_ns)
+        return seen.after(
+            pieces,
+            there=[p.id in ids if p.id else p.line.encode() in data for p in pieces],
+            read=UNKNOWN if self._after_power_cut else read,
+            mtime_ns=stat.mtime_ns,
+            now=self.clock.now(),
+        )
+
+    def _overwritten(self, name: str, known: Known, stat: Stat, data: bytes) -> list[Appended]:
+        """What we appended that an outside save lacks because it never had it."""
+        back = self._glimpse(name, known, stat).back
+        ids = {item.record.id for item in self.parse(name, decoded(name, data)).items}
         return [
             piece
-            for at, piece in enumerate(pieces)
-            if at > last and self._came_too_late(piece, read)
+            for piece in self._appended_since(name, known)
+            if piece.key in back
+            and (piece.id not in ids if piece.id else piece.line.encode() not in data)
         ]
 
-    def _came_too_late(self, piece: Appended, read: int) -> bool:
-        """Whether nobody can have read the document between this append and the save."""
-        if read == UNKNOWN or self._after_power_cut:
-            return True
-        if read and piece.read:
-            return read <= piece.read
-        age = self.clock.now() - parse_stamp(piece.at)
-        return age.total_seconds() < RECENT_SECONDS
-
-    def _appended_since(self, name: str, base: int) -> list[Appended]:
+    def _appended_since(self, name: str, known: Known) -> list[Appended]:
         """What we appended to a document since its last whole text, and did not take out again."""
         pieces: list[Appended] = []
-        for entry in self.journal.entries(since=max(base, 0)):
+        for entry in self.journal.entries(since=max(known.base, 0)):
             for change in entry.changes:
                 if change.document == name and isinstance(change, Append):
                     # The access time after the append before this one stands in this entry.
@@ -373,12 +365,11 @@ class Ledger:
                     ]
                 elif change.document == name:
                     pieces = [piece for piece in pieces if piece.id not in entry.removed]
-        known = self.index.known_of(name)
-        return [_seen(piece, known.signature.atime_ns if known else 0) for piece in pieces]
+        return [_seen(piece, known.signature.atime_ns) for piece in pieces]
 
-    def _put_back(self, name: str, overwritten: list[Appended]) -> None:
+    def _put_back(self, name: str, lost: list[Appended]) -> None:
         for is_record in (True, False):
-            pieces = [piece for piece in overwritten if bool(piece.id) == is_record]
+            pieces = [piece for piece in lost if bool(piece.id) == is_record]
             ids = tuple(piece.id for piece in pieces if piece.id)
             if pieces:
                 text = tuple(piece.line for piece in pieces)
@@ -435,6 +426,13 @@ class Ledger:
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Called under the lock after an outside edit was taken in. For the library to act on."""
 
+    def _known_since(self, name: str, base: int) -> Known | None:
+        """What to start from when the journal is all that can be trusted."""
+        if base < 0:
+            return None
+        known = self._known_of(name)
+        return replace(known, base=base) if known else Known(Signature(0, 0, 0), 0, base)
+
     def _base_of(self, name: str) -> int:
         known = self._known_of(name)
         return known.base if known else -1
@@ -464,7 +462,8 @@ class Ledger:
             self.index.drop(name)
             return
         data = self.vault.read(name)
-        self._take_in(name, data, self.parse(name, decoded(name, data)), stat, base=base)
+        parsed = self.parse(name, decoded(name, data))
+        self._take_in(name, data, parsed, stat, self._known_since(name, base))
 
     def state(self, name: str, *, since: int = 0, until: int | None = None) -> bytes | None:
         """What a document says according to the journal; None when it is not there."""
@@ -624,7 +623,7 @@ class Ledger:
             self.troubles[name] = str(error)
         else:
             self.troubles.pop(name, None)
-            self._take_in(name, data, parsed, stat, base=base)
+            self._take_in(name, data, parsed, stat, self._known_since(name, base))
 
     def _bases(self) -> dict[str, int]:
         """The journal's last whole text, or first append, of every document that is there."""
@@ -715,15 +714,6 @@ def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """The 3-way merge of three texts; where both changed the same lines, both stay."""
     texts = (decoded("", data, lenient=True) for data in (base, ours, theirs))
     return documents.merge(*texts).text.encode()
-
-
-def _read_before_save(stat: Stat) -> int:
-    """When the document was last read before it was saved.
-
-    Unknown when it was read since: only the last read leaves its time. 0 where none does. In the
-    same tick of the clock, a script read it and wrote it back.
-    """
-    return UNKNOWN if stat.atime_ns > stat.mtime_ns else stat.atime_ns
 
 
 def _line_record(line: str, record_id: str, reading: Reading) -> Record:

@@ -248,24 +248,24 @@ def _settled(item: str) -> str:
 
 
 def _comment(item: str) -> tuple[int, int] | None:
-    """Where the last data comment stands that ends a line of the item."""
-    end = len(item)
-    if item.endswith("} -->"):
-        at = item.rfind("<!--")
-        if item.startswith("<!-- {", at):
-            return at, end
-    return _comment_above(item, end) if "-->" in item else None
+    """Where the data comment stands: the first that ends a line of the item."""
+    at = item.find("<!--")
+    if at < 0:
+        return None
+    if item.endswith("} -->") and item.startswith("{", at + 5) and item.find("<!--", at + 4) < 0:
+        return at, len(item)
+    return _comment_among(item)
 
 
-def _comment_above(item: str, end: int) -> tuple[int, int] | None:
-    """The same for a comment that others have spaced or written below."""
-    while end > 0:
-        start = item.rfind("\n", 0, end) + 1
-        line = item[start:end].rstrip(" \t")
-        at = line.rfind("<!--") if line.endswith("-->") else -1
-        if at > 0 and line[at + 4 :].lstrip(" \t").startswith("{"):
-            return start + at, start + len(line)
-        end = start - 1
+def _comment_among(item: str) -> tuple[int, int] | None:
+    """The same where others have spaced it, or written more comments or further lines."""
+    start = 0
+    for line in item.split("\n"):
+        ended = line.rstrip(" \t")
+        at = ended.rfind("<!--") if ended.endswith("-->") else -1
+        if at > 0 and ended[at + 4 :].lstrip(" \t").startswith("{"):
+            return start + at, start + len(ended)
+        start += len(line) + 1
     return None
 
 
@@ -277,7 +277,7 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
     fields, problem = _fields(data)
     if not fields.get("id"):
         return _read_bare(item, reading, occurrence, "its data comment has no id")
-    shown = item[: start - (item[start - 1] == " ")] + item[end:].lstrip(" \t")
+    shown = item[: start - (item[start - 1] == " ")] + item[end:].rstrip().lstrip(" \t")
     text = _behind_head(shown, fields, reading)
     exact = fields.get("text")
     # Who edits the part that is shown means it, so the exact text counts only beside its own image.

@@ -30,6 +30,7 @@ from commonplace.library import Library, Receipt, Written
 from commonplace.records import PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
 from commonplace.safety import may_supersede
 from commonplace.vault.files import FileVault
+from commonplace.vault.tree import Tree
 
 STATE = ".commonplace"
 
@@ -434,9 +435,17 @@ def names_in(path: Path) -> list[str]:
 
 
 def start_of(path: Path) -> str:
-    """The beginning of a file, as `detect` takes it."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(65536)
+    """The beginning of a file, as `detect` takes it.
+
+    Without a trace in its access time, by which a stale save is told from a deletion.
+    """
+    tree = Tree(path.parent)
+    try:
+        return tree.read(path.name, most=65536).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        tree.close()
 
 
 def _layout_of(root: Path, options: Options) -> Layout:

@@ -282,6 +282,11 @@ class IndexContract:
             assert found(index, text, documents=(DAILY, MEMORY), session="s2") == ["mem-00003"]
             assert index.count(Query(text, documents=(MEMORY,))) == 2
 
+    def test_kinds_are_counted_the_most_frequent_first(self, index: Index) -> None:
+        fill(index, record(1, kind="note"), record(2, kind="fact"), record(3, kind="note"))
+        fill(index, record(2, kind="context"), document=DAILY)
+        assert list(index.kinds().items()) == [("note", 2), ("fact", 1)]
+
     def test_passages_are_left_out_on_demand(self, index: Index) -> None:
         fill(index, record(1, "tea"), record(2, "tea", kind="passage"))
         assert found(index, "tea") == ["mem-00002", "mem-00001"]

@@ -1220,7 +1220,8 @@ CLAW = (
     Claim(
         "claw.index-path",
         "claw, 5. Optional vector recall (PM.4)",
-        "The memory embedding index is the file `tmp/memory-embeddings.json` under the profile.",
+        "The memory embedding index is persisted under the vault's machine state, not in "
+        "`tmp/memory-embeddings.json`: state lives under `.commonplace/` by design.",
     ),
     Claim(
         "claw.index-hash-vectors",
@@ -1501,11 +1502,14 @@ CLAW = (
         "claw, 10. Experience store (vector store for experiences)",
         "The experience store holds vectors made by the same hashing as the memory embedding "
         "index.",
+        awaits="upkeep",
     ),
     Claim(
         "claw.experience-path",
         "claw, 10. Experience store (vector store for experiences)",
-        "The experience store is persisted to `tmp/experience-store.json` under the profile.",
+        "The experience store is persisted under the vault's machine state, not in "
+        "`tmp/experience-store.json`: state lives under `.commonplace/` by design.",
+        awaits="upkeep",
     ),
     Claim(
         "claw.key-experience-threshold",
@@ -1572,8 +1576,8 @@ CLAW = (
     Claim(
         "claw.memory-is-truth",
         "claw, 11. Long-term memory patterns / Primary + daily",
-        "`MEMORY.md` alone is the source of truth: with everything under `tmp/` deleted no "
-        "record is lost.",
+        "`MEMORY.md` alone is the source of truth: with everything under `tmp/` and all machine "
+        "state deleted no record is lost.",
     ),
     Claim(
         "claw.daily-read-alone",

@@ -39,8 +39,8 @@ class Known:
     lines: int
     base: int
     """The journal position of its last whole text."""
-    glimpse: int = 0
-    """When it had last been read, as first seen after an outside save that is not taken in yet."""
+    glimpse: str = ""
+    """What was seen of outside saves that are not taken in yet, as whoever notes it writes it."""
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,14 @@
 """The index in one SQLite file: rows, an FTS5 table over them, vectors beside them.
 
-It does not know what a document is but a name, nor what the journal is but a number. Whatever is
-wrong with its file, it starts an empty one: everything in it can be told again.
+It does not know what a document is but a name, nor what the journal is but a number.
 """
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import sqlite3
-import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
 from hashlib import blake2b
@@ -22,15 +17,19 @@ from json.encoder import encode_basestring
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
-from commonplace.errors import Busy, CommonplaceError, DiskFull, ReadOnly, VaultTrouble
+from commonplace.errors import CommonplaceError
 from commonplace.index import Entry, Known, Query, Signature
+from commonplace.index.connections import Connections, Row
 from commonplace.index.vectors import closest
 from commonplace.index.words import indexed, match
 from commonplace.records import PASSAGE, Hit, Place, Record, Sensitivity
 
-VERSION = 1
-WAIT_SECONDS = 10.0
+EDITION = 1
+"""To be raised when the same tables are filled otherwise. A file of other tables or of another
+edition is dropped.
+"""
 AT_ONCE = 2000
 """How many lines of a document are compared at once: the garbage collector slows down more."""
 BATCH = 64
@@ -39,7 +38,7 @@ BATCH = 64
 Every commit that touches it writes a segment of its own, which costs more than all the rest of a
 small write together. Whoever searches next takes in what waits.
 """
-HALFWAY = 6.0
+HALFWAY = 4.0
 """The BM25 that makes a score of one half."""
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
@@ -57,7 +56,7 @@ SCHEMA = (
     """CREATE TABLE documents(
         name TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode TEXT, digest TEXT,
         racy INTEGER, atime_ns INTEGER, lines INTEGER, base INTEGER,
-        glimpse INTEGER
+        glimpse TEXT
     ) WITHOUT ROWID""",
     f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
@@ -75,16 +74,9 @@ SCHEMA = (
         text, words, content='records', content_rowid='key',
         tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
     )""",
-    f"PRAGMA user_version = {VERSION}",
 )
+VERSION = crc32(f"{EDITION} {SCHEMA}".encode()) & 0x7FFFFFFF
 TABLES = ("documents", "records", "places", "vectors")
-PRAGMAS = (
-    "synchronous = NORMAL",
-    "secure_delete = ON",
-    "temp_store = MEMORY",
-    "cache_size = -32000",
-)
-
 # The row without a name is the journal's: it is on a page that every write touches anyway.
 GET_JOURNAL = "SELECT base, digest FROM documents WHERE name = ''"
 SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
@@ -101,10 +93,9 @@ STANDING = """SELECT p.line, p.key, r.id, r.digest FROM places p JOIN records r 
 ADD_PLACE = "INSERT OR IGNORE INTO places VALUES(?, ?, ?)"
 SET_PLACE = "INSERT OR REPLACE INTO places VALUES(?, ?, ?)"
 CLEAR_PLACE = "DELETE FROM places WHERE document = ? AND line = ?"
-PLACED_AT = "SELECT key FROM places WHERE document = ? AND line = ?"
 IS_PLACED = "SELECT 1 FROM places WHERE key = ? LIMIT 1"
 
-KINDS = "SELECT kind, count(DISTINCT id) AS n FROM records GROUP BY kind ORDER BY n DESC, kind"
+KINDS = "SELECT kind, count(*) AS n FROM records WHERE lead GROUP BY kind ORDER BY n DESC, kind"
 VARIANTS = "SELECT key, digest FROM records WHERE id = ?"
 VARIANTS_OF_ALL = """SELECT id, digest, key FROM records
     WHERE id IN (SELECT value FROM json_each(?))"""
@@ -154,7 +145,6 @@ DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
     FROM records r LEFT JOIN places p ON p.key = r.key"""
 DUMP_DOCUMENTS = "SELECT name, lines, size FROM documents WHERE name <> ''"
 
-Row = tuple[Any, ...]
 Identity = tuple[str, int]
 """A record's id and the digest of all it says: one telling of it."""
 
@@ -180,142 +170,45 @@ Piece = tuple[int, int, dict[int, _Told]]
 """The first and last line of a part of a document, and what is to stand there."""
 
 
-class _Held(threading.local):
-    """The transaction that this thread is in."""
-
-    db: sqlite3.Connection | None = None
-    scrub = False
-    """Whether something was erased in it."""
-
-
 class SqliteIndex:
     """An index in one file; in memory when there is no path."""
 
     def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
-        self.path = path
         self._rank = lru_cache(maxsize=4096)(rank)
-        self._start()
-        with self._connection():
-            _living.add(self)
-
-    def _start(self) -> None:
-        self._idle: list[sqlite3.Connection] = []
         self._last_told: _Told | None = None
-        self._held = _Held()
-        self._writing = threading.RLock()
-        # In memory there is one connection for all, which serves one thread at a time.
-        self._using: AbstractContextManager[object] = nullcontext() if self.path else self._writing
+        self._connections = Connections(path, schema=SCHEMA, version=VERSION)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        with self._transaction():
+        with self._connections.transaction():
             yield
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        if self._held.db is not None:
-            yield self._held.db
-            return
-        with self._writing, self._connection() as db:
-            db.execute("BEGIN IMMEDIATE")
-            self._held.db = db
-            try:
-                yield db
-                db.execute("COMMIT")
-                if self._held.scrub:
-                    self._cut_log(db)
-            finally:
-                self._held.db, self._held.scrub = None, False
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-
-    def _cut_log(self, db: sqlite3.Connection) -> None:
-        """Move the log into the file and cut it to nothing, so that no old page is left in it."""
-        (busy, *_), *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        if busy:
-            raise Busy(str(self.path), WAIT_SECONDS)
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        """The connection of this thread's transaction, or one that nobody uses just now."""
-        if self._held.db is not None:
-            yield self._held.db
-            return
-        idle = self._idle
-        try:
-            with self._using:
-                db = self._take()
-                try:
-                    yield db
-                finally:
-                    self._give(db, idle)
-        except sqlite3.DatabaseError as error:
-            if _is_damage(error):
-                self._start_anew()
-            raise _in_our_words(error, self.path) from error
-
-    def _take(self) -> sqlite3.Connection:
-        try:
-            return self._idle.pop() if self.path else self._idle[0]
-        except IndexError:
-            return self._open()
-
-    def _give(self, db: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
-        if idle is not self._idle:
-            db.close()
-        elif self.path or not idle:
-            idle.append(db)
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            return _opened(self.path)
-        except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
-                raise
-        self._start_anew()
-        return _opened(self.path)
-
-    def _start_anew(self) -> None:
-        self._close_idle()
-        self._start()
-        for suffix in ("-wal", "-shm", "") if self.path else ():
-            with suppress(FileNotFoundError):
-                os.unlink(f"{self.path}{suffix}")
-
-    def _rows(self, sql: str, *arguments: Any) -> list[Row]:
-        with self._connection() as db:
-            return db.execute(sql, arguments).fetchall()
-
-    def _run(self, sql: str, *arguments: Any) -> None:
-        with self._transaction() as db:
-            db.execute(sql, arguments)
-
     def level(self) -> int:
-        rows = self._rows(GET_JOURNAL)
+        rows = self._connections.rows(GET_JOURNAL)
         return int(rows[0][0]) if rows else 0
 
     def set_level(self, position: int) -> None:
-        self._run(SET_LEVEL, position)
+        self._connections.run(SET_LEVEL, position)
 
     def mark(self) -> str:
-        rows = self._rows(GET_JOURNAL)
+        rows = self._connections.rows(GET_JOURNAL)
         return str(rows[0][1]) if rows else ""
 
     def set_mark(self, mark: str) -> None:
-        self._run(SET_MARK, mark)
+        self._connections.run(SET_MARK, mark)
 
     def known(self) -> dict[str, Known]:
-        return {row[0]: _known(row) for row in self._rows(GET_KNOWN)}
+        return {row[0]: _known(row) for row in self._connections.rows(GET_KNOWN)}
 
     def known_of(self, document: str) -> Known | None:
-        rows = self._rows(GET_KNOWN + " AND name = ?", document)
+        rows = self._connections.rows(GET_KNOWN + " AND name = ?", document)
         return _known(rows[0]) if rows else None
 
     def note(self, document: str, *, known: Known) -> None:
-        self._run(SET_KNOWN, *_known_row(document, known))
+        self._connections.run(SET_KNOWN, *_known_row(document, known))
 
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
-        with self._transaction() as db:
+        with self._connections.transaction() as db:
             for record, line in entries:
                 self._append(db, self._tell(record), document, line)
             db.execute(SET_KNOWN, _known_row(document, known))
@@ -341,12 +234,12 @@ class SqliteIndex:
             self._settle(db, [id_])
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
-        with self._transaction() as db:
+        with self._connections.transaction() as db:
             self._replace(db, document, _pieces(entries))
             db.execute(SET_KNOWN, _known_row(document, known))
 
     def drop(self, document: str) -> None:
-        with self._transaction() as db:
+        with self._connections.transaction() as db:
             self._replace(db, document, _pieces(()))
             db.execute("DELETE FROM documents WHERE name = ?", (document,))
 
@@ -370,7 +263,7 @@ class SqliteIndex:
             db.execute(SET_LEAD, (lead, id_))
 
     def get(self, record_id: str) -> Hit | None:
-        with self._connection() as db:
+        with self._connections.lent() as db:
             rows = db.execute(
                 f"SELECT {SHOWN}, 0.0 FROM records r WHERE r.id = ? AND r.lead",
                 (_clean(record_id),),
@@ -378,10 +271,10 @@ class SqliteIndex:
             return next(iter(self._hits(db, rows)), None)
 
     def children(self, record_id: str) -> tuple[str, ...]:
-        return tuple(id_ for (id_,) in self._rows(CHILDREN, _clean(record_id)))
+        return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, _clean(record_id)))
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
-        with self._connection() as db:
+        with self._connections.lent() as db:
             return self._places(db, [record_id]).get(record_id, ())
 
     def _places(self, db: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[Place, ...]]:
@@ -404,7 +297,7 @@ class SqliteIndex:
             return int(db.execute(f"SELECT count(*) {source}", arguments).fetchall()[0][0])
 
     def kinds(self) -> dict[str, int]:
-        with self._connection() as db:
+        with self._connections.lent() as db:
             return dict(db.execute(KINDS).fetchall())
 
     def search(self, query: Query) -> list[Hit]:
@@ -414,33 +307,34 @@ class SqliteIndex:
     @contextmanager
     def _ready(self, query: Query) -> Iterator[sqlite3.Connection]:
         """A connection that sees every word a query with text may ask for."""
-        if query.text and self._rows(IS_BEHIND):
-            self._run(CATCH_UP)
-        with self._connection() as db:
+        if query.text and self._connections.rows(IS_BEHIND):
+            self._connections.run(CATCH_UP)
+        with self._connections.lent() as db:
             yield db
 
     def erase(self, record_ids: Iterable[str]) -> None:
-        with self._transaction() as db:
+        with self._connections.transaction() as db:
             db.execute(CATCH_UP)
             for id_ in record_ids:
                 _remove(db, [key for key, _ in db.execute(VARIANTS, (_clean(id_),)).fetchall()])
             # Also when no row was left: what an earlier put took out is still in FTS5's segments.
             db.execute("INSERT INTO fts(fts) VALUES('optimize')")
-            self._held.scrub = True
+            self._connections.scrub()
+        self._last_told = None
 
     def unembedded(self, model: str, *, limit: int) -> list[tuple[int, str]]:
-        rows = self._rows(UNEMBEDDED, model, limit)
+        rows = self._connections.rows(UNEMBEDDED, model, limit)
         return [(key << CHECK_BITS | digest & CHECK, text) for key, digest, text in rows]
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
         kept = [
             (model, dim, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows
         ]
-        with self._transaction() as db:
+        with self._connections.transaction() as db:
             db.executemany(EMBED, kept)
 
     def nearest(self, model: str, *, vector: bytes, norm: float, query: Query) -> list[Hit]:
-        with self._connection() as db:
+        with self._connections.lent() as db:
             kept = _vectors(db, model, len(vector), query)
             seen = query.limit + SPARE
             rows = _near(db, closest(kept, vector=vector, norm=norm, limit=seen), query)
@@ -451,41 +345,32 @@ class SqliteIndex:
 
     def dump(self) -> list[tuple[Any, ...]]:
         records: dict[Row, list[tuple[str, int]]] = {}
-        for *row, document, line in self._rows(DUMP_RECORDS):
+        for *row, document, line in self._connections.rows(DUMP_RECORDS):
             records.setdefault(tuple(row), []).append((document, line))
         told = [("record", *row, tuple(sorted(places))) for row, places in records.items()]
-        return sorted(told) + sorted(("document", *row) for row in self._rows(DUMP_DOCUMENTS))
+        return sorted(told) + sorted(
+            ("document", *row) for row in self._connections.rows(DUMP_DOCUMENTS)
+        )
 
     def clear(self) -> None:
-        with self._transaction() as db:
+        with self._connections.transaction() as db:
             db.execute("INSERT INTO fts(fts) VALUES('delete-all')")
             for table in TABLES:
                 db.execute(f"DELETE FROM {table}")
 
     def healthy(self) -> str:
         try:
-            with self._transaction() as db:
+            with self._connections.transaction() as db:
                 db.execute(CATCH_UP)
                 return _illness(db)
         except CommonplaceError as error:
             return str(error)
 
     def size(self) -> int:
-        if self.path is None:
-            return int(self._rows(f"SELECT {PAGES}")[0][0])
-        files = [Path(f"{self.path}{suffix}") for suffix in ("", "-wal", "-shm")]
-        return sum(file.stat().st_size for file in files if file.exists())
+        return self._connections.size()
 
     def close(self) -> None:
-        _living.discard(self)
-        self._close_idle()
-
-    def _close_idle(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
-
-
-PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+        self._connections.close()
 
 
 def _pieces(entries: Iterable[Entry]) -> Iterator[Piece]:
@@ -561,7 +446,12 @@ def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
         return db.execute(newest, (*arguments, query.limit)).fetchall()
     cursor = db.execute(f"SELECT {SHOWN}, fts.rank {source} ORDER BY fts.rank", arguments)
     rows = _in_order(_first(cursor, query.limit))
-    return [(*row[:-1], row[-1] / (row[-1] - HALFWAY)) for row in rows[: query.limit]]
+    return [(*row[:-1], _score(-row[-1])) for row in rows[: query.limit]]
+
+
+def _score(bm25: float) -> float:
+    """Between 0 and 1, and never 0: a word that most records have gives a BM25 next to nothing."""
+    return (bm25 + 1.0) / (bm25 + HALFWAY + 2.0)
 
 
 def _first(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
@@ -699,69 +589,6 @@ def _clean(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-class _OtherVersion(sqlite3.DatabaseError):
-    """A file that was written by another version of this module."""
-
-
-def _opened(path: Path | None) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        _made(path) if path else ":memory:",
-        timeout=WAIT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        _prepare(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _made(path: Path) -> Path:
-    """The path, with a file behind it that only its owner can read."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise (DiskFull if full else ReadOnly)(str(path)) from error
-    return path
-
-
-def _prepare(db: sqlite3.Connection) -> None:
-    for pragma in PRAGMAS:
-        db.execute(f"PRAGMA {pragma}")
-    if _version(db) != VERSION:
-        _use_log(db)
-        _create(db)
-
-
-def _version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchall()[0][0])
-
-
-def _use_log(db: sqlite3.Connection, attempts: int = 100) -> None:
-    """Switch the file to a write-ahead log, which fails at once while another process does."""
-    try:
-        db.execute("PRAGMA journal_mode = WAL").fetchall()
-    except sqlite3.OperationalError:
-        if not attempts:
-            raise
-        db.execute("BEGIN EXCLUSIVE")
-        db.execute("COMMIT")
-        _use_log(db, attempts - 1)
-
-
-def _create(db: sqlite3.Connection) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    if _version(db) != VERSION:
-        if _version(db) or db.execute("SELECT 1 FROM sqlite_master").fetchall():
-            raise _OtherVersion("the file is of another version")
-        for statement in SCHEMA:
-            db.execute(statement)
-    db.execute("COMMIT")
-
-
 def _illness(db: sqlite3.Connection) -> str:
     said = [str(row[0]) for row in db.execute("PRAGMA quick_check").fetchall()]
     if said != ["ok"]:
@@ -771,53 +598,3 @@ def _illness(db: sqlite3.Connection) -> str:
     except sqlite3.DatabaseError as error:
         return f"The words do not fit the records: {error}."
     return ""
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, _OtherVersion) or code in (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-    )
-
-
-def _in_our_words(error: sqlite3.DatabaseError, path: Path | None) -> Exception:
-    where = str(path or "the index in memory")
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return DiskFull(where)
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return ReadOnly(where)
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return Busy(where, WAIT_SECONDS)
-    if _is_damage(error):
-        return VaultTrouble(
-            f"The index {where} was damaged ({error}); it starts anew.",
-            next_step="Try again: it is filled from the documents, and no memory is lost.",
-        )
-    return error
-
-
-# A connection must not live on in a forked child: SQLite's locks belong to the process, and the
-# parent would take away the log that the child writes to.
-_living: weakref.WeakSet[SqliteIndex] = weakref.WeakSet()
-
-
-def _before_fork() -> None:
-    for index in list(_living):
-        if index.path:
-            index._close_idle()
-
-
-def _after_fork() -> None:
-    for index in list(_living):
-        if index.path:
-            _inherited.append((index._idle, index._held))
-            index._start()
-
-
-_inherited: list[Any] = []
-"""Connections that were in use during a fork: to close one would take its locks from the parent."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

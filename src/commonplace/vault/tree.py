@@ -117,14 +117,14 @@ class Tree:
             return None
         return found if stat.S_ISREG(found.st_mode) else None
 
-    def read(self, name: str) -> bytes:
-        """All of a file, without leaving a trace in its access time where that can be had."""
+    def read(self, name: str, *, most: int = -1) -> bytes:
+        """A file, or the start of it, without a trace in its access time where that can be had."""
         try:
             descriptor = self.open(name, os.O_RDONLY | NO_ATIME)
         except PermissionError:
             descriptor = self.open(name, os.O_RDONLY)
         with open(descriptor, "rb") as file:
-            return file.read()
+            return file.read(most)
 
 
 def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceError:

@@ -32,7 +32,8 @@ def serve(
     """Answer the client at the other end until it is done. Returns the exit code.
 
     `open_memory` is given a session and called by the first request that needs the vault, in the
-    thread that all such requests run in. `session` outweighs what the client says of its own.
+    thread that all such requests run in. `session` outweighs what the client says of its own. An
+    interrupt goes on to the caller, after the call that is running has had a moment to end.
     """
     Loop(open_memory, dialect=dialect, session=session, stdout=stdout).run(stdin)
     return 0
@@ -40,18 +41,20 @@ def serve(
 
 def run(open_memory: Callable[[str], Memory], dialect: str, session: str) -> int:
     """Serve this process's standard input and output until either ends, or a signal comes."""
-    if sys.stdin.isatty():
+    if os.isatty(0):
         print("commonplace: waiting for an MCP client on standard input.", file=sys.stderr)
     stdin = _taken(0, instead=os.open(os.devnull, os.O_RDONLY))
     stdout = _taken(1, instead=2)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)
-    with (
-        suppress(BrokenPipeError),
-        os.fdopen(stdin, "rb") as requests,
-        os.fdopen(stdout, "wb") as answers,
-    ):
-        serve(open_memory, dialect=dialect, session=session, stdin=requests, stdout=answers)
+    with suppress(BrokenPipeError), os.fdopen(stdin, "rb") as reader:
+        writer = os.fdopen(stdout, "wb")
+        try:
+            serve(open_memory, dialect=dialect, session=session, stdin=reader, stdout=writer)
+        except KeyboardInterrupt:
+            # The memory is closed. Closing the stream could wait for a client that reads no more.
+            os._exit(0)
+        writer.close()
     return 0
 
 

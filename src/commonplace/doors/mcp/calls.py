@@ -41,6 +41,8 @@ class Call:
             return wire.failure(id, eras.stateless_fault(fault) if self.stateless else fault)
         except CommonplaceError as error:
             return wire.failure(id, Fault(wire.INTERNAL_ERROR, str(error)))
+        except RecursionError:
+            return wire.failure(id, Fault(wire.INVALID_PARAMS, "This is nested too deeply."))
         except Exception:
             _log()
             return wire.failure(id, Fault(wire.INTERNAL_ERROR, "Internal error"))

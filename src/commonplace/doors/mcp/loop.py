@@ -50,7 +50,7 @@ class Loop:
         self._worker = Worker(open_memory, first=self._warm_up)
 
     def run(self, stdin: BinaryIO) -> None:
-        """Answer until the client has nothing more to say, or a signal says to stop."""
+        """Answer until the client has nothing more to say, or an interrupt comes."""
         try:
             for line in wire.lines(stdin):
                 self.take(line)
@@ -60,6 +60,7 @@ class Loop:
             self._worker.finish()
         except KeyboardInterrupt:
             self._worker.finish(seconds=PATIENCE)
+            raise
 
     def _warm_up(self) -> None:
         """Import the tools while the client reads our first answer."""
@@ -162,7 +163,8 @@ class Loop:
 
         def beat(count: int) -> None:
             if not call.cancelled:
-                params = {"progressToken": token, "progress": count, "message": f"{count} s …"}
+                said = f"Still at work after {count} s"
+                params = {"progressToken": token, "progress": count, "message": said}
                 self.send(wire.notification("notifications/progress", params))
 
         return Pulse(beat, seconds=PULSE_SECONDS)

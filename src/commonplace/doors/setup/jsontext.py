@@ -227,14 +227,13 @@ def _removed(text: str, holder: Node, index: int) -> str:
         # What follows on the line must not be drawn up behind a comment on the line above.
         start = child.start
         after += len(text[after:]) - len(text[after:].lstrip(" \t"))
-    kept = text[:start]
-    if comma is None and index:
-        before = _comma(text, holder.children[index - 1].node.end) or start
-        kept = text[:before] + text[before + 1 : start]
-    if len(holder.children) == 1 and not text[holder.start + 1 : start].strip(BLANK):
-        if not text[after : holder.end - 1].strip(BLANK):
-            return text[: holder.start + 1] + text[holder.end - 1 :]
-    return kept + text[after:]
+    inside = text[holder.start + 1 : start] + text[after : holder.end - 1]
+    if len(holder.children) == 1 and not inside.strip(BLANK):
+        return text[: holder.start + 1] + text[holder.end - 1 :]
+    before = _comma(text, holder.children[index - 1].node.end) if index else None
+    if comma is None and before is not None:
+        return text[:before] + text[before + 1 : start] + text[after:]
+    return text[:start] + text[after:]
 
 
 def _solid(text: str, end: int) -> int:
@@ -305,8 +304,8 @@ class _Reader:
     def _atom(self, place: int) -> Node:
         found = ATOM.match(self.text, place)
         if not found:
-            what = self.text[place : place + 1]
-            raise self._broken(place, f"{what!r} where a value must be" if what else "it breaks off")
+            what = repr(self.text[place : place + 1]) if place < len(self.text) else "the end"
+            raise self._broken(place, f"{what} where a value must be")
         try:
             return Node(place, found.end(), json.loads(found[0]))
         except ValueError:

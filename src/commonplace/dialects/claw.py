@@ -1,0 +1,260 @@
+"""CursorClaw's tools and its `MemoryStore`: JSON-line records, by session and category.
+
+They know which session may call what; how records are kept, found or scanned over time they leave
+to the core.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Any
+
+from commonplace import budgets
+from commonplace.clock import stamp
+from commonplace.dialects import Answer, Argument, Tool, tool
+from commonplace.errors import BadValue, NoSuchDocument, Refused
+from commonplace.memory import Memory
+from commonplace.records import PASSAGE, Hit, Record, Sensitivity
+from commonplace.safety import one_line
+
+STALE = timedelta(days=120)
+FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
+PROVENANCE = frozenset(("sourceChannel", "confidence", "timestamp", "sensitivity"))
+
+Question = Annotated[str, Argument("What to look for, in plain words.", max_length=2000)]
+TopK = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
+
+
+class SessionKind(StrEnum):
+    """What a session is: a chat with the human, a heartbeat, or something shared with others."""
+
+    MAIN = "main"
+    HEARTBEAT = "heartbeat"
+    OTHER = "other"
+
+
+def session_kind(session: str) -> SessionKind:
+    """The kind of a session, told from its id.
+
+    A heartbeat's begins with `heartbeat`, a shared channel's with `shared:` or `group:`. Everything
+    else, no id too, is the direct chat with the human.
+    """
+    if session.startswith("heartbeat"):
+        return SessionKind.HEARTBEAT
+    return SessionKind.OTHER if session.startswith(("shared:", "group:")) else SessionKind.MAIN
+
+
+@tool(always=True)
+def remember_this(
+    memory: Memory,
+    text: Annotated[str, Argument("What to remember, self-contained.", max_length=2000)],
+    category: Annotated[
+        str, Argument("note, user-preference, learned, turn-summary or a word of your own.")
+    ] = "note",
+) -> Answer:
+    """Remember something when the user says "remember this" or "remember that I prefer X"."""
+    _check_offered(memory, remember_this)
+    kind = budgets.check_kind(category, argument="category")
+    record = memory.store(text, kind=kind)
+    return Answer(as_mapping(record), f"Remembered as {record.kind} ({record.id}).")
+
+
+@tool(read_only=True, always=True)
+def recall_memory(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
+    """Recall the memories most like the query, without loading all of MEMORY.md."""
+    _check_offered(memory, recall_memory)
+    return _recalled(memory, query, limit, none="No memory is like this. Try other words.")
+
+
+@tool(read_only=True)
+def query_experiences(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
+    """Find past experiences like the query, to learn from what happened before."""
+    _check_offered(memory, query_experiences)
+    return _recalled(memory, query, limit, none="No experience is like this. Try other words.")
+
+
+TOOLS = (remember_this, recall_memory, query_experiences)
+
+SESSIONS = {
+    remember_this.name: (SessionKind.MAIN,),
+    recall_memory.name: (SessionKind.MAIN,),
+    query_experiences.name: (SessionKind.MAIN, SessionKind.HEARTBEAT),
+}
+"""Where each tool is offered."""
+NEEDS = {
+    recall_memory.name: "memory_embeddings_enabled",
+    query_experiences.name: "experience_store_enabled",
+}
+"""The option that must be on for a tool."""
+
+
+def offered(memory: Memory) -> tuple[Tool, ...]:
+    """The tools of this session: by what it is, and by what the options switch on."""
+    return tuple(each for each in TOOLS if not _obstacle(memory, each))
+
+
+def _check_offered(memory: Memory, wanted: Tool) -> None:
+    obstacle = _obstacle(memory, wanted)
+    if obstacle:
+        others = ", ".join(each.name for each in offered(memory))
+        step = f"Use {others}." if others else "Go on without it."
+        raise Refused(f"{wanted.name} is not offered here: {obstacle}.", next_step=step)
+
+
+def _obstacle(memory: Memory, wanted: Tool) -> str:
+    """Why a tool is not offered; empty when it is."""
+    kinds = SESSIONS[wanted.name]
+    if session_kind(memory.session) not in kinds:
+        return f"it is for the {' and the '.join(kinds)} session"
+    option = NEEDS.get(wanted.name, "")
+    return f"the option {option} is off" if option and not getattr(memory.options, option) else ""
+
+
+def _recalled(memory: Memory, query: str, limit: int, *, none: str) -> Answer:
+    if not query.strip():
+        raise BadValue("query", "it is empty", next_step="Say what to look for.")
+    # A cosine of nothing or less is no likeness: those only fill up the count.
+    hits = [hit for hit in memory.recall(query, limit=limit) if hit.score > 0]
+    data = [as_mapping(hit.record) | {"similarity": round(hit.score, 4)} for hit in hits]
+    return Answer(data, "\n".join(map(_line, hits)) or none)
+
+
+def _line(hit: Hit) -> str:
+    record, day = hit.record, hit.record.timestamp[:10] or "undated"
+    return f"- {hit.score:.2f} {day} {record.kind}: {one_line(record.text)} [{record.id}]"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a scan saw: what kind of thing, in which records, in a sentence."""
+
+    kind: str
+    ids: tuple[str, ...]
+    what: str
+
+
+class MemoryStore:
+    """The records of MEMORY.md, as CursorClaw's runtime calls for them.
+
+    Records are mappings with the keys of its JSON lines; methods have the names of its document.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        if not memory.layout.memory:
+            raise Refused(
+                f"The {memory.layout.name} layout has no MEMORY.md.",
+                next_step="Open a vault of the claw or the native layout.",
+            )
+        self.memory = memory
+
+    def append(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a record to MEMORY.md and to today's log. Returns it as it was stored.
+
+        The id and the time are ours, whatever the mapping says.
+        """
+        _check_keys(record, FIELDS)
+        provenance = record.get("provenance", {})
+        _check_keys(provenance, PROVENANCE)
+        stored = self._of(record.get("sessionId", self.memory.session)).store(
+            record.get("text", ""),
+            kind=budgets.check_kind(record.get("category", "note"), argument="category"),
+            channel=provenance.get("sourceChannel", ""),
+            confidence=provenance.get("confidence", 1.0),
+            sensitivity=provenance.get("sensitivity", Sensitivity.PERSONAL),
+        )
+        return as_mapping(stored)
+
+    def readAll(self) -> list[dict[str, Any]]:  # noqa: N802
+        """Every record of MEMORY.md, in file order."""
+        return [as_mapping(record) for record in self._records()]
+
+    def retrieveForSession(  # noqa: N802
+        self,
+        sessionId: str,  # noqa: N803
+        allowSecret: bool = False,  # noqa: N803
+    ) -> list[dict[str, Any]]:
+        """The records of one session; secret ones only if they are allowed."""
+        return [
+            as_mapping(record)
+            for record in self._records()
+            if record.session == sessionId
+            and (allowSecret or record.sensitivity != Sensitivity.SECRET)
+        ]
+
+    def flushPreCompaction(self, sessionId: str) -> dict[str, Any]:  # noqa: N802, N803
+        """Append a checkpoint of the session, to be there before compaction runs."""
+        count = sum(record.session == sessionId for record in self._records())
+        text = f"Checkpoint before compaction: {count} records of this session in MEMORY.md."
+        return self.append({"sessionId": sessionId, "category": "compaction", "text": text})
+
+    def integrityScan(self) -> list[Finding]:  # noqa: N802
+        """Contradictions and what is out of date. Only looks: mending is for a person or upkeep."""
+        records = self._records()
+        replaced = {record.supersedes for record in records}
+        held = [record for record in records if record.id not in replaced]
+        before = stamp(self.memory.clock.now() - STALE)
+        return [*_contradictions(held), *_stale(held, before=before)]
+
+    def _records(self) -> list[Record]:
+        try:
+            page = self.memory.read(self.memory.layout.memory)
+        except NoSuchDocument:
+            return []
+        parsed = self.memory.library.parse(page.name, page.text)
+        return [item.record for item in parsed.items if item.record.kind != PASSAGE]
+
+    def _of(self, session: Any) -> Memory:
+        """The same memory as another session holds it."""
+        held = copy(self.memory)
+        held.session = budgets.check_word(session, argument="sessionId")
+        return held
+
+
+def as_mapping(record: Record) -> dict[str, Any]:
+    """A record with the keys of CursorClaw's JSON lines."""
+    return {
+        "id": record.id,
+        "sessionId": record.session,
+        "category": record.kind,
+        "text": record.text,
+        "provenance": {
+            "sourceChannel": record.channel,
+            "confidence": record.confidence,
+            "timestamp": record.timestamp,
+            "sensitivity": str(record.sensitivity),
+        },
+    }
+
+
+def _check_keys(values: Any, known: frozenset[str]) -> None:
+    if not isinstance(values, Mapping):
+        raise BadValue("record", f"{values!r} is no mapping", next_step="Send keys with values.")
+    strange = sorted(map(str, values.keys() - known))
+    if strange:
+        step = f"Use {', '.join(sorted(known))}."
+        raise BadValue("record", f"it has no key {strange[0]}", next_step=step)
+
+
+def _contradictions(records: Iterable[Record]) -> Iterator[Finding]:
+    """One finding for each session and category that says more than one thing."""
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.session:
+            groups[record.session, record.kind].append(record)
+    for (session, category), group in groups.items():
+        texts = {record.text for record in group}
+        if len(texts) > 1:
+            what = f"{len(texts)} different texts of category {category} in session {session}"
+            yield Finding("contradiction", tuple(record.id for record in group), what)
+
+
+def _stale(records: Iterable[Record], *, before: str) -> Iterator[Finding]:
+    for record in records:
+        if record.timestamp and record.timestamp < before:
+            what = f"older than {STALE.days} days: it is of {record.timestamp[:10]}"
+            yield Finding("stale", (record.id,), what)

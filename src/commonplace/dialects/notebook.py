@@ -1,0 +1,135 @@
+"""The notebook's tools: `memory_read` and `memory_update`, on one document that stays small.
+
+They know what keeps such a document in order (no line twice, a size, sections with dates), not
+where it is nor how a change is made safe.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from commonplace import documents
+from commonplace.dialects import Answer, Argument, pages, tool
+from commonplace.errors import BadValue, NoSuchDocument, Refused
+from commonplace.memory import Document, Memory
+from commonplace.safety import neutralise
+
+CAP = 4000
+"""Characters of a document: every prompt pays for each of them."""
+BULLET = re.compile(r"[-*+][ \t]+")
+
+File = Annotated[
+    str, Argument("A category's own file, such as facts.md or projects.md; else MEMORY.md.")
+]
+
+
+@tool(read_only=True)
+def memory_read(memory: Memory, document: File = "") -> Answer:
+    """Read the full contents of MEMORY.md, or of one category's file.
+
+    Rarely needed for MEMORY.md, which is in your prompt already.
+    """
+    page = pages.read(memory, document) if document else _page(memory, "")
+    data = {"document": page.name, "text": page.text, "etag": page.etag}
+    return Answer(data, neutralise(page.text) or f"{page.name} is empty.")
+
+
+@tool(always=True, destructive=True)
+def memory_update(
+    memory: Memory,
+    content: Annotated[str, Argument("Markdown.")],
+    mode: Annotated[
+        Literal["append", "rewrite"],
+        Argument("append adds the content at the end; rewrite puts it in place of everything."),
+    ],
+    section: Annotated[
+        str, Argument("Append to, or rewrite, only the section with this heading, and date it.")
+    ] = "",
+    document: File = "",
+    confirm: Annotated[str, Argument("The token of a refusal, to rewrite all the same.")] = "",
+) -> Answer:
+    """Update MEMORY.md when you learn what will still matter in three months and changes behaviour.
+
+    Prefer a section to a rewrite of everything, which is refused when it would lose much.
+    """
+    page = _page(memory, document)
+    if mode == "append":
+        content = _new(memory, page, content)
+    if not content and mode == "append":
+        return Answer(_measured(memory, page), f"{page.name} says this already: nothing was added.")
+    _check_size(memory, page, _foreseen(memory, page, content, mode=mode, section=section))
+    memory.update(content, document=page.name, mode=mode, section=section, confirm=confirm)
+    size = _measured(memory, memory.read(page.name))
+    room = f" of {size['cap']:,}" if size["cap"] else ""
+    return Answer(size, f"{page.name} is updated: {size['characters']:,}{room} characters.")
+
+
+TOOLS = (memory_read, memory_update)
+
+
+def _page(memory: Memory, document: str) -> Document:
+    """The document as it is, or as it will begin."""
+    try:
+        return memory.read(document)
+    except NoSuchDocument:
+        name = document or memory.layout.memory or memory.layout.user
+        return Document(name, memory.layout.header(name), "")
+
+
+def _new(memory: Memory, page: Document, content: str) -> str:
+    """What of the content the document does not say yet.
+
+    Of a plain list that is the items that are new; other lines hang together and stay so.
+    """
+    if not content.strip():
+        raise BadValue("content", "it is empty", next_step="Say what is to be remembered.")
+    held = _held(memory, page)
+    lines = [line for line in content.splitlines() if line.strip()]
+    new = [line for line in lines if _key(line) not in held]
+    is_list = all(BULLET.match(line) for line in lines)
+    return "\n".join(new) if is_list or not new else content
+
+
+def _held(memory: Memory, page: Document) -> set[str]:
+    """Every line of a document, and every line of its records without what is around them."""
+    parsed = memory.library.parse(page.name, page.text)
+    texts = [page.text, *(item.record.text for item in parsed.items)]
+    return {_key(line) for text in texts for line in text.splitlines()}
+
+
+def _key(line: str) -> str:
+    """A line however it is marked, spaced or capitalised."""
+    return " ".join(BULLET.sub("", pages.plain(line).strip(), count=1).casefold().split())
+
+
+def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, section: str) -> str:
+    """The text that the update will make, but for what else happens meanwhile."""
+    if section:
+        append = mode == "append"
+        change = documents.append_to_section if append else documents.replace_section
+        return change(page.text, section, content, day=memory.clock.today())
+    return f"{page.text}{content}\n" if mode == "append" else content
+
+
+def _check_size(memory: Memory, page: Document, text: str) -> None:
+    """A document that is too long may still get shorter: that is how it is condensed."""
+    size, cap = _size(text), _cap(memory)
+    if cap and size > cap and size > _size(page.text):
+        raise Refused(
+            f"{page.name} would have {size:,} characters, and {cap:,} is the most.",
+            next_step="Condense it first: use mode 'rewrite', on one section or on the whole, with "
+            "what still matters in fewer words. Then append this again.",
+        )
+
+
+def _measured(memory: Memory, page: Document) -> dict[str, Any]:
+    return {"document": page.name, "characters": _size(page.text), "cap": _cap(memory)}
+
+
+def _size(text: str) -> int:
+    return len(pages.plain(text))
+
+
+def _cap(memory: Memory) -> int:
+    return int(getattr(memory.options, "document_cap", CAP))

@@ -1,0 +1,361 @@
+"""The clients: where each keeps its configuration, how it writes a server and which hooks it has.
+
+It does not know how a file is changed, and asks the disk only which of two files is in use.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from commonplace.doors.setup.editing import NAME, Kind, Shape, Target
+from commonplace.doors.setup.jsontext import Flavour
+from commonplace.errors import BadValue
+
+STRICT = Flavour()
+COMMENTED = Flavour(comments=True, mark=False)
+RELAXED = Flavour(comments=True, commas=True)
+OPENCODE = """{
+  "$schema": "https://opencode.ai/config.json"
+}
+"""
+HOOKS_ONLY = Shape(Kind.JSON, "", STRICT)
+
+ALIKE = {
+    "session-start": "SessionStart",
+    "prompt-submit": "UserPromptSubmit",
+    "pre-compact": "PreCompact",
+    "post-compact": "PostCompact",
+    "stop": "Stop",
+    "session-end": "SessionEnd",
+}
+SECONDS = 10
+# Clients wait no longer for a session's end; Codex says so in a warning.
+LAST_SECONDS = 3
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a client's files are looked for."""
+
+    home: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+    project: Path | None = None
+    platform: str = sys.platform
+
+    def directory(self, variable: str, default: str) -> Path:
+        """The directory that a variable names, else one below the home."""
+        named = self.environ.get(variable, "").strip()
+        return self.home / (re.sub(r"^~[/\\]", "", named) or default)
+
+    def chosen(self, in_project: str, own: Path) -> Path:
+        """The project's file when a project is meant, else the person's own."""
+        return self.project / in_project if self.project else own
+
+    def applications(self) -> Path:
+        """Where this system keeps what applications remember of their user."""
+        if self.platform == "darwin":
+            return self.home / "Library" / "Application Support"
+        if self.platform == "win32":
+            return self.directory("APPDATA", "AppData/Roaming")
+        return self.directory("XDG_CONFIG_HOME", ".config")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the installed command is started for one vault."""
+
+    command: str
+    vault: str
+    dialect: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    platform: str = sys.platform
+
+    def arguments(self, *command: str) -> list[str]:
+        chosen = ["--dialect", self.dialect] if self.dialect else []
+        return ["--vault", self.vault, *chosen, *command]
+
+    def words(self, *command: str) -> list[str]:
+        return [self.command, *self.arguments(*command)]
+
+    def hook(self, event: str, client: str) -> str:
+        """The command line of a hook, for the shell that the client runs it in."""
+        words = self.words("hook", event, "--client", client)
+        if self.platform != "win32":
+            return shlex.join(words)
+        # One spelling that bash, cmd and PowerShell read alike.
+        return subprocess.list2cmdline([word.replace("\\", "/") for word in words])
+
+
+Entry = Callable[[Launch], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Client:
+    """One client: its names, its files and the form of what stands in them."""
+
+    title: str
+    file: Callable[[Where], Path]
+    entry: Entry
+    shape: Shape
+    events: Mapping[str, str] = field(default_factory=dict)
+    hooks_file: Callable[[Where], Path] | None = None
+    note: str = ""
+    hooks_note: str = ""
+
+
+def _plain(launch: Launch, **more: Any) -> dict[str, Any]:
+    env = {"env": dict(launch.env)} if launch.env else {}
+    return {"command": launch.command, "args": launch.arguments("mcp"), **env, **more}
+
+
+def _typed(launch: Launch, **more: Any) -> dict[str, Any]:
+    return {"type": "stdio", **_plain(launch, **more)}
+
+
+def claude_entry(launch: Launch) -> dict[str, Any]:
+    """What `claude mcp add-json` takes. The tools are few: they are always in sight."""
+    return _typed(launch, alwaysLoad=True)
+
+
+def _opencode_entry(launch: Launch) -> dict[str, Any]:
+    env = {"environment": dict(launch.env)} if launch.env else {}
+    return {"type": "local", "command": launch.words("mcp"), **env}
+
+
+def _copilot_entry(launch: Launch) -> dict[str, Any]:
+    return _typed(launch, tools=["*"])
+
+
+def _codex_entry(launch: Launch) -> dict[str, Any]:
+    """On a loaded machine the second that Codex waits by default may be too short."""
+    return _plain(launch, startup_timeout_sec=20)
+
+
+def claude_directory(where: Where) -> Path:
+    return where.directory("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _claude_file(where: Where) -> Path:
+    moved = where.environ.get("CLAUDE_CONFIG_DIR", "").strip()
+    above = claude_directory(where) if moved else where.home
+    return where.chosen(".mcp.json", above / ".claude.json")
+
+
+def _claude_settings(where: Where) -> Path:
+    return where.chosen(".claude/settings.local.json", claude_directory(where) / "settings.json")
+
+
+def _codex_directory(where: Where) -> Path:
+    return where.chosen(".codex", where.directory("CODEX_HOME", ".codex"))
+
+
+def _gemini_file(where: Where) -> Path:
+    above = where.project or where.directory("GEMINI_CLI_HOME", "")
+    return above / ".gemini" / "settings.json"
+
+
+def _opencode_file(where: Where) -> Path:
+    """Both names are read, and the second wins."""
+    below = where.project or where.directory("XDG_CONFIG_HOME", ".config") / "opencode"
+    other = below / "opencode.jsonc"
+    return other if other.is_file() else below / "opencode.json"
+
+
+def _qwen_file(where: Where) -> Path:
+    return where.chosen(".qwen", where.directory("QWEN_HOME", ".qwen")) / "settings.json"
+
+
+def _copilot_directory(where: Where) -> Path:
+    return where.directory("COPILOT_HOME", ".copilot")
+
+
+def _copilot_file(where: Where) -> Path:
+    return where.chosen(".mcp.json", _copilot_directory(where) / "mcp-config.json")
+
+
+def _copilot_hooks_file(where: Where) -> Path:
+    return where.chosen(".github", _copilot_directory(where)) / "hooks" / f"{NAME}.json"
+
+
+def _cline_file(where: Where) -> Path:
+    if where.project:
+        raise BadValue(
+            "--project", "Cline has no servers of a project", next_step="Leave it out: all have it."
+        )
+    data = where.directory("CLINE_DATA_DIR", str(where.directory("CLINE_DIR", ".cline") / "data"))
+    default = data / "settings" / "cline_mcp_settings.json"
+    return where.directory("CLINE_MCP_SETTINGS_PATH", str(default))
+
+
+def _cursor_file(where: Where) -> Path:
+    return (where.project or where.home) / ".cursor" / "mcp.json"
+
+
+def _vscode_file(where: Where) -> Path:
+    portable = where.environ.get("VSCODE_PORTABLE", "").strip()
+    data = Path(portable) / "user-data" if portable else where.applications() / "Code"
+    return where.chosen(".vscode", data / "User") / "mcp.json"
+
+
+def _servers(flavour: Flavour, key: str = "mcpServers") -> Shape:
+    return Shape(Kind.JSON, key, flavour)
+
+
+CLIENTS = {
+    "claude": Client(
+        "Claude Code",
+        _claude_file,
+        claude_entry,
+        _servers(STRICT),
+        events=ALIKE,
+        hooks_file=_claude_settings,
+        note="Claude Code reads it when the next session starts.",
+    ),
+    "codex": Client(
+        "Codex",
+        lambda where: _codex_directory(where) / "config.toml",
+        _codex_entry,
+        Shape(Kind.TOML, "mcp_servers"),
+        events=ALIKE,
+        hooks_file=lambda where: _codex_directory(where) / "hooks.json",
+        hooks_note="Codex skips hooks until you trust them: open it and type /hooks.",
+    ),
+    "gemini": Client(
+        "Gemini CLI",
+        _gemini_file,
+        _plain,
+        _servers(COMMENTED),
+        events={
+            "session-start": "SessionStart",
+            "prompt-submit": "BeforeAgent",
+            "pre-compact": "PreCompress",
+            "stop": "AfterAgent",
+            "session-end": "SessionEnd",
+        },
+        note="Gemini CLI starts servers only in folders that you trust.",
+    ),
+    "opencode": Client(
+        "opencode",
+        _opencode_file,
+        _opencode_entry,
+        # It adds the schema to a file that has none, which would then not be as we left it.
+        Shape(Kind.JSON, "mcp", RELAXED, OPENCODE),
+    ),
+    "qwen": Client(
+        "Qwen Code",
+        _qwen_file,
+        _plain,
+        _servers(COMMENTED),
+        events=ALIKE,
+    ),
+    "copilot": Client(
+        "Copilot CLI",
+        _copilot_file,
+        _copilot_entry,
+        _servers(RELAXED),
+        events={
+            "session-start": "sessionStart",
+            "prompt-submit": "userPromptSubmitted",
+            "pre-compact": "preCompact",
+            "stop": "agentStop",
+            "session-end": "sessionEnd",
+        },
+        hooks_file=_copilot_hooks_file,
+    ),
+    "cline": Client("Cline", _cline_file, _plain, _servers(STRICT)),
+    "cursor": Client(
+        "Cursor",
+        _cursor_file,
+        _typed,
+        _servers(RELAXED),
+        note="Cursor asks once, in its settings, whether the server may run.",
+    ),
+    "vscode": Client(
+        "VS Code",
+        _vscode_file,
+        _typed,
+        _servers(RELAXED, "servers"),
+        note="VS Code asks once whether you trust the server.",
+    ),
+}
+
+
+def hook_groups(name: str, launch: Launch) -> dict[str, Any]:
+    """What a client's file says for each event that it has."""
+    events = CLIENTS[name].events
+    return {events[event]: _group(name, launch, event) for event in events}
+
+
+def _group(name: str, launch: Launch, event: str) -> dict[str, Any]:
+    seconds = LAST_SECONDS if event == "session-end" else SECONDS
+    # Gemini CLI counts in milliseconds, and so does Qwen Code from 1,000 up, in all its versions.
+    timeout = seconds * 1000 if name in ("gemini", "qwen") else seconds
+    hook = {"type": "command", "command": launch.hook(event, name), "timeout": timeout}
+    return ({"matcher": "*"} if name == "gemini" else {}) | {"hooks": [hook]}
+
+
+def _copilot_hooks(launch: Launch) -> dict[str, Any]:
+    """Copilot CLI takes whole files of hooks, each with a line for either kind of shell."""
+    return {
+        "version": 1,
+        "hooks": {
+            theirs: [_copilot_hook(launch, event)]
+            for event, theirs in CLIENTS["copilot"].events.items()
+        },
+    }
+
+
+def _copilot_hook(launch: Launch, event: str) -> dict[str, Any]:
+    words = launch.words("hook", event, "--client", "copilot")
+    quoted = ["'" + word.replace("'", "''") + "'" for word in words]
+    seconds = LAST_SECONDS if event == "session-end" else SECONDS
+    return {
+        "type": "command",
+        "bash": shlex.join(words),
+        "powershell": "& " + " ".join(quoted),
+        "timeoutSec": seconds,
+    }
+
+
+def targets(name: str, launch: Launch, where: Where, *, hooks: bool) -> tuple[Target, ...]:
+    """The files of a client with what is to stand in them."""
+    client = CLIENTS[name]
+    path, entry = client.file(where), client.entry(launch)
+    groups = hook_groups(name, launch) if hooks else {}
+    if not groups or client.hooks_file is None:
+        return (Target(path, client.shape, entry, groups),)
+    return Target(path, client.shape, entry), _hooks_target(name, launch, where, groups)
+
+
+def _hooks_target(name: str, launch: Launch, where: Where, groups: Mapping[str, Any]) -> Target:
+    """The file of the hooks alone. Copilot CLI reads any file in a directory: that one is ours."""
+    if name == "copilot":
+        return whole(_copilot_hooks_file(where), json_text(_copilot_hooks(launch)))
+    file = CLIENTS[name].hooks_file
+    assert file is not None
+    return Target(file(where), HOOKS_ONLY, hooks=groups)
+
+
+def shape(name: str, kind: Kind) -> Shape:
+    """The shape of a client's files of one kind."""
+    if kind == Kind.WHOLE:
+        return Shape(Kind.WHOLE)
+    own = CLIENTS[name].shape
+    return own if own.kind == kind else HOOKS_ONLY
+
+
+def whole(path: Path, text: str) -> Target:
+    """A file that is all ours."""
+    return Target(path, Shape(Kind.WHOLE), text=text)
+
+
+def json_text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,281 @@
+"""Connections to one SQLite file: lent to threads, let go before a fork, made anew with their file.
+
+It does not know what is in the file but the statements that create it. What is in it can be told
+again, so a file that is damaged or of another version is replaced by an empty one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from commonplace.errors import Busy, DiskFull, ReadOnly, VaultTrouble
+
+WAIT_SECONDS = 10.0
+PRAGMAS = (
+    "synchronous = NORMAL",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "cache_size = -32000",
+    # Moving the log into the file costs two waits for the disk: four times less often than usual.
+    "wal_autocheckpoint = 4000",
+)
+PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+Row = tuple[Any, ...]
+
+
+class _Held(threading.local):
+    """The transaction that this thread is in."""
+
+    db: sqlite3.Connection | None = None
+    scrub = False
+
+
+class Connections:
+    """As many connections to one file as are used at once; a single one when it is in memory."""
+
+    def __init__(self, path: Path | None, *, schema: Sequence[str], version: int) -> None:
+        self.path = path
+        self._schema = schema
+        self._version = version
+        self._start()
+        with self.lent():
+            pass
+
+    def _start(self) -> None:
+        self._idle: list[sqlite3.Connection] = []
+        self._held = _Held()
+        self._writing = threading.RLock()
+        # The one in memory serves a thread at a time.
+        self._using: AbstractContextManager[object] = nullcontext() if self.path else self._writing
+
+    @contextmanager
+    def lent(self) -> Iterator[sqlite3.Connection]:
+        """The connection of this thread's transaction, or one that nobody uses just now."""
+        if self._held.db is not None:
+            yield self._held.db
+            return
+        idle = self._idle
+        try:
+            with self._using:
+                db = self._take()
+                try:
+                    yield db
+                finally:
+                    self._give(db, idle)
+        except sqlite3.DatabaseError as error:
+            if _is_damage(error):
+                self._replace_file()
+            raise _in_our_words(error, self.path) from error
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A connection whose writes are kept all or not at all; one inside another joins it."""
+        if self._held.db is not None:
+            yield self._held.db
+            return
+        with self._writing, self.lent() as db:
+            db.execute("BEGIN IMMEDIATE")
+            self._held.db = db
+            try:
+                yield db
+                db.execute("COMMIT")
+                if self._held.scrub:
+                    self._cut_log(db)
+            finally:
+                self._held.db, self._held.scrub = None, False
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    def rows(self, sql: str, *arguments: Any) -> list[Row]:
+        with self.lent() as db:
+            return db.execute(sql, arguments).fetchall()
+
+    def run(self, sql: str, *arguments: Any) -> None:
+        with self.transaction() as db:
+            db.execute(sql, arguments)
+
+    def scrub(self) -> None:
+        """Leave no trace, once the open transaction ends, of what it deleted."""
+        self._held.scrub = True
+
+    def _cut_log(self, db: sqlite3.Connection) -> None:
+        """Move the log into the file and cut it to nothing, so that no old page is left in it."""
+        (busy, *_), *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if busy:
+            raise VaultTrouble(
+                f"The records are erased, but another program reads {self.path} and keeps copies "
+                "of them in its log.",
+                next_step="Close what reads it and erase them again.",
+            )
+
+    def size(self) -> int:
+        """Bytes that the file takes, or the memory."""
+        if self.path is None:
+            return int(self.rows(f"SELECT {PAGES}")[0][0])
+        files = [Path(f"{self.path}{suffix}") for suffix in ("", "-wal", "-shm")]
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        """Close those that nobody uses; they open again when they are wanted."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _take(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop() if self.path else self._idle[0]
+        except IndexError:
+            return self._open()
+
+    def _give(self, db: sqlite3.Connection, idle: list[sqlite3.Connection]) -> None:
+        if idle is not self._idle:
+            db.close()
+        elif self.path or not idle:
+            idle.append(db)
+
+    def _open(self) -> sqlite3.Connection:
+        _living.add(self)
+        try:
+            return _opened(self.path, self._schema, self._version)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+        self._replace_file()
+        return _opened(self.path, self._schema, self._version)
+
+    def _replace_file(self) -> None:
+        self.close()
+        self._start()
+        for suffix in ("-wal", "-shm", "") if self.path else ():
+            with _told_of_disk(self.path):
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    def before_fork(self) -> None:
+        if self.path:
+            self.close()
+
+    def after_fork(self) -> None:
+        if self.path:
+            _inherited.append((self._idle, self._held))
+            self._start()
+
+
+class _OtherVersion(sqlite3.DatabaseError):
+    """A file that is fine, but not ours as we make it now."""
+
+
+def _opened(path: Path | None, schema: Sequence[str], version: int) -> sqlite3.Connection:
+    if path:
+        with _told_of_disk(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    db = sqlite3.connect(
+        path or ":memory:", timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        _prepare(db, schema, version)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _prepare(db: sqlite3.Connection, schema: Sequence[str], version: int) -> None:
+    for pragma in PRAGMAS:
+        db.execute(f"PRAGMA {pragma}")
+    if _version(db) != version:
+        _use_log(db)
+        _create(db, schema, version)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchall()[0][0])
+
+
+def _use_log(db: sqlite3.Connection, attempts: int = 100) -> None:
+    """Switch the file to a write-ahead log, which fails at once while another process does."""
+    try:
+        db.execute("PRAGMA journal_mode = WAL").fetchall()
+    except sqlite3.OperationalError:
+        if not attempts:
+            raise
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("COMMIT")
+        _use_log(db, attempts - 1)
+
+
+def _create(db: sqlite3.Connection, schema: Sequence[str], version: int) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    # Another process may have done it meanwhile.
+    if _version(db) != version:
+        if db.execute("SELECT 1 FROM sqlite_master").fetchall():
+            raise _OtherVersion("the file is of another version")
+        for statement in schema:
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {version}")
+    db.execute("COMMIT")
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return isinstance(error, _OtherVersion) or _code(error) in (
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+    )
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    """The error's code, without what further divides it."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _in_our_words(error: sqlite3.DatabaseError, path: Path | None) -> Exception:
+    where = str(path or "the index in memory")
+    code = _code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(where)
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return ReadOnly(where)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Busy(where, WAIT_SECONDS)
+    if _is_damage(error):
+        return VaultTrouble(
+            f"The index {where} was damaged ({error}); it starts anew.",
+            next_step="Try again: it is filled from the documents, and no memory is lost.",
+        )
+    return error
+
+
+@contextmanager
+def _told_of_disk(path: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise (DiskFull if full else ReadOnly)(str(path)) from error
+
+
+# A connection must not live on in a forked child: SQLite's locks belong to the process, and the
+# parent would take away the log that the child writes to.
+_living: weakref.WeakSet[Connections] = weakref.WeakSet()
+_inherited: list[Any] = []
+"""What was in use during a fork: to close it would take its locks from the parent."""
+
+
+def _before_fork() -> None:
+    for connections in list(_living):
+        connections.before_fork()
+
+
+def _after_fork() -> None:
+    for connections in list(_living):
+        connections.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

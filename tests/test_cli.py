@@ -1,0 +1,940 @@
+"""The command line: every command, its options, its answers and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import tools
+from commonplace.config import OPTIONS
+from commonplace.doors.cli import COMMANDS, main
+from commonplace.memory import Memory
+from tests.clocks import SkippingClock
+from tests.data import contents, example
+
+ENVIRONMENT = (
+    "COMMONPLACE_VAULT",
+    "COMMONPLACE_DIALECT",
+    "COMMONPLACE_SESSION",
+    "CLAUDE_CODE_SESSION_ID",
+    "XDG_CONFIG_HOME",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "PYTHONUNBUFFERED",
+)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str = ""
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of the test's own, a directory that is no vault, and nothing set."""
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process."""
+
+    def run(*words: str) -> Ran:
+        capsys.readouterr()
+        try:
+            code: Any = main(words)
+        except SystemExit as stopped:
+            code = stopped.code or 0
+        return Ran(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def vault(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A new vault, which the environment names."""
+    path = tmp_path / "vault"
+    assert run("init", str(path)).code == 0
+    monkeypatch.setenv("COMMONPLACE_VAULT", str(path))
+    return path
+
+
+def spoken(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a text on standard input."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+def piped(*words: str, stdin: str = "", **environ: str) -> Ran:
+    """Run a command as a process of its own, with pipes for its streams."""
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace", *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=os.environ | environ,
+        timeout=60,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def on_terminal(*words: str, typed: str = "", **environ: str) -> Ran:
+    """Run a command as a process of its own, at a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "commonplace", *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"} | environ,
+        close_fds=True,
+    )
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    shown = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # the other end was closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(ours)
+    return Ran(process.wait(60), shown.decode())
+
+
+USAGE = {
+    "store": ["text", "--kind", "--tags", "--supersedes", "--username"],
+    "search": ["query", "--kind", "--tags", "--include-superseded", "--limit"],
+    "brief": ["--limit"],
+    "read": ["document"],
+    "update": ["document", "content", "--mode", "--section", "--etag", "--confirm"],
+    "delete": ["id"],
+    "diary": ["text"],
+    "undo": ["--change"],
+    "init": ["path", "--yes"],
+    "status": ["--options"],
+    "log": ["--limit"],
+    "history": ["id"],
+    "blame": ["document"],
+    "restore": ["document", "--as-of", "--show"],
+    "rebuild": [],
+    "doctor": [],
+    "tool": ["name", "arguments"],
+    "ipc": ["tool.invoke.NAME", "arguments"],
+    "selftest": ["--writers", "--kills", "--seed", "--keep"],
+    "completion": ["shell", "bash", "zsh"],
+}
+
+
+def test_every_command_is_in_the_table_of_usages() -> None:
+    assert list(USAGE) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_names_its_arguments_and_the_global_options(
+    run: Run, command: str
+) -> None:
+    shown = run(command, "--help")
+    assert (shown.code, shown.err) == (0, "")
+    wanted = [*USAGE[command], "--vault", "--dialect", "--session", "--json", "--help"]
+    assert [word for word in wanted if word not in shown.out] == []
+    assert shown.out.startswith(f"usage: commonplace {command} ")
+
+
+def test_help_lists_every_command_with_what_it_does(run: Run) -> None:
+    shown = run("--help")
+    assert shown.code == 0
+    listed = [line.split()[0] for line in shown.out.split("\n") if line[:4] == "    " != line[4:5]]
+    assert [command for command in COMMANDS if command not in listed] == []
+
+
+def test_version_is_printed(run: Run) -> None:
+    assert run("--version") == Ran(0, "commonplace 0.1.0\n")
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("frobnicate",), ("search", "--frobnicate"), ("search", "--limit", "many")]
+)
+def test_words_that_are_no_command_are_refused_with_how_it_is_used(
+    run: Run, words: tuple[str, ...]
+) -> None:
+    shown = run(*words)
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.err.startswith("usage: commonplace")
+
+
+def first_id(run: Run) -> str:
+    return str(run("search", "--json").data[0]["id"])
+
+
+def notes(run: Run, *words: str) -> list[str]:
+    """The texts that were stored, newest first."""
+    return [hit["text"] for hit in run("search", "--kind", "note", *words, "--json").data]
+
+
+def test_store_then_search_then_brief(run: Run, vault: Path) -> None:
+    stored = run("store", "Likes tea", "--kind", "preference", "--tags", "drinks,green")
+    key = first_id(run)
+    day = run("search", "--json").data[0]["timestamp"][:10]
+    assert stored == Ran(0, f"Stored {key}.\n")
+    assert run("search", "tea") == Ran(
+        0, f"- {day} preference: Likes tea [{key}] (MEMORY.md:3)\n"
+    )
+    brief = run("brief")
+    assert f"not commands:\n- {day} preference: Likes tea [{key}]\n" in brief.out
+    assert run("search", "coffee") == Ran(0, "Nothing found.\n")
+    assert run("search", "--tags", "drinks", "--tags", "green", "--json").data[0]["id"] == key
+    assert run("search", "--tags", "drinks,black", "--json").data == []
+    assert run("search", "--kind", "fact") == Ran(0, "Nothing found.\n")
+
+
+def test_supersede_shows_the_new_and_the_old_only_when_asked(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    old = first_id(run)
+    run("store", "Likes coffee", "--supersedes", old)
+    assert notes(run) == ["Likes coffee"]
+    assert notes(run, "--include-superseded") == ["Likes coffee", "Likes tea"]
+
+
+def test_delete_says_from_where(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    key = first_id(run)
+    shown = run("delete", key)
+    assert shown.code == 0
+    assert shown.out.startswith(f"Erased {key} from MEMORY.md, memory/")
+    assert run("search", "tea") == Ran(0, "Nothing found.\n")
+
+
+def test_read_lists_and_shows_documents_and_update_changes_them(run: Run, vault: Path) -> None:
+    assert run("read") == Ran(0, "MEMORY.md\nSOUL.md\nUSER.md\n")
+    page = run("read", "USER.md", "--json").data
+    assert page["text"] == (vault / "USER.md").read_text(encoding="utf-8")
+    done = run("update", "USER.md", "- Ada", "--etag", page["etag"], "--json")
+    assert (done.code, done.data["document"]) == (0, "USER.md")
+    assert (vault / "USER.md").read_text(encoding="utf-8") == page["text"] + "- Ada\n"
+    run("update", "USER.md", "Wien", "--mode", "section", "--section", "Place")
+    assert run("read", "USER.md").out.split("\n")[-5:-2] == ["", "Wien", ""]
+
+
+def test_diary_writes_and_lists(run: Run, vault: Path) -> None:
+    assert run("diary") == Ran(0, "The diary is empty.\n")
+    written = run("diary", "A calm day.", "--json").data["document"]
+    assert run("diary") == Ran(0, f"{written}\n")
+    assert (vault / written).read_text(encoding="utf-8") == "A calm day.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "document", "text"),
+    [
+        (("store", "-"), "MEMORY.md", "| From a pipe <!--"),
+        (("update", "USER.md", "-"), "USER.md", "\nFrom a pipe\n"),
+        (("diary", "-"), "", "From a pipe\n"),
+        (("tool", "store", "-"), "MEMORY.md", "| From JSON <!--"),
+    ],
+)
+def test_a_dash_reads_standard_input(
+    run: Run,
+    vault: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    document: str,
+    text: str,
+) -> None:
+    spoken('{"text": "From JSON"}' if words[0] == "tool" else "From a pipe", monkeypatch)
+    shown = run(*words, "--json")
+    assert shown.code == 0
+    name = document or shown.data["document"]
+    assert text in (vault / name).read_text(encoding="utf-8")
+
+
+def test_a_dash_reads_what_to_search_for(
+    run: Run, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("store", "Likes tea")
+    spoken("tea\n", monkeypatch)
+    assert [hit["text"] for hit in run("search", "-", "--json").data] == ["Likes tea"]
+
+
+DATA: dict[tuple[str, ...], set[str]] = {
+    ("store", "More tea"): {"id", "kind", "text", "timestamp", "behavioral"},
+    ("brief",): {"entries", "entry_count", "generated_at"},
+    ("read",): {"documents"},
+    ("read", "MEMORY.md"): {"document", "text", "etag"},
+    ("update", "USER.md", "- Ada"): {"document", "etag", "merged", "conflicts"},
+    ("delete", "ID"): {"ids", "documents", "texts", "out_of_reach"},
+    ("diary",): {"entries"},
+    ("diary", "A calm day."): {"document"},
+    ("undo",): {"op", "at", "ids", "documents"},
+    ("init", "fresh"): {"vault", "dialect", "created"},
+    ("status",): {"vault", "dialect", "records", "documents", "read only", "troubles"},
+    ("status", "--options"): {"vault", "options"},
+    ("restore", "--as-of", "2100-01-01"): {"restored"},
+    ("restore", "MEMORY.md", "--as-of", "2100-01-01", "--show"): {"text"},
+    ("rebuild",): {"records"},
+    ("tool", "memory_store", '{"type": "fact", "content": "x"}'): {"id", "type"},
+    ("ipc", "tool.invoke.memory_brief", "{}"): {"entries", "brief_count"},
+}
+LISTS: dict[tuple[str, ...], set[str]] = {
+    ("search", "tea"): {"id", "kind", "text", "score", "places"},
+    ("log",): {"change", "at", "op", "origin", "session", "documents", "ids", "undoes"},
+    ("history", "ID"): {"change", "at", "op", "ids", "removed", "lines"},
+    ("blame", "MEMORY.md"): {"line", "text", "at", "origin", "session", "change"},
+    ("doctor",): {"what", "good", "says", "fix"},
+    ("tool",): {"name", "description", "inputSchema"},
+}
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_every_command_gives_json_wherever_the_option_stands(
+    run: Run, vault: Path, place: str
+) -> None:
+    lacking = {}
+    for words, wanted in (DATA | LISTS).items():
+        run("store", "Likes tea")
+        given = [first_id(run) if word == "ID" else word for word in words]
+        shown = run("--json", *given) if place == "before" else run(*given, "--json")
+        found = shown.data if words in DATA else shown.data[0]
+        lacking[words] = (shown.code, shown.err, wanted - set(found))
+    assert lacking == dict.fromkeys(DATA | LISTS, (0, "", set()))
+
+
+def test_json_keeps_every_script_readable(run: Run, vault: Path) -> None:
+    run("store", "お茶が好き")
+    assert '"text": "お茶が好き"' in run("search", "--json").out
+
+
+def test_global_options_may_stand_before_or_after_the_command(run: Run, tmp_path: Path) -> None:
+    path = str(example("earl", tmp_path))
+    options = ("--vault", path, "--session", "s-1", "--json")
+    run(*options, "search", "tea")
+    before = run(*options, "status")
+    after = run("status", *options)
+    assert (before.code, before.data["dialect"]) == (0, "earl")
+    assert after == before
+    mixed = run("--vault", path, "store", "Likes tea", "--session", "s-9", "--json")
+    assert mixed.data["session"] == "s-9"
+
+
+def test_the_last_of_two_values_counts(run: Run, vault: Path, tmp_path: Path) -> None:
+    earl = str(example("earl", tmp_path))
+    assert run("--vault", str(vault), "status", "--vault", earl, "--json").data["dialect"] == "earl"
+
+
+@pytest.mark.parametrize("name", ["store", "log", "undo"])
+def test_the_value_of_an_option_may_be_called_like_a_command(
+    run: Run, vault: Path, name: str
+) -> None:
+    shown = run("--session", name, "search", "--json")
+    assert (shown.code, shown.err) == (0, "")
+    assert run("--session", name, "store", "Likes tea", "--json").data["session"] == name
+
+
+def test_the_environment_names_vault_dialect_and_session(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_VAULT", str(example("earl", tmp_path)))
+    monkeypatch.setenv("COMMONPLACE_SESSION", "s-env")
+    assert run("status", "--json").data["dialect"] == "earl"
+    assert run("store", "Likes tea", "--json").data["session"] == "s-env"
+    assert run("store", "Likes tea", "--session", "s-arg", "--json").data["session"] == "s-arg"
+    monkeypatch.delenv("COMMONPLACE_SESSION")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-claude")
+    assert run("store", "Likes tea", "--json").data["session"] == "s-claude"
+    monkeypatch.setenv("COMMONPLACE_DIALECT", "notebook")
+    assert run("status", "--json").data["dialect"] == "notebook"
+    assert run("status", "--dialect", "claw", "--json").data["dialect"] == "claw"
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_a_dialect_of_tools_alone_leaves_the_vault_as_it_is(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_VAULT", str(example("earl", tmp_path)))
+    words = ["status", "--json"]
+    if how == "option":
+        words += ["--dialect", "typed"]
+    else:
+        monkeypatch.setenv("COMMONPLACE_DIALECT", "typed")
+    assert run(*words).data["dialect"] == "earl"
+
+
+def test_without_a_name_the_vault_is_the_directory_or_the_one_at_home(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home" / "commonplace"
+    missing = run("search", "tea")
+    assert missing.code == 3
+    assert missing.err == (
+        f"commonplace: There is no vault at {home}. 'commonplace init {home}' makes one.\n"
+    )
+    assert run("init").code == 0
+    assert run("status", "--json").data["vault"] == str(home)
+    other = tmp_path / "other"
+    run("init", str(other))
+    monkeypatch.chdir(other)
+    assert run("status", "--json").data["vault"] == str(other)
+
+
+def test_a_session_that_is_no_plain_line_is_refused(run: Run, vault: Path) -> None:
+    shown = run("store", "Likes tea", "--session", "a\nb")
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.err == (
+        "commonplace: session: it holds control characters. Use one plain line.\n"
+    )
+
+
+def test_exit_codes_are_those_of_the_error_tree(run: Run, vault: Path) -> None:
+    (vault / "latin.md").write_bytes(b"caf\xe9\n")
+    (vault / "list.md").write_text("- One\n- Two\n- Three\n", encoding="utf-8")
+    by_hand = run("search", "three", "--json").data[0]["id"]
+    codes = {
+        ("search", "tea"): 0,
+        ("read", "../etc/passwd.md"): 2,
+        ("tool", "no_such_tool"): 2,
+        ("--dialect", "klingon", "status"): 2,
+        ("read", "nothing.md"): 3,
+        ("delete", "mem-never"): 3,
+        ("undo", "--change", "99999"): 3,
+        ("--vault", "nowhere", "status"): 3,
+        ("update", "list.md", "- Four", "--mode", "rewrite"): 4,
+        ("store", "Not three", "--supersedes", by_hand): 5,
+        ("read", "latin.md"): 6,
+        ("doctor",): 1,
+    }
+    ran = {words: run(*words) for words in codes}
+    assert {words: shown.code for words, shown in ran.items()} == codes
+    silent = [words for words, shown in ran.items() if shown.code > 1 and shown.out]
+    assert silent == []
+    assert [shown.err for shown in ran.values() if shown.code > 1 and not shown.err] == []
+
+
+def test_a_rewrite_that_would_drop_much_goes_on_with_its_token(run: Run, vault: Path) -> None:
+    (vault / "list.md").write_text("- One\n- Two\n- Three\n", encoding="utf-8")
+    refused = run("update", "list.md", "- Four\n", "--mode", "rewrite")
+    assert "would drop 3 of its 3 entries" in refused.err
+    token = refused.err.rpartition("confirm='")[2].partition("'")[0]
+    done = run("update", "list.md", "- Four\n", "--mode", "rewrite", "--confirm", token)
+    assert done.code == 0
+    assert (vault / "list.md").read_text(encoding="utf-8") == "- Four\n"
+
+
+NATIVE_FILES = [".gitignore", "MEMORY.md", "SOUL.md", "USER.md", "commonplace.toml"]
+
+
+def test_init_makes_a_vault_where_there_is_nothing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "vault"
+    assert run("init", str(path), "--json").data == {
+        "vault": str(path),
+        "dialect": "native",
+        "created": ["commonplace.toml", ".gitignore", "SOUL.md", "USER.md", "MEMORY.md"],
+    }
+    assert sorted(contents(path)) == NATIVE_FILES
+
+
+def test_init_of_a_vault_that_is_there_adds_only_what_is_missing(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    (vault / "USER.md").write_text("- Ada\n", encoding="utf-8")
+    (vault / "SOUL.md").unlink()
+    before = contents(vault)
+    assert run("init", str(vault), "--json").data["created"] == ["SOUL.md"]
+    assert {name: contents(vault)[name] for name in before} == before
+    again = run("init", str(vault))
+    assert again == Ran(0, f"Vault {vault} (native): nothing was missing.\n")
+
+
+@pytest.mark.parametrize("words", [(), ("--dialect", "native")])
+def test_init_of_a_strange_directory_asks_first(
+    run: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path = tmp_path / "project"
+    path.mkdir()
+    (path / "README.md").write_text("# Mine\n", encoding="utf-8")
+    shown = run("init", str(path), *words)
+    assert (shown.code, shown.out) == (2, "")
+    assert "Repeat with --yes" in shown.err
+    assert contents(path) == {"README.md": b"# Mine\n"}
+    assert not (path / ".commonplace").exists()
+
+
+def test_init_of_a_strange_directory_overwrites_nothing_with_yes(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "project"
+    path.mkdir()
+    (path / "README.md").write_text("# Mine\n", encoding="utf-8")
+    (path / "USER.md").write_text("Me", encoding="utf-8")
+    (path / "commonplace.toml").write_text('timezone = "UTC"\n', encoding="utf-8")
+    before = contents(path)
+    assert run("init", str(path), "--yes").code == 0
+    assert {name: contents(path)[name] for name in before} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "created"),
+    [
+        ("earl", [".gitignore", "commonplace.toml"]),
+        ("journal", [".gitignore", "memories/commonplace.toml"]),
+        ("notebook", [".gitignore", "data/commonplace.toml"]),
+        ("claw", [".gitignore", "commonplace.toml"]),
+        ("native", [".gitignore"]),
+    ],
+)
+def test_init_of_a_vault_of_another_make_keeps_its_dialect_and_every_byte(
+    run: Run, tmp_path: Path, name: str, created: list[str]
+) -> None:
+    path = example(name, tmp_path)
+    before = contents(path)
+    shown = run("init", str(path), "--yes", "--json")
+    assert (shown.code, shown.data["dialect"]) == (0, name)
+    after = contents(path)
+    assert sorted(set(after) - set(before)) == created
+    assert {document: after[document] for document in before} == before
+
+
+@pytest.mark.parametrize(
+    ("dialect", "root", "files"),
+    [
+        ("earl", "", [".gitignore", "SOUL.md", "USER.md", "commonplace.toml"]),
+        (
+            "journal",
+            "memories",
+            [
+                ".gitignore",
+                "memories/commonplace.toml",
+                "memories/soul.md",
+                "memories/user.md",
+            ],
+        ),
+        ("notebook", "data", [".gitignore", "data/MEMORY.md", "data/commonplace.toml"]),
+        ("claw", "", NATIVE_FILES),
+        ("native", "", NATIVE_FILES),
+    ],
+)
+def test_init_makes_a_vault_of_any_dialect(
+    run: Run, tmp_path: Path, dialect: str, root: str, files: list[str]
+) -> None:
+    path = tmp_path / "new"
+    shown = run("init", str(path), "--dialect", dialect, "--json")
+    assert (shown.code, shown.data["vault"]) == (0, str(path / root))
+    assert sorted(contents(path)) == files
+    assert run("--vault", str(path), "status", "--json").data["dialect"] == dialect
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("y\n", 0)])
+def test_init_at_a_terminal_takes_the_answer(tmp_path: Path, answer: str, code: int) -> None:
+    path = tmp_path / "project"
+    path.mkdir()
+    (path / "README.md").write_text("# Mine\n", encoding="utf-8")
+    shown = on_terminal("init", str(path), typed=answer)
+    assert shown.code == code
+    assert "Go on? [y/N]" in shown.out
+    assert (path / "MEMORY.md").exists() == (code == 0)
+
+
+def test_status_lists_every_option_with_its_value_and_meaning(
+    run: Run, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_TEXT_LIMIT", "150")
+    listed = {option["name"]: option for option in run("status", "--options", "--json").data["options"]}
+    assert list(listed) == list(OPTIONS)
+    assert listed["text_limit"] == {
+        "name": "text_limit",
+        "value": 150,
+        "default": 2000,
+        "description": "longest text of a record, in characters",
+    }
+    shown = run("status", "--options").out
+    assert "text_limit = 150  # longest text of a record, in characters\n" in shown
+    assert "text_limit" not in run("status").out
+
+
+def test_status_counts_records_and_documents(run: Run, vault: Path) -> None:
+    run("store", "Likes tea", "--kind", "preference")
+    run("store", "Likes coffee", "--kind", "preference", "--supersedes", first_id(run))
+    found = run("status", "--json").data
+    assert {name: found[name] for name in ("dialect", "records", "replaced", "documents")} == {
+        "dialect": "native",
+        "records": 1,
+        "replaced": 1,
+        "documents": 4,
+    }
+    assert found["kinds"]["preference"] == 2
+    assert (found["read only"], found["troubles"]) == (False, [])
+
+
+def test_doctor_finds_nothing_wrong_with_a_new_vault(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    shown = run("doctor")
+    assert shown.code == 0
+    assert [line for line in shown.out.split("\n") if line and not line.startswith("ok ")] == []
+
+
+def test_doctor_changes_nothing(run: Run, vault: Path) -> None:
+    (vault / "bad.md").write_text('- x <!-- {"id":} -->\n', encoding="utf-8")
+    run("search", "x")
+    before = contents(vault)
+    run("doctor")
+    assert contents(vault) == before
+
+
+def broken_line(vault: Path) -> None:
+    (vault / "USER.md").write_text('# Bad\n\n- x <!-- {"id":} -->\n', encoding="utf-8")
+
+
+def not_utf8(vault: Path) -> None:
+    (vault / "USER.md").write_bytes(b"caf\xe9\n")
+
+
+def seen_by_others(vault: Path) -> None:
+    (vault / "USER.md").chmod(0o644)
+
+
+def a_link(vault: Path) -> None:
+    (vault / "link.md").symlink_to(vault / "USER.md")
+
+
+def a_leftover(vault: Path) -> None:
+    (vault / ".mem-0190.tmp").write_text("half", encoding="utf-8")
+
+
+def damaged_journal(vault: Path) -> None:
+    with (vault / ".commonplace" / "journal.jsonl").open("ab") as file:
+        file.write(b'{"at":"2026-\n')
+
+
+@pytest.mark.parametrize(
+    ("damage", "says", "fix"),
+    [
+        (broken_line, "look document   USER.md:3 its data comment is not valid JSON", "an editor"),
+        (not_utf8, "look document   USER.md USER.md cannot be read: byte 3 is not UTF-8", ""),
+        (seen_by_others, "look privacy    1 documents can be read by others", "chmod -R go= "),
+        (a_link, "look links      link.md: links are not followed", "Put the file itself"),
+        (a_leftover, "look leftovers  1 of interrupted saves", "delete them"),
+        (damaged_journal, "1 lines cannot be read", "only history is missing"),
+    ],
+)
+def test_doctor_says_what_is_wrong_and_how_to_mend_it(
+    run: Run, vault: Path, damage: Callable[[Path], None], says: str, fix: str
+) -> None:
+    run("store", "Likes tea")
+    damage(vault)
+    shown = run("doctor")
+    assert shown.code == 1
+    assert says in shown.out
+    assert fix in shown.out
+    bad = [finding for finding in run("doctor", "--json").data if not finding["good"]]
+    assert len(bad) == 1
+    assert bad[0]["fix"]
+
+
+def test_rebuild_makes_the_index_from_the_documents(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    found = run("search", "tea")
+    for path in (vault / ".commonplace").glob("index.db*"):
+        path.write_bytes(b"not a database")
+    assert run("rebuild") == Ran(0, "1 records indexed.\n")
+    assert run("search", "tea") == found
+
+
+def test_log_lists_changes_with_the_number_that_undo_takes(run: Run, vault: Path) -> None:
+    run("store", "Likes tea", "--session", "s-1")
+    run("store", "Likes coffee", "--session", "s-2")
+    last, first = run("log", "--limit", "2", "--json").data
+    assert [(entry["op"], entry["session"]) for entry in (first, last)] == [
+        ("add", "s-1"),
+        ("add", "s-2"),
+    ]
+    shown = run("log", "--limit", "2").out.split("\n")
+    assert [line.split()[0] for line in shown[:2]] == [str(last["change"]), str(first["change"])]
+    assert "agent (s-1)" in shown[1]
+    undone = run("undo", "--change", str(first["change"]))
+    assert undone.out.startswith("Took back: add of ")
+    assert notes(run) == ["Likes coffee"]
+    assert run("log", "--limit", "1", "--json").data[0]["undoes"] == first["change"]
+
+
+def test_undo_takes_back_the_last_change_of_its_session(run: Run, vault: Path) -> None:
+    run("store", "Likes tea", "--session", "s-1")
+    run("store", "Likes coffee", "--session", "s-2")
+    assert run("undo", "--session", "s-1").code == 0
+    assert notes(run) == ["Likes coffee"]
+    assert run("undo").code == 0
+    assert notes(run) == []
+
+
+@pytest.mark.parametrize("command", ["log", "search", "brief"])
+def test_a_limit_below_one_is_refused(run: Run, vault: Path, command: str) -> None:
+    for limit in ("0", "-1"):
+        shown = run(command, "--limit", limit)
+        assert (shown.code, shown.out) == (2, "")
+        assert shown.err.startswith("commonplace: limit: ")
+
+
+def test_history_tells_what_became_of_a_record(run: Run, vault: Path) -> None:
+    run("store", "Likes tea", "--session", "s-1")
+    key = first_id(run)
+    run("delete", key, "--session", "s-2")
+    told = run("history", key, "--json").data
+    assert [(entry["op"], entry["session"], entry["removed"]) for entry in told] == [
+        ("add", "s-1", []),
+        ("forget", "s-2", [key]),
+    ]
+    assert run("history", "mem-never") == Ran(0, "Nothing yet.\n")
+
+
+def test_blame_names_who_brought_each_line(run: Run, vault: Path) -> None:
+    run("store", "Likes tea", "--session", "s-1")
+    with (vault / "MEMORY.md").open("a", encoding="utf-8") as file:
+        file.write("- by hand\n")
+    told = run("blame", "MEMORY.md", "--json").data
+    assert [(line["line"], line["origin"], line["session"]) for line in told] == [
+        (1, "owner", ""),
+        (2, "owner", ""),
+        (3, "agent", "s-1"),
+        (4, "owner", ""),
+    ]
+    assert run("blame", "MEMORY.md").out.split("\n")[3].endswith("   4  - by hand")
+
+
+def test_restore_shows_and_brings_back_the_text_of_a_time(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    then = run("log", "--json").data[0]["at"]
+    text = (vault / "MEMORY.md").read_text(encoding="utf-8")
+    run("store", "Likes coffee")
+    both = (vault / "MEMORY.md").read_text(encoding="utf-8")
+    shown = run("restore", "MEMORY.md", "--as-of", then, "--show")
+    assert shown == Ran(0, text + "\n")
+    assert (vault / "MEMORY.md").read_text(encoding="utf-8") == both
+    assert run("restore", "MEMORY.md", "--as-of", then) == Ran(0, "Restored MEMORY.md.\n")
+    assert (vault / "MEMORY.md").read_text(encoding="utf-8") == text
+    assert run("undo").code == 0
+    assert (vault / "MEMORY.md").read_text(encoding="utf-8") == both
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("--as-of", "last week"), 2, "'last week' is no time. Use 2026-11-15T14:30."),
+        (("nothing.md", "--as-of", "2100-01-01"), 3, "There is no document nothing.md at"),
+        (("MEMORY.md", "--as-of", "1999-01-01"), 3, "There is no document MEMORY.md at"),
+    ],
+)
+def test_restore_of_what_never_was_is_an_error(
+    run: Run, vault: Path, words: tuple[str, ...], code: int, says: str
+) -> None:
+    for show in ((), ("--show",)):
+        shown = run("restore", *words, *show)
+        assert (shown.code, shown.out) == (code, "")
+        assert says in shown.err
+
+
+def test_tool_lists_the_tools_of_the_dialect(run: Run, vault: Path) -> None:
+    assert [tool["name"] for tool in run("tool", "--json").data] == list(tools.table("native"))
+    typed = run("tool", "--dialect", "typed", "--json").data
+    assert [tool["name"] for tool in typed] == [
+        "memory_store",
+        "memory_search",
+        "memory_brief",
+        "memory_delete",
+    ]
+    schema = typed[0]["inputSchema"]
+    assert (schema["type"], schema["required"]) == ("object", ["type", "content"])
+    assert run("tool").out.startswith("store: Remember one insight")
+
+
+STORES = [
+    '{"type": "preference", "content": "User prefers dark mode in all editors"}',
+    '{"type": "preference", "content": "Prefers functional programming patterns over OOP"}',
+    '{"type": "fact", "content": "Primary language is TypeScript, secondary is Rust", '
+    '"tags": ["coding", "languages"]}',
+]
+SEARCHES = {
+    '{"query": "TypeScript"}': ["Primary language is TypeScript, secondary is Rust"],
+    '{"type": "preference"}': [
+        "Prefers functional programming patterns over OOP",
+        "User prefers dark mode in all editors",
+    ],
+    '{"tags": ["coding", "languages"]}': ["Primary language is TypeScript, secondary is Rust"],
+    '{"tags": ["coding", "typescript"]}': [],
+    "{}": [
+        "Primary language is TypeScript, secondary is Rust",
+        "Prefers functional programming patterns over OOP",
+        "User prefers dark mode in all editors",
+    ],
+}
+
+
+@pytest.mark.parametrize("form", ["tool", "ipc"])
+def test_the_forms_of_the_typed_document_work_as_printed(
+    run: Run, vault: Path, form: str
+) -> None:
+    def call(name: str, arguments: str) -> Any:
+        words = ("tool", name) if form == "tool" else ("ipc", f"tool.invoke.{name}")
+        shown = run(*words, arguments)
+        assert (shown.code, shown.err) == (0, "")
+        return shown.data
+
+    answers = [call("memory_store", arguments) for arguments in STORES]
+    assert [set(answer) >= {"id"} for answer in answers] == [True] * 3
+    found = {
+        arguments: [hit["content"] for hit in call("memory_search", arguments)]
+        for arguments in SEARCHES
+    }
+    assert found == SEARCHES
+    old = answers[2]["id"]
+    new = {"type": "fact", "content": "Primary language is Rust now", "supersedes": old}
+    call("memory_store", json.dumps(new))
+    brief = call("memory_brief", '{"include_provenance": true}')
+    assert [entry["content"] for entry in brief["entries"]] == [
+        "Prefers functional programming patterns over OOP",
+        "User prefers dark mode in all editors",
+        "Primary language is Rust now",
+    ]
+    assert call("memory_delete", json.dumps({"id": answers[0]["id"]}))["deleted"] is True
+    assert len(call("memory_search", "{}")) == 2
+
+
+def test_tool_without_arguments_takes_none(run: Run, vault: Path) -> None:
+    assert run("tool", "memory_search").data == []
+    assert run("tool", "read") == Ran(0, "MEMORY.md\nSOUL.md\nUSER.md\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_prints_a_script_that_the_shell_accepts(run: Run, shell: str) -> None:
+    shown = run("completion", shell)
+    assert (shown.code, shown.err) == (0, "")
+    checked = subprocess.run(
+        ["bash", "-n"], input=shown.out, text=True, capture_output=True, check=False
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert [command for command in COMMANDS if command not in shown.out] == []
+    assert "--include-superseded" in shown.out.replace("\\-", "-")
+
+
+def test_completion_completes(run: Run, tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(run("completion", "bash").out, encoding="utf-8")
+    ask = f"""
+        source {script}
+        COMP_WORDS=(commonplace rest) COMP_CWORD=1
+        $(complete -p commonplace | sed 's/.*-F \\([^ ]*\\).*/\\1/') commonplace rest commonplace
+        echo "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", ask], text=True, capture_output=True, check=False, timeout=30
+    )
+    assert done.stdout.split() == ["restore"]
+
+
+def test_a_shell_that_is_not_known_is_refused(run: Run) -> None:
+    assert run("completion", "fish-and-chips").code == 2
+
+
+def test_colour_is_for_terminals_and_not_for_those_who_say_no(vault: Path) -> None:
+    colour = "\x1b[32mok  \x1b[0m"
+    shown = {
+        "a terminal": on_terminal("doctor").out,
+        "NO_COLOR": on_terminal("doctor", NO_COLOR="1").out,
+        "a dumb terminal": on_terminal("doctor", TERM="dumb").out,
+        "a pipe": piped("doctor").out,
+        "a pipe, forced": piped("doctor", FORCE_COLOR="1").out,
+    }
+    assert {how: colour in text for how, text in shown.items()} == {
+        "a terminal": True,
+        "NO_COLOR": False,
+        "a dumb terminal": False,
+        "a pipe": False,
+        "a pipe, forced": True,
+    }
+    plain = [text for how, text in shown.items() if how in ("NO_COLOR", "a pipe")]
+    assert [text for text in plain if "\x1b" in text] == []
+
+
+def test_json_is_never_coloured(vault: Path) -> None:
+    assert "\x1b" not in piped("doctor", "--json", FORCE_COLOR="1").out
+
+
+def test_who_types_at_a_terminal_is_the_owner_and_a_pipe_is_an_agent(vault: Path) -> None:
+    on_terminal("store", "Typed by hand")
+    piped("store", "Sent by a program")
+    with Memory.open(vault, clock=SkippingClock()) as memory:
+        found = {hit.record.text: hit.record.origin for hit in memory.search(kinds=("note",))}
+    assert found == {"Typed by hand": "owner", "Sent by a program": "agent"}
+
+
+@pytest.mark.parametrize(
+    "words", [("log",), ("search",), ("--help",), ("status", "--options"), ("completion", "bash")]
+)
+def test_a_reader_that_has_seen_enough_is_no_error(vault: Path, words: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "commonplace", *words],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_head_takes_the_first_line_of_a_long_answer(vault: Path) -> None:
+    with Memory.open(vault, clock=SkippingClock()) as memory:
+        memory.store_all({"text": f"Thing number {number} " + "x" * 300} for number in range(400))
+    command = f"{sys.executable} -m commonplace read MEMORY.md | head -1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "# Memory\n", "")
+
+
+def test_selftest_counts_what_was_acknowledged_and_found(run: Run, vault: Path) -> None:
+    shown = run("selftest", "--writers", "2", "--kills", "2", "--seed", "7", "--json")
+    assert (shown.code, shown.data["passed"], shown.data["kills"]) == (0, True, 2)
+    assert shown.data["found"] >= shown.data["acknowledged"] > 0
+    assert sorted(path.name for path in vault.parent.iterdir()) == ["home", "vault"]
+
+
+def test_a_command_is_the_same_as_a_process_of_its_own(run: Run, vault: Path) -> None:
+    stored = piped("store", "-", stdin="Likes tea")
+    key = first_id(run)
+    assert stored == Ran(0, f"Stored {key}.\n")
+    assert piped("search", "tea") == run("search", "tea")
+    missing = piped("read", "nothing.md")
+    assert missing == run("read", "nothing.md")
+    assert (missing.code, missing.out) == (3, "")

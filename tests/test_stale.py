@@ -1,0 +1,69 @@
+"""What a save overwrote and what a person deleted, case by case."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from commonplace.clock import parse_stamp
+from commonplace.stale import UNKNOWN, Appended, Glimpse, overwritten, read_before_save
+
+
+def ns(seconds: float) -> int:
+    return int((datetime(2026, 1, 1, tzinfo=UTC).timestamp() + seconds) * 1e9)
+
+
+def piece(key: str, *, at: float, read: float) -> Appended:
+    stamp = f"2026-01-01T00:00:{at:06.3f}Z"
+    return Appended(key, f"- {key}\n", stamp, ns(read) if read else 0)
+
+
+EARLY, MIDDLE, LATE = (piece(key, at=at, read=1) for key, at in (("a", 2), ("b", 4), ("c", 6)))
+NOW = parse_stamp("2026-01-01T00:00:30Z")
+
+CASES = {
+    "nobody read it since: all that is missing was overwritten": (
+        [False, False, False],
+        ns(1),
+        "abc",
+    ),
+    "one that came later is there: the missing one was deleted": ([False, True, True], ns(1), ""),
+    "it was read after the last append: the last one was deleted": ([True, True, False], ns(9), ""),
+    "read since the save: nothing tells, so nothing is lost": ([True, True, False], UNKNOWN, "c"),
+    "no trace of reads: young ones are put back": ([True, True, False], 0, "c"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_put_back(case: str) -> None:
+    there, read, expected = CASES[case]
+    found = overwritten([EARLY, MIDDLE, LATE], there=there, read=read, now=NOW)
+    assert "".join(each.id for each in found) == expected
+
+
+def test_a_stale_buffer_takes_the_appends_about_its_loading_with_it() -> None:
+    loaded = 5.0
+    about = piece("b", at=4.995, read=1)
+    after = piece("c", at=6, read=loaded)
+    found = overwritten([EARLY, about, after], there=[True, False, False], read=ns(loaded), now=NOW)
+    assert [each.id for each in found] == ["b", "c"]
+
+
+def test_without_traces_of_reads_an_old_record_that_is_missing_was_deleted() -> None:
+    later = parse_stamp("2026-01-01T00:30:00Z")
+    assert overwritten([LATE], there=[False], read=0, now=later) == []
+
+
+def test_a_read_after_the_save_hides_the_one_before_it() -> None:
+    assert read_before_save(atime_ns=5, mtime_ns=4) == UNKNOWN
+    assert read_before_save(atime_ns=4, mtime_ns=4) == 4
+    assert read_before_save(atime_ns=0, mtime_ns=4) == 0
+
+
+def test_a_piece_is_judged_by_the_first_save_that_lacks_it() -> None:
+    first = Glimpse().after([EARLY, LATE], there=[True, False], read=ns(1), mtime_ns=7, now=NOW)
+    assert first == Glimpse(7, ("c",), ())
+    again = Glimpse.read(first.written())
+    second = again.after([EARLY, LATE], there=[False, False], read=ns(9), mtime_ns=8, now=NOW)
+    assert second == Glimpse(8, ("c",), ("a",))

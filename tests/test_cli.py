@@ -18,6 +18,7 @@ import pytest
 from commonplace import tools
 from commonplace.config import OPTIONS
 from commonplace.doors.cli import COMMANDS, main
+from commonplace.doors.cli.terminal import has_colour
 from commonplace.memory import Memory
 from tests.clocks import SkippingClock
 from tests.data import contents, example
@@ -605,11 +606,17 @@ def test_doctor_changes_nothing(run: Run, vault: Path) -> None:
 
 
 def broken_line(vault: Path) -> None:
-    (vault / "USER.md").write_text('# Bad\n\n- x <!-- {"id":} -->\n', encoding="utf-8")
+    saved_long_ago(vault / "USER.md", b'# Bad\n\n- x <!-- {"id":} -->\n')
 
 
 def not_utf8(vault: Path) -> None:
-    (vault / "USER.md").write_bytes(b"caf\xe9\n")
+    saved_long_ago(vault / "USER.md", b"caf\xe9\n")
+
+
+def saved_long_ago(path: Path, data: bytes) -> None:
+    """An edit that nobody needs to wait for: it was finished a while ago."""
+    path.write_bytes(data)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
 def seen_by_others(vault: Path) -> None:
@@ -857,41 +864,60 @@ def test_a_shell_that_is_not_known_is_refused(run: Run) -> None:
     assert run("completion", "fish-and-chips").code == 2
 
 
-def test_colour_is_for_terminals_and_not_for_those_who_say_no(vault: Path) -> None:
-    colour = "\x1b[32mok  \x1b[0m"
-    shown = {
-        "a terminal": on_terminal("doctor").out,
-        "NO_COLOR": on_terminal("doctor", NO_COLOR="1").out,
-        "a dumb terminal": on_terminal("doctor", TERM="dumb").out,
-        "a pipe": piped("doctor").out,
-        "a pipe, forced": piped("doctor", FORCE_COLOR="1").out,
-    }
-    assert {how: colour in text for how, text in shown.items()} == {
-        "a terminal": True,
-        "NO_COLOR": False,
-        "a dumb terminal": False,
-        "a pipe": False,
-        "a pipe, forced": True,
-    }
-    plain = [text for how, text in shown.items() if how in ("NO_COLOR", "a pipe")]
-    assert [text for text in plain if "\x1b" in text] == []
+class Stream(io.StringIO):
+    """A stream that is a terminal, or is none."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
 
 
-def test_json_is_never_coloured(vault: Path) -> None:
-    assert "\x1b" not in piped("doctor", "--json", FORCE_COLOR="1").out
+@pytest.mark.parametrize(
+    ("terminal", "environ", "coloured"),
+    [
+        (True, {}, True),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"TERM": "dumb"}, False),
+        (False, {}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colour_is_for_terminals_and_not_for_those_who_say_no(
+    terminal: bool, environ: dict[str, str], coloured: bool
+) -> None:
+    assert has_colour(Stream(terminal=terminal), environ) == coloured
 
 
-def test_who_types_at_a_terminal_is_the_owner_and_a_pipe_is_an_agent(vault: Path) -> None:
+def test_a_terminal_gets_colour_and_no_color_is_respected(run: Run, vault: Path) -> None:
+    assert "\x1b[32mok  \x1b[0m" in on_terminal("doctor").out
+    assert "\x1b" not in on_terminal("doctor", NO_COLOR="1").out
+    assert "\x1b" not in run("doctor").out
+
+
+def test_json_is_never_coloured(
+    run: Run, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b" in run("doctor").out
+    assert "\x1b" not in run("doctor", "--json").out
+
+
+def test_who_types_at_a_terminal_is_the_owner_and_a_pipe_is_an_agent(
+    run: Run, vault: Path
+) -> None:
     on_terminal("store", "Typed by hand")
-    piped("store", "Sent by a program")
+    run("store", "Sent by a program")
     with Memory.open(vault, clock=SkippingClock()) as memory:
         found = {hit.record.text: hit.record.origin for hit in memory.search(kinds=("note",))}
     assert found == {"Typed by hand": "owner", "Sent by a program": "agent"}
 
 
-@pytest.mark.parametrize(
-    "words", [("log",), ("search",), ("--help",), ("status", "--options"), ("completion", "bash")]
-)
+@pytest.mark.parametrize("words", [("log",), ("--help",), ("completion", "bash")])
 def test_a_reader_that_has_seen_enough_is_no_error(vault: Path, words: tuple[str, ...]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -934,7 +960,6 @@ def test_a_command_is_the_same_as_a_process_of_its_own(run: Run, vault: Path) ->
     stored = piped("store", "-", stdin="Likes tea")
     key = first_id(run)
     assert stored == Ran(0, f"Stored {key}.\n")
-    assert piped("search", "tea") == run("search", "tea")
     missing = piped("read", "nothing.md")
     assert missing == run("read", "nothing.md")
     assert (missing.code, missing.out) == (3, "")

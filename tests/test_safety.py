@@ -17,20 +17,15 @@ from hypothesis import strategies as st
 from commonplace import safety
 from commonplace.safety import (
     FRAMING,
-    Secret,
     Trust,
-    find_secrets,
     lowest,
     may_supersede,
     needs_review,
     neutralise,
     one_line,
-    redact,
     stamped,
     trust_of,
 )
-from tests.ordinary_lines import ordinary_lines
-from tests.planted_secrets import planted_secrets
 
 ORDINARY = (
     "Prefers dark mode; lives in Zürich, naïve café, Łódź, Ægir, ½ cup, 20 °C, “quoted” – ok…",
@@ -294,83 +289,6 @@ def test_the_fuzz_would_notice_what_it_looks_for() -> None:
     assert all(faults(text) for text in texts)
 
 
-def test_at_least_nine_in_ten_planted_secrets_are_found_and_wholly_removed() -> None:
-    planted = planted_secrets()
-    missed, left = [], []
-    for item in planted:
-        text, secrets = redact(item.sentence)
-        if not secrets:
-            missed.append(item.name)
-        elif any(line in text for line in item.secret.split("\n")):
-            left.append((item.name, text))
-    assert len(planted) >= 140
-    assert left == []
-    assert len(missed) <= len(planted) / 10, f"missed {len(missed)} of {len(planted)}: {missed}"
-
-
-def test_at_most_one_ordinary_line_in_5000_is_taken_for_a_secret() -> None:
-    lines = ordinary_lines()
-    alarms = [(line, find_secrets(line)) for line in lines if find_secrets(line)]
-    assert len(lines) >= 5000
-    assert len(alarms) <= len(lines) // 5000, alarms
-
-
-REDACTED = (
-    ("my password is hunter2.", "my password is [redacted password]."),
-    (
-        '{"user": "svc", "password": "plum-tree"}',
-        '{"user": "svc", "password": "[redacted password]"}',
-    ),
-    ("postgres://app:s3cr3tpw@db/shop", "postgres://app:[redacted password]@db/shop"),
-    ("PIN 4821, then wait", "PIN [redacted pin], then wait"),
-    (
-        "bob@mail.example / Giraffe!7 and PIN: 4821",
-        "bob@mail.example / [redacted password] and PIN: [redacted pin]",
-    ),
-    ("tulip99 is my password", "[redacted password] is my password"),
-    ("no secret here", "no secret here"),
-    ("", ""),
-)
-
-
-@pytest.mark.parametrize(("text", "shown"), REDACTED)
-def test_redacting_replaces_the_secret_and_leaves_the_sentence(text: str, shown: str) -> None:
-    assert redact(text)[0] == shown
-
-
-def test_a_find_says_what_it_is_and_where_it_stands() -> None:
-    assert find_secrets("my password is hunter2") == (Secret("password", 15, 22),)
-
-
-def test_a_redacted_text_holds_no_secret() -> None:
-    for item in planted_secrets():
-        text, _ = redact(item.sentence)
-        assert redact(text) == (text, ()), item.name
-
-
-@given(st.lists(st.sampled_from([*(item.sentence for item in planted_secrets()), " ", "\n", "x"])))
-def test_finds_are_in_order_and_apart(pieces: list[str]) -> None:
-    text = "".join(pieces)
-    finds = find_secrets(text)
-    edges = [edge for find in finds for edge in (find.start, find.end)]
-    assert edges == sorted(edges)
-    assert all(0 <= find.start < find.end <= len(text) for find in finds)
-
-
-REPEATED = """
-<|< |</|&#0|\x1b]|\x9d|\u200d|ه\u200d|password |password is |password for |pass:|key |sk-ant-|eyJ-|
------BEGIN PRIVATE KEY-----|a://:|otpauth://|a@a.|login: |4|4444 |curl |seed |密码|secret_|a:1234:
-"""
-
-
-@pytest.mark.parametrize("piece", REPEATED.replace("\n", "").split("|"))
-def test_a_text_made_to_be_slow_is_read_in_time(piece: str) -> None:
-    """A pattern that goes back over its text would take hours for one of these."""
-    text = piece * (100_000 // len(piece))
-    neutralise(text)
-    find_secrets(text)
-
-
 def test_trust_falls_from_the_owner_to_the_web() -> None:
     origins = ("owner", "agent", "system", "import", "tool", "web", "anything else")
     assert [int(trust_of(origin)) for origin in origins] == [3, 2, 2, 1, 0, 0, 0]
@@ -429,5 +347,5 @@ def test_it_imports_a_few_light_modules_and_none_of_ours() -> None:
         name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names
     }
     imported |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
-    light = {"__future__", "collections.abc", "dataclasses", "enum", "functools", "re"}
+    light = {"__future__", "collections.abc", "enum", "functools", "re"}
     assert imported == light

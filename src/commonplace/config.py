@@ -35,6 +35,15 @@ class Options:
     tag_limit: int = _option(10, "most tags of a record")
     tag_length: int = _option(50, "longest tag, in characters")
     query_limit: int = _option(500, "longest query of the typed search tool, in characters")
+    document_cap: int = _option(
+        4000, "characters of a notebook's document past which it must be condensed first; 0: none"
+    )
+    secrets: str = _option(
+        "redact", "what to do with a secret in a text: redact, refuse or allow", harmless=False
+    )
+    session_stores: int = _option(20, "stores of the typed tools a session; 0: any number")
+    session_supersedes: int = _option(5, "replacements of the typed tools a session; 0: any number")
+    session_deletes: int = _option(5, "deletes of the typed tools a session; 0: any number")
     lose_share: float = _option(
         0.3, "share of a document's entries that a rewrite may drop without a confirm token"
     )

@@ -22,7 +22,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
-    │   └── SecretFound                the text holds a secret and the vault refuses those
+    │   ├── SecretFound                the text holds a secret and the vault refuses those
+    │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
     │   ├── ReadOnly             503
@@ -227,6 +228,20 @@ class SecretFound(Refused):
         super().__init__(
             f"The text holds what looks like a secret ({', '.join(names)}).",
             next_step="Leave the secret out and say where it is kept instead.",
+        )
+
+
+class HeldForReview(Refused):
+    """A behavioural memory that comes from outside waits until a person approves that text."""
+
+    status = 202
+
+    def __init__(self, record_id: str) -> None:
+        self.record_id = record_id
+        super().__init__(
+            f"This tells agents how to behave and may come from untrusted text, so it waits for "
+            f"the user's approval as {record_id}.",
+            next_step="Go on without it; the user sees it with 'commonplace review'.",
         )
 
 

@@ -9,18 +9,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from typing import Any
 
 from commonplace import documents, lines
 from commonplace.documents import Parsed
 from commonplace.errors import (
     AlreadyExists,
     DocumentChanged,
+    NoSuchDocument,
     NoSuchRecord,
     Unreadable,
     WouldLose,
 )
 from commonplace.index import Query
-from commonplace.journal import BLANK, Cut, Op, Text, without
+from commonplace.journal import BLANK, Cut, Gone, Op, Text, without
 from commonplace.ledger import Ledger, decoded
 from commonplace.records import DERIVED, SYSTEM, Author, Hit, Origin, Problem, Record, etag_of
 
@@ -94,6 +96,69 @@ class Library(Ledger):
         record = lines.read(line, reading=self.reading(name), occurrence=occurrence).record
         assert record is not None, "a line that was just written can be read"
         return record
+
+    def hold(self, record: Record, *, author: Author) -> None:
+        """Keep a record for a person to approve or reject. It goes into no document."""
+
+        def work() -> None:
+            self._note(Op.HOLD, record, author, lines=(lines.write(record, "native"),))
+
+        self.locked(work)
+
+    def held(self) -> list[Record]:
+        """The records that wait, oldest first."""
+        waiting: dict[str, Record] = {}
+        for entry in self.journal.about('"op":"'):
+            if entry.op == Op.HOLD:
+                waiting[entry.ids[0]] = self._read(entry.lines[0], "", 0)
+            elif entry.op in (Op.APPROVE, Op.REJECT):
+                waiting.pop(entry.ids[0], None)
+        return list(waiting.values())
+
+    def approve(self, record: Record, *, to: Sequence[str], author: Author) -> None:
+        """Let a held record into the documents, exactly as it was held."""
+
+        def work() -> None:
+            self._add([record], to, author)
+            self._note(Op.APPROVE, record, author)
+
+        self.locked(work)
+
+    def reject(self, record: Record, *, author: Author) -> None:
+        """Take a held record off the list. The journal keeps it."""
+        self.locked(lambda: self._note(Op.REJECT, record, author))
+
+    def _note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
+        self._level_index()
+        self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
+        self._level_with(self.journal.end())
+
+    def remove(self, name: str, *, author: Author) -> None:
+        """Take a whole document away. The journal keeps it."""
+
+        def work() -> None:
+            if self.look(name) is None:
+                raise NoSuchDocument(name)
+            before = self.vault.read(name)
+            entry = self.entry(Op.REPLACE, [Gone(name)], author=author)
+            self.replace_texts(entry, {name: (before, None)})
+
+        self.locked(work)
+
+    def rename(self, name: str, new: str, *, author: Author) -> None:
+        """Give a document another name, in one change."""
+
+        def work() -> None:
+            if self.look(name) is None:
+                raise NoSuchDocument(name)
+            if self.look(new) is not None:
+                raise AlreadyExists(new, next_step="Choose another name, or delete that one first.")
+            data = self.vault.read(name)
+            changes = [Text(new, self.journal.keep(data)), Gone(name)]
+            entry = self.entry(Op.REPLACE, changes, author=author)
+            self.replace_texts(entry, {new: (None, data), name: (data, None)})
+
+        self.locked(work)
 
     def append_text(self, name: str, text: str, *, author: Author) -> Written:
         """Add any text to the end of a document, on a line of its own."""

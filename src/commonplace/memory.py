@@ -19,7 +19,16 @@ from commonplace import budgets, documents, past
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.config import OPTIONS, Options
 from commonplace.embed.hashed import HashedEncoder
-from commonplace.errors import BadName, BadValue, LessTrusted, NoSuchRecord, NoSuchVault, ReadOnly
+from commonplace.errors import (
+    BadName,
+    BadValue,
+    HeldForReview,
+    LessTrusted,
+    NoSuchRecord,
+    NoSuchVault,
+    ReadOnly,
+    SecretFound,
+)
 from commonplace.heads import Heads
 from commonplace.index import Query
 from commonplace.index.sqlite import SqliteIndex
@@ -28,7 +37,9 @@ from commonplace.journal.files import FileJournal
 from commonplace.layouts import LAYOUTS, Layout, check_name, detect, layout_named
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
-from commonplace.safety import may_supersede
+from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
+from commonplace.secrets import find_secrets, redact
+from commonplace.sessions import Sessions
 from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
 
@@ -65,6 +76,7 @@ class Memory:
         self.session = session
         self.origin = origin
         self.read_only = read_only
+        self.sessions = Sessions(state / "sessions")
 
     @classmethod
     def open(
@@ -145,14 +157,78 @@ class Memory:
         Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
         valid_from, valid_to.
         """
-        return self.store_all([{"text": text, "kind": kind, **rest}])[0]
+        stored = self.store_all([{"text": text, "kind": kind, **rest}])
+        if not stored:
+            raise HeldForReview(self.library.held()[-1].id)
+        return stored[0]
 
     def store_all(self, memories: Iterable[Mapping[str, Any]]) -> tuple[Record, ...]:
-        """Store several memories as one change: all of them, or none."""
-        records = [self._record(**memory) for memory in memories]
-        if not records:
-            return ()
-        return self.library.add(records, to=self._targets(), author=self.author)
+        """Store several memories as one change: all of them, or none.
+
+        Those that wait for a person's approval are held, and not among what is returned.
+        """
+        tainted = self.sessions.read(self.session).tainted
+        records = [self._record(**memory, tainted=tainted) for memory in memories]
+        ready = [record for record in records if not self._must_wait(record)]
+        for record in records:
+            if record not in ready:
+                self.library.hold(record, author=self.author)
+        return self.library.add(ready, to=self._targets(), author=self.author) if ready else ()
+
+    @staticmethod
+    def _must_wait(record: Record) -> bool:
+        return needs_review(behavioral=record.behavioral, origin=record.origin, tainted=False)
+
+    def check_budget(self, *what: str) -> None:
+        """Fail when this session has used up its stores, supersedes or deletes."""
+        for name in what:
+            limit = getattr(self.options, f"session_{name}")
+            self.sessions.check(self.session, name, limit=limit)
+
+    def spend(self, *what: str) -> None:
+        """Count one of each for this session."""
+        self.library.locked(lambda: self.sessions.spend(self.session, *what))
+
+    def taint(self) -> None:
+        """Note that this session has read untrusted content; what it stores counts as such."""
+        self.library.locked(lambda: self.sessions.taint(self.session))
+
+    def review(self) -> list[Record]:
+        """The records that wait for a person's approval, oldest first."""
+        return self.library.held()
+
+    def approve(self, record_id: str) -> Record:
+        """Let a held record in, exactly as it was held."""
+        record = self._held(record_id)
+        self.library.approve(record, to=self._targets(), author=self.author)
+        return record
+
+    def reject(self, record_id: str) -> Record:
+        """Take a held record off the list."""
+        record = self._held(record_id)
+        self.library.reject(record, author=self.author)
+        return record
+
+    def _held(self, record_id: str) -> Record:
+        key = budgets.check_id(record_id)
+        found = next((record for record in self.library.held() if record.id == key), None)
+        if found is None:
+            raise NoSuchRecord(key)
+        return found
+
+    def _without_secrets(self, text: str) -> str:
+        """The text as it may be journalled: secrets redacted, refused or let through."""
+        if self.options.secrets == "allow":
+            return text
+        found = find_secrets(text) or find_secrets(neutralise(text))
+        if not found:
+            return text
+        if self.options.secrets == "refuse":
+            raise SecretFound(sorted({secret.name for secret in found}))
+        clean, left = redact(text)
+        return (
+            clean if left and not find_secrets(neutralise(clean)) else redact(neutralise(text))[0]
+        )
 
     def _targets(self) -> list[str]:
         """The documents that a record stored now goes into."""
@@ -176,11 +252,13 @@ class Memory:
         valid_from: str = "",
         valid_to: str = "",
         sources: Sequence[str] = (),
+        tainted: bool = False,
     ) -> Record:
+        text = budgets.check_text(text, limit=self.options.text_limit)
         record = Record(
             id=self.clock.new_id(),
             kind=budgets.check_kind(kind),
-            text=budgets.check_text(text, limit=self.options.text_limit),
+            text=text if sensitivity == "secret" else self._without_secrets(text),
             timestamp=self.clock.stamp(),
             tags=budgets.check_tags(tags, options=self.options),
             supersedes=budgets.check_id(supersedes, argument="supersedes") if supersedes else "",
@@ -190,7 +268,7 @@ class Memory:
             username=budgets.check_word(username, argument="username"),
             confidence=budgets.check_confidence(confidence),
             sensitivity=budgets.check_sensitivity(sensitivity),
-            origin=self.origin,
+            origin=stamped(self.origin, tainted=tainted),
             valid_from=_check_time(valid_from, "valid_from"),
             valid_to=_check_time(valid_to, "valid_to"),
             sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
@@ -219,7 +297,15 @@ class Memory:
     def search(self, text: str = "", **filters: Any) -> list[Hit]:
         """What fits the words best; without words, the newest. Filters are those of `Query`."""
         budgets.check_type(text, str, "query")
-        return self.library.find(Query(text=text, **filters))
+        hits = self.library.find(Query(text=text, **filters))
+        self._mind(hit.record for hit in hits)
+        return hits
+
+    def _mind(self, records: Iterable[Record]) -> None:
+        """An agent that was shown untrusted content is tainted by it."""
+        agent = self.origin == Origin.AGENT and self.session and not self.read_only
+        if agent and any(trust_of(record.origin) == Trust.NONE for record in records):
+            self.taint()
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
         """What is most alike, by vectors; what has none yet gets its vector now."""
@@ -295,6 +381,7 @@ class Memory:
         """
         name = self._document(document)
         budgets.check_type(content, str, "content")
+        content = self._without_secrets(content)
         if mode == "append" and not section:
             return self.library.append_text(name, content, author=self.author)
         if mode not in ("append", "rewrite", "section"):
@@ -312,8 +399,17 @@ class Memory:
         change = documents.append_to_section if mode == "append" else documents.replace_section
         return change(text, section, body, day=self.clock.today())
 
+    def remove(self, document: str) -> None:
+        """Take a whole document away. It can be undone."""
+        self.library.remove(self._document(document), author=self.author)
+
+    def rename(self, document: str, new: str) -> None:
+        """Give a document another name. It can be undone."""
+        self.library.rename(self._document(document), self._document(new), author=self.author)
+
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
+        text = self._without_secrets(budgets.check_text(text, limit=1_000_000))
         directory = self.layout.diary or "diary/"
         base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
         for attempt in range(1, 1000):

@@ -27,6 +27,11 @@ def table(dialect: str) -> dict[str, Tool]:
     return {tool.name: tool for tool in module.TOOLS}
 
 
+def dialect_of(layout: str) -> str:
+    """The tools that belong to a layout: its own, or the native ones."""
+    return layout if layout in DIALECTS else "native"
+
+
 def find(name: str, *, dialect: str) -> Tool:
     """The tool of that name: of the dialect, or else of the only dialect that has it."""
     tools = table(dialect)

@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
 
 from commonplace import budgets
-from commonplace.clock import stamp
+from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.errors import BadValue, NoSuchDocument, Refused
 from commonplace.memory import Memory
@@ -197,8 +197,7 @@ class MemoryStore:
         records = self._records()
         replaced = {record.supersedes for record in records}
         held = [record for record in records if record.id not in replaced]
-        before = stamp(self.memory.clock.now() - STALE)
-        return [*_contradictions(held), *_stale(held, before=before)]
+        return [*_contradictions(held), *_stale(held, before=self.memory.clock.now() - STALE)]
 
     def _records(self) -> list[Record]:
         try:
@@ -253,8 +252,15 @@ def _contradictions(records: Iterable[Record]) -> Iterator[Finding]:
             yield Finding("contradiction", tuple(record.id for record in group), what)
 
 
-def _stale(records: Iterable[Record], *, before: str) -> Iterator[Finding]:
+def _stale(records: Iterable[Record], *, before: datetime) -> Iterator[Finding]:
     for record in records:
-        if record.timestamp and record.timestamp < before:
+        if _is_older(record.timestamp, before):
             what = f"older than {STALE.days} days: it is of {record.timestamp[:10]}"
             yield Finding("stale", (record.id,), what)
+
+
+def _is_older(timestamp: str, moment: datetime) -> bool:
+    try:
+        return parse_stamp(timestamp) < moment
+    except ValueError:
+        return False  # A person's line may say no time, or none that can be read.

@@ -30,7 +30,10 @@ def memory_store(
 
     About 20 stores a session, 5 of them replacements: keep the insight, not the conversation.
     """
+    wanted = ("stores", "supersedes") if supersedes else ("stores",)
+    memory.check_budget(*wanted)
     record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
+    memory.spend(*wanted)
     return Answer(
         {
             "id": record.id,
@@ -85,7 +88,9 @@ def memory_delete(
     memory: Memory, id: Annotated[str, Argument("Id of the entry to delete.")]
 ) -> Answer:
     """Delete a memory entry for good. At most 5 a session; only if asked, or clearly incorrect."""
+    memory.check_budget("deletes")
     memory.delete(id)
+    memory.spend("deletes")
     return Answer({"id": id, "deleted": True})
 
 

@@ -560,7 +560,8 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _unlisted(lines: str) -> tuple[str, ...]:
-    return tuple(json.loads(f"[{lines.strip().replace(chr(10), ',')}]")) if lines else ()
+    quoted = lines.split("\n")[1:-1]
+    return tuple(json.loads(each) if "\\" in each else each[1:-1] for each in quoted)
 
 
 def _record(row: Row) -> Record:

@@ -26,6 +26,10 @@ class Op(StrEnum):
     """A document that somebody changed from outside."""
     PUT_BACK = "put-back"
     """Records that a stale save had overwritten."""
+    HOLD = "hold"
+    """A record that waits for a person's approval. No document changes."""
+    APPROVE = "approve"
+    REJECT = "reject"
 
 
 @dataclass(frozen=True)

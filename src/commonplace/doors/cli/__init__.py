@@ -12,11 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer, Parameter, Tool
-from commonplace.errors import BadValue, CommonplaceError
+from commonplace.errors import CommonplaceError
 from commonplace.records import Origin
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
 
 TOOL_COMMANDS = ("store", "search", "brief", "read", "update", "delete", "diary", "undo")
 OTHER_COMMANDS = (
@@ -26,10 +29,12 @@ OTHER_COMMANDS = (
     "history",
     "blame",
     "restore",
+    "review",
     "rebuild",
     "doctor",
     "tool",
     "ipc",
+    "mcp",
     "selftest",
     "completion",
 )
@@ -182,14 +187,14 @@ def show(answer: Answer, *, as_json: bool) -> None:
     print(json.dumps(answer.data, ensure_ascii=False, indent=2) if as_json else str(answer))
 
 
-def open_memory(arguments: argparse.Namespace, *, path: str = "") -> Any:
+def open_memory(arguments: argparse.Namespace, *, session: str = "") -> Memory:
     """The vault that the options, the environment or the working directory name."""
     from commonplace.memory import Memory
 
     return Memory.open(
-        path or vault_path(arguments),
+        vault_path(arguments),
         dialect=_layout_dialect(arguments.dialect),
-        session=arguments.session,
+        session=session or arguments.session,
         origin=origin(),
         create=False,
     )
@@ -221,15 +226,5 @@ def tool_dialect(arguments: argparse.Namespace) -> str:
 
     if arguments.dialect:
         return str(arguments.dialect)
-    return "native" if tools.DIALECTS else ""
-
-
-def checked_position(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise BadValue(
-            "position",
-            f"{text!r} is no number",
-            next_step="'commonplace log' shows the number of each change.",
-        ) from None
+    with open_memory(arguments) as memory:
+        return tools.dialect_of(memory.layout.name)

@@ -225,6 +225,48 @@ def restore(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _review_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="?", default="", help="the record; none: list what waits")
+    decision = parser.add_mutually_exclusive_group()
+    decision.add_argument("--approve", action="store_true", help="let it in, exactly as it is")
+    decision.add_argument("--reject", action="store_true", help="take it off the list")
+
+
+def review(arguments: argparse.Namespace) -> int:
+    """What waits for your approval, because it tells agents how to behave and came from outside."""
+    from commonplace.dialects.native import described
+    from commonplace.safety import neutralise
+
+    with open_memory(arguments) as memory:
+        if arguments.id and (arguments.approve or arguments.reject):
+            decide = memory.approve if arguments.approve else memory.reject
+            record = decide(arguments.id)
+            word = "Approved" if arguments.approve else "Rejected"
+            show(Answer(described(record), f"{word} {record.id}."), as_json=arguments.json)
+            return 0
+        waiting = [r for r in memory.review() if arguments.id in ("", r.id)]
+    lines = [
+        f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "
+        f"{record.session or 'unknown'}\n    {record.kind}: {neutralise(record.text)}"
+        for record in waiting
+    ]
+    lines.append("'commonplace review ID --approve' or '--reject' decides." if waiting else "")
+    text = "\n".join(lines).strip() or "Nothing waits for approval."
+    show(Answer([described(record) for record in waiting], text), as_json=arguments.json)
+    return 0
+
+
+def mcp(arguments: argparse.Namespace) -> int:
+    """Serve the tools over MCP on standard input and output, until the input ends."""
+    from commonplace.doors.mcp import run
+
+    return run(
+        lambda session: open_memory(arguments, session=session),
+        dialect=arguments.dialect,
+        session=arguments.session,
+    )
+
+
 def rebuild(arguments: argparse.Namespace) -> int:
     """Make the index anew from the documents."""
     with open_memory(arguments) as memory:
@@ -352,10 +394,12 @@ RUNS: dict[str, Run] = {
     "history": history,
     "blame": blame,
     "restore": restore,
+    "review": review,
     "rebuild": rebuild,
     "doctor": doctor,
     "tool": tool,
     "ipc": ipc,
+    "mcp": mcp,
     "selftest": selftest,
     "completion": completion,
 }
@@ -366,6 +410,7 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "history": _history_arguments,
     "blame": _blame_arguments,
     "restore": _restore_arguments,
+    "review": _review_arguments,
     "tool": _tool_arguments,
     "ipc": _ipc_arguments,
     "selftest": _selftest_arguments,

@@ -80,16 +80,12 @@ def is_all_ours(target: Target, text: str) -> bool:
 
 
 def is_shell(shape: Shape, text: str) -> bool:
-    """Whether nothing is left but what a new file begins with, and empty objects."""
+    """Whether nothing is left but what a new file begins with, and no servers."""
     if shape.kind != Kind.JSON:
         return shape.kind == Kind.TOML and not text.strip(jsontext.MARK + jsontext.BLANK)
     began = jsontext.value(shape.new, flavour=shape.flavour)
     left = jsontext.value(text, flavour=shape.flavour)
-    return _hollow({key: value for key, value in left.items() if began.get(key) != value})
-
-
-def _hollow(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_hollow, value.values()))
+    return {**left, shape.key: left.get(shape.key) or {}} == {**began, shape.key: {}}
 
 
 def _put_server(target: Target, text: str) -> str:

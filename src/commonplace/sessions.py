@@ -1,0 +1,75 @@
+"""What a session has used up and seen: its budgets, and whether it read untrusted content.
+
+It belongs to the session, not to a process: a small file a session, below the state directory. It
+does not know who calls.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from commonplace.errors import BudgetSpent
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session so far."""
+
+    id: str
+    stores: int = 0
+    supersedes: int = 0
+    deletes: int = 0
+    tainted: bool = False
+
+
+class Sessions:
+    """The sessions of one vault. Written under the vault's lock."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._nameless = Session("")
+        """Without an id a session is as long as this object."""
+
+    def read(self, session_id: str) -> Session:
+        if not session_id:
+            return self._nameless
+        try:
+            value = json.loads(self._path(session_id).read_text(encoding="utf-8"))
+            return Session(**value)
+        except (OSError, ValueError, TypeError):
+            return Session(session_id)
+
+    def check(self, session_id: str, what: str, *, limit: int) -> None:
+        """Fail when the budget for `what` (stores, supersedes, deletes) is spent."""
+        if limit and getattr(self.read(session_id), what) >= limit:
+            raise BudgetSpent(what, limit)
+
+    def spend(self, session_id: str, *what: str) -> None:
+        """Count one of each."""
+        session = self.read(session_id)
+        counts = {name: getattr(session, name) + 1 for name in what}
+        self._write(replace(session, **counts))
+
+    def taint(self, session_id: str) -> None:
+        """Remember that the session read untrusted content. It stays so."""
+        session = self.read(session_id)
+        if not session.tainted:
+            self._write(replace(session, tainted=True))
+
+    def _write(self, session: Session) -> None:
+        if not session.id:
+            self._nameless = session
+            return
+        self.directory.mkdir(mode=0o700, exist_ok=True)
+        path = self._path(session.id)
+        fresh = path.with_suffix(f".{os.getpid()}.tmp")
+        fresh.write_text(json.dumps(asdict(session)), encoding="utf-8")
+        fresh.chmod(0o600)
+        os.replace(fresh, path)
+
+    def _path(self, session_id: str) -> Path:
+        return self.directory / f"{sha256(session_id.encode()).hexdigest()[:32]}.json"

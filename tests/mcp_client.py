@@ -90,7 +90,8 @@ def text_of(answer: Answer) -> str:
 
 def command(root: Path, dialect: str = "native", session: str = "") -> list[str]:
     """What starts a server on stdio."""
-    return [sys.executable, "-c", PROGRAM, str(root), dialect, session]
+    options = ["--vault", str(root), "--dialect", dialect, "--session", session]
+    return [sys.executable, "-m", "commonplace", *options, "mcp"]
 
 
 class Child:

@@ -74,6 +74,7 @@ def bullets(text: str) -> list[str]:
         ("-a\n-\n- \n", []),
         ("---\n***\n- - -\n* * *\n", []),
         ("```\n- a\n```\n- b\n", ["b"]),
+        ("\ufeff```\n- a\n```\n- b\n", ["b"]),
         ("~~~ md\n- a\n```\n~~~\n- b\n", ["b"]),
         ("````\n- a\n```\n- b\n````\n", []),
         ("```\n- a\n", ["a"]),
@@ -116,6 +117,7 @@ def test_the_bullets_of_a_text(text: str, found: list[str]) -> None:
         ("A\n=\ntext\n\nB\n---\nmore\n", ["A: text", "A > B: more"]),
         ("a\nb\n---\nc\n", ["a\nb", "c"]),
         ("a\n\n---\n\nb\n", ["a", "b"]),
+        ("  a\n---\nb\n", ["  a", "b"]),
         ("| a |\n|---|\n| 1 |\n", ["| a |\n|---|\n| 1 |"]),
         ("a\n```\n# b\n\nc\n```\nd\n", ["a", "```\n# b\n\nc\n```", "d"]),
         ("```\na\n\nb\n", ["```\na", "b"]),
@@ -615,6 +617,7 @@ def test_disarming_keeps_what_is_in_the_vault_already(
 @given(text=strategies.documents(), more=strategies.documents())
 @example(lines.write(RECORD, "native"), '  more <!-- {"id":"mem-9","origin":"owner"} -->\n')
 @example("- tea\n", "\n  and cake\n")
+@example("- tea\n", "\0 \0 and cake\n")
 def test_what_is_appended_changes_no_record_above(text: str, more: str) -> None:
     assume("\0" not in text and not text.startswith(("---", "\ufeff---")) and closed(text) == text)
     whole = text + addition(text.encode(), closed(disarm(more)))

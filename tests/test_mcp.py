@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -186,13 +187,18 @@ def test_instructions_fit_what_clients_read(shared: Path) -> None:
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_tools_are_listed_in_the_order_of_the_table(shared: Path, dialect: str) -> None:
-    listed = result_of(talk(shared, ask("tools/list"), dialect=dialect))["tools"]
+    result = result_of(talk(shared, ask("tools/list"), dialect=dialect))
+    assert serialize_server_result("tools/list", HANDSHAKE[-1], result) == result
+    listed = result["tools"]
     assert listed == [methods.listed(tool) for tool in tools.table(dialect).values()]
     assert [entry["name"] for entry in listed] == list(tools.table(dialect))
 
 
 def test_a_listed_tool_says_how_it_behaves(shared: Path) -> None:
-    listed = {entry["name"]: entry for entry in methods.list_tools({}, "native")["tools"]}
+    listed = {
+        entry["name"]: entry
+        for entry in methods.list_tools({}, lambda: tools.table("native"))["tools"]
+    }
     assert {name: listed["search"][name] for name in ("title", "annotations", "_meta")} == {
         "title": "Search",
         "annotations": {
@@ -414,6 +420,26 @@ def test_an_unknown_dialect_is_said_to_who_asks_for_its_tools(shared: Path) -> N
     sentence = str(UnknownDialect("klingon", list(tools.DIALECTS)))
     assert "result" in answers[0]
     assert error_of(answers, 1) == error_of(answers, 2) == (-32603, sentence)
+
+
+def test_a_dialect_that_must_be_found_out_is_asked_for_once_and_not_before_the_tools(
+    shared: Path,
+) -> None:
+    asked = []
+    stdin = io.BytesIO(
+        b"".join(map(mcp.encoded, [ask("tools/list", id=1), ask("tools/list", id=2)]))
+    )
+    stdout = io.BytesIO()
+
+    def dialect() -> str:
+        asked.append(stdout.getvalue())
+        return "typed"
+
+    serve(mcp.opener(shared), dialect=dialect, stdin=stdin, stdout=stdout)
+    first, second = (json.loads(line) for line in stdout.getvalue().splitlines())
+    assert first["result"] == second["result"]
+    assert [tool["name"] for tool in first["result"]["tools"]] == list(tools.table("typed"))
+    assert asked == [b""]
 
 
 def test_without_a_vault_all_answers_but_the_tools_and_they_work_once_it_is_there(
@@ -1039,7 +1065,9 @@ def sdk_server(memory: Memory) -> Server[Any]:
 
     async def call_tool(context: Any, params: Any) -> mcp_types.CallToolResult:
         result = methods.call_tool(
-            {"name": params.name, "arguments": params.arguments}, "native", lambda: memory
+            {"name": params.name, "arguments": params.arguments},
+            lambda: tools.table("native"),
+            lambda: memory,
         )
         return mcp_types.CallToolResult.model_validate(result, by_name=False)
 

@@ -354,9 +354,7 @@ def test_the_history_of_a_forgotten_record_tells_no_word_of_it(memory: Memory) -
     assert "hush" not in repr(memory.history(record.id))
 
 
-def test_blame_says_of_each_line_who_brought_it_and_when(
-    tmp_path: Path, clock: FixedClock
-) -> None:
+def test_blame_says_of_each_line_who_brought_it_and_when(tmp_path: Path, clock: FixedClock) -> None:
     (tmp_path / "MEMORY.md").write_text("# Memory\n\n- there before\n", encoding="utf-8")
     with Memory.open(tmp_path, "native", session="s-1", clock=clock) as memory:
         memory.library.refresh()

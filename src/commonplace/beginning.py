@@ -11,7 +11,7 @@ from pathlib import Path
 from commonplace.clock import Clock
 from commonplace.config import FILE
 from commonplace.layouts import Layout, layout_named
-from commonplace.memory import Memory, find_root
+from commonplace.memory import Memory, find_root, make_directory
 from commonplace.records import OWNER
 
 SOUL = """\
@@ -51,7 +51,7 @@ def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
     """Make a vault at `path`, or complete the one that is there. Nothing is overwritten."""
     layout = layout_named(dialect or "native")
     root = _root_of(path, layout)
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(root)
     created = [*_write_settings(root, layout), *_write_ignored(root, layout)]
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
         for name, text in _first_documents(layout).items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.config import Options
 from commonplace.errors import BadValue, TooLong
-from commonplace.records import CATEGORIES, ID, KIND, TYPES, Sensitivity
+from commonplace.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity
 
 
 def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
@@ -32,7 +32,7 @@ def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
 def check_kind(kind: Any, *, argument: str = "kind") -> str:
     """Any plain word is a kind; the known ones are named in the error."""
     check_type(kind, str, argument)
-    if len(kind) > 40 or not KIND.match(kind):
+    if kind == PASSAGE or len(kind) > 40 or not KIND.match(kind):
         known = ", ".join((*TYPES, *CATEGORIES))
         raise BadValue(
             argument,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from commonplace.clock import zone_of
 from commonplace.errors import BadOption
 
 FILE = "commonplace.toml"
@@ -103,6 +104,7 @@ class Options:
                     key, "a file inside a repository may not set it; use your own", source=source
                 )
             changes[key] = _typed(key, value, type(option.default), source=source)
+            _check_choice(key, changes[key], source=source)
         return replace(self, **changes) if changes else self
 
 
@@ -135,11 +137,22 @@ def _typed(key: str, value: Any, kind: type, *, source: str) -> Any:
     ):
         try:
             return _not_negative(kind(value))
-        except ValueError:
+        except (ValueError, OverflowError):
             raise BadOption(key, f"{value!r} is no number from 0 up", source=source) from None
-    if isinstance(value, kind):
+    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
     raise BadOption(key, f"{value!r} is not {NAMES[kind]}", source=source)
+
+
+def _check_choice(key: str, value: Any, *, source: str) -> None:
+    """Some texts must name something that there is."""
+    if key == "timezone":
+        try:
+            zone_of(value)
+        except (ValueError, OSError, KeyError):
+            raise BadOption(key, f"there is no time zone {value!r}", source=source) from None
+    if key == "secrets" and value not in ("redact", "refuse", "allow"):
+        raise BadOption(key, f"{value!r} is not redact, refuse or allow", source=source)
 
 
 def _not_negative(number: Any) -> Any:

@@ -40,7 +40,7 @@ RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){
 UNDERLINE = re.compile(rf"(?:=+|--+){END}")
 HEADING = re.compile(r"(#{1,6})(?=[ \t\r\n]|\Z)")
 UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
-FENCE = re.compile(r"^(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)", re.M)
+FENCE = re.compile(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
 FENCE_END = re.compile(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
 IN_COMMENT = re.compile(r"^[-*+][ \t]|<!--|-->", re.M)
 # Keys and plain lists between two rules; a record among them means that it is not front matter.
@@ -301,10 +301,10 @@ class _Scan:
 
     def _marked(self, pos: int) -> _Block:
         """What starts with a character that marks list items, rules and underlined headings."""
-        text, prose = self.text, self.prose
-        if prose >= 0 and _line_end(text, prose) == pos and (match := UNDERLINE.match(text, pos)):
+        text = self.text
+        if self._titled(pos) and (match := UNDERLINE.match(text, pos)):
             level = 1 if text[pos] == "=" else 2
-            return _Block("heading", prose, match.end(), level, text[prose:pos].strip())
+            return _Block("heading", self.prose, match.end(), level, text[self.prose : pos].strip())
         if match := RULE.match(text, pos):
             return _Block("rule", pos, match.end())
         if self.below and (match := UPDATED.match(text, pos)):
@@ -312,6 +312,11 @@ class _Scan:
         if self.bullets and text.startswith(MARKERS, pos):
             return _Block("item", pos, _item_end(text, pos))
         return _Block("line", pos, _line_end(text, pos))
+
+    def _titled(self, pos: int) -> bool:
+        """Whether the paragraph above is one line from the margin, as the title of a heading is."""
+        text, prose = self.text, self.prose
+        return prose >= 0 and text[prose] not in " \t" and _line_end(text, prose) == pos
 
     def _fence_end(self, pos: int) -> int:
         """Where the fenced code ends that starts at `pos`; -1 when it is none or never closed."""
@@ -399,7 +404,7 @@ def addition(tail: bytes, text: str) -> str:
 
 def apart(text: str) -> str:
     """The text as it can stand below anything: indented lines at its start join no list item."""
-    return "<!-- -->\n" + text if INDENTED.match(text) else text
+    return "<!-- -->\n" + text if INDENTED.match(text.replace("\0", "")) else text
 
 
 def _newline(text: str) -> str:
@@ -562,6 +567,14 @@ def merge(base: str, ours: str, theirs: str) -> Merge:
         return Merge(ours, 0)
     if len({_newline(text) for text in (base, ours, theirs)}) > 1:
         base, ours, theirs = (_broken(text, _newline(theirs)) for text in (base, ours, theirs))
+    if all(text.endswith("\n") for text in (base, ours, theirs)):
+        # The end of the last line is no line of its own, or it would move with what is appended.
+        merged_lines, conflicts = _merge_lines(base[:-1], ours[:-1], theirs[:-1])
+        return Merge(merged_lines + "\n", conflicts)
+    return Merge(*_merge_lines(base, ours, theirs))
+
+
+def _merge_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
     old = base.split("\n")
     our_hunks, their_hunks = _hunks(old, ours.split("\n")), _hunks(old, theirs.split("\n"))
     gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
@@ -573,7 +586,7 @@ def merge(base: str, ours: str, theirs: str) -> Merge:
         merged += added.get(number, ())
         if number < len(old) and number not in gone:
             merged.append(old[number])
-    return Merge("\n".join(merged), _conflicts(our_hunks, their_hunks))
+    return "\n".join(merged), _conflicts(our_hunks, their_hunks)
 
 
 class _Hunk(NamedTuple):

@@ -193,7 +193,7 @@ def detect(names: Iterable[str], peek: Callable[[str], str]) -> Layout | None:
     one of them.
     """
     found = set(names)
-    days = [name for name in found if DAY.match(name.removesuffix(".md"))]
+    days = [name for name in found if name.endswith(".md") and DAY.match(name[:-3])]
     if "MEMORY.md" in found:
         return LAYOUTS[_memory_dialect(found, peek)]
     if found & {"soul.md", "user.md"} or ("diary/" in found and "SOUL.md" not in found):

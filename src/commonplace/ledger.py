@@ -7,6 +7,7 @@ back what a stale save overwrote. What a change is for it does not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -82,8 +83,10 @@ class Ledger:
 
     def close(self) -> None:
         if self._unsettled:
-            self.locked(self._level_index)
-            self.settle()
+            # What is stored is safe already; the rest can wait for a disk with room.
+            with suppress(DiskFull):
+                self.locked(self._level_index)
+                self.settle()
         self.heads.close()
         self.index.close()
         self.journal.close()
@@ -139,7 +142,11 @@ class Ledger:
     def take_in_changes(self) -> None:
         self._level_index()
         for name in self.changed():
-            self.look(name)
+            try:
+                self.look(name)
+            except Unreadable as error:
+                # Not to be read is not the same as deleted: what the index has of it stays.
+                self.troubles[name] = str(error)
         self._level_index()
 
     def _is_level(self) -> bool:
@@ -240,10 +247,6 @@ class Ledger:
             parsed = self.parse(name, decoded(name, data))
         except NoSuchDocument:
             raise Unsettled(SETTLED) from None
-        except Unreadable as error:
-            # Not to be read is not the same as deleted: what the index has of it stays.
-            self.troubles[name] = str(error)
-            return known
         if self.vault.stat(name) != stat:
             raise Unsettled(SETTLED)
         self.troubles.pop(name, None)
@@ -571,17 +574,47 @@ class Ledger:
         self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
     ) -> Entry:
         """Journal a change of whole texts, `{name: (before, after)}`, and make it so."""
+        entry = self.write_texts(entry, texts)
+        self._level_with(self.journal.end())
+        return entry
+
+    def write_texts(
+        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
+    ) -> Entry:
+        """The same, with the marks left behind: dying now, it would all be done again."""
         self._level_index()
         entry = self.journal.append(entry)
         self.journal.sync()
-        for name, (before, after) in texts.items():
-            if after is None:
-                self.vault.remove(name)
-                self.index.drop(name)
-            else:
-                self._replace(name, before, after, entry)
-        self._level_with(self.journal.end())
+        done: list[str] = []
+        try:
+            for name, (before, after) in texts.items():
+                self._write_text(name, before, after, entry)
+                done.append(name)
+        except CommonplaceError:
+            self._write_back(entry, {name: texts[name] for name in done})
+            raise
         return entry
+
+    def _write_text(
+        self, name: str, before: bytes | None, after: bytes | None, entry: Entry
+    ) -> None:
+        if after is None:
+            self.vault.remove(name)
+            self.index.drop(name)
+        else:
+            self._replace(name, before, after, entry)
+
+    def _write_back(
+        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
+    ) -> None:
+        """Leave no trace of a change of which a part could not be made."""
+        self.journal.take_back(entry.position)
+        for name, (before, after) in texts.items():
+            if before is None:
+                self.vault.remove(name)
+            else:
+                self.vault.replace(name, before, expected=after)
+            self.index.drop(name)
 
     def _replace(self, name: str, before: bytes | None, after: bytes, entry: Entry) -> None:
         whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)

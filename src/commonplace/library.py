@@ -154,8 +154,8 @@ class Library(Ledger):
             if self.look(new) is not None:
                 raise AlreadyExists(new, next_step="Choose another name, or delete that one first.")
             data = self.vault.read(name)
-            changes = [Text(new, self.journal.keep(data)), Gone(name)]
-            entry = self.entry(Op.REPLACE, changes, author=author)
+            written = Text(new, self.journal.keep(data))
+            entry = self.entry(Op.REPLACE, (written, Gone(name)), author=author)
             self.replace_texts(entry, {new: (None, data), name: (data, None)})
 
         self.locked(work)
@@ -211,7 +211,7 @@ class Library(Ledger):
         self, name: str, text: str, now: bytes | None, etag: str, author: Author
     ) -> tuple[bytes, bool, int]:
         if author.origin != Origin.OWNER:
-            keep = set(decoded(name, now or b"").split("\n"))
+            keep = documents.carried(decoded(name, now or b""))
             text = documents.disarm(text, keep=keep)
         if not etag or now is None or etag_of(now) == etag:
             return text.encode(), False, 0
@@ -302,6 +302,9 @@ class Library(Ledger):
 
         def work() -> Receipt:
             self.take_in_changes()
+            for name, why in self.troubles.items():
+                # A document that cannot be read may hold what is to be erased.
+                raise Unreadable(name, why)
             return self._forget(ids, author)
 
         return self.locked(work)
@@ -313,11 +316,7 @@ class Library(Ledger):
         hashes = {key: self._tombstone(self.found(key).record.text) for key in ids}
         entry = self.entry(Op.FORGET, cuts, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
-        # The index stays behind the journal until everything is erased: a crash starts it again.
-        entry = self.journal.append(entry)
-        self.journal.sync()
-        for name, (before, after) in texts.items():
-            self._replace(name, before, after or b"", entry)
+        self.write_texts(entry, texts)
         erased = self._erase(ids, needles, raws)
         self._level_with(self.journal.end())
         return Receipt(tuple(ids), tuple(texts), erased)

@@ -44,6 +44,8 @@ from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
 
 STATE = ".commonplace"
+DOCUMENT_LIMIT = 10_000_000
+"""Characters of one document that are written at once: more is a mistake."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,14 @@ class Memory:
         """
         named = Path(path).expanduser()
         if create:
-            named.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(named)
         if not named.is_dir():
             raise NoSuchVault(str(named))
         root = find_root(named)
         settings = Options.load(root, environ=environ, arguments={**options, "dialect": dialect})
-        layout = _layout_of(root, settings)
         clock = clock or Clock(zone=settings.timezone)
         state, read_only = _state_directory(root, settings)
+        layout = _layout_of(root, settings, state)
         library = Library(
             FileVault(
                 root,
@@ -297,6 +299,7 @@ class Memory:
     def search(self, text: str = "", **filters: Any) -> list[Hit]:
         """What fits the words best; without words, the newest. Filters are those of `Query`."""
         budgets.check_type(text, str, "query")
+        budgets.check_limit(filters.get("limit", 20), most=1 << 30)
         hits = self.library.find(Query(text=text, **filters))
         self._mind(hit.record for hit in hits)
         return hits
@@ -357,6 +360,7 @@ class Memory:
         return Document(name, text, etag)
 
     def _document(self, name: str) -> str:
+        budgets.check_type(name, str, "document")
         main = self.layout.memory or self.layout.user
         checked = check_name(name or main)
         if not self.layout.holds(checked):
@@ -380,18 +384,26 @@ class Memory:
         much, unless it comes with the token that the refusal names.
         """
         name = self._document(document)
-        budgets.check_type(content, str, "content")
-        content = self._without_secrets(content)
-        if mode == "append" and not section:
-            return self.library.append_text(name, content, author=self.author)
         if mode not in ("append", "rewrite", "section"):
             raise BadValue(
                 "mode", f"{mode!r} is not known", next_step="Use append, rewrite or section."
             )
+        if mode == "section" and not section.strip():
+            raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
+        self._check_content(content, may_be_empty=mode == "rewrite")
+        content = self._without_secrets(content)
+        if mode == "append" and not section:
+            return self.library.append_text(name, content, author=self.author)
         text = self._with_section(name, section, content, mode) if section else content
         return self.library.rewrite(
             name, text, author=self.author, etag=etag, confirm=confirm, strict=strict
         )
+
+    @staticmethod
+    def _check_content(content: str, *, may_be_empty: bool) -> None:
+        if may_be_empty and content == "":
+            return
+        budgets.check_text(content, limit=DOCUMENT_LIMIT, argument="content")
 
     def _with_section(self, name: str, section: str, body: str, mode: str) -> str:
         exists = self.library.vault.stat(name)
@@ -409,7 +421,7 @@ class Memory:
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
-        text = self._without_secrets(budgets.check_text(text, limit=1_000_000))
+        text = self._without_secrets(budgets.check_text(text, limit=DOCUMENT_LIMIT))
         directory = self.layout.diary or "diary/"
         base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
         for attempt in range(1, 1000):
@@ -425,7 +437,7 @@ class Memory:
 
     def log(self, *, limit: int = 20) -> list[Entry]:
         """The last changes, newest first."""
-        return past.log(self.library, limit=limit)
+        return past.log(self.library, limit=budgets.check_limit(limit, most=1 << 30))
 
     def history(self, record_id: str) -> list[Entry]:
         """Every change that was about one record, oldest first."""
@@ -437,8 +449,7 @@ class Memory:
 
     def undo(self, position: int | None = None, *, session: str = "") -> Entry:
         """Take back the last change (of a session), or the one at a position of the log."""
-        author = Author(self.origin, session)
-        return past.undo(self.library, author=author, position=position)
+        return past.undo(self.library, author=self.author, position=position, session=session)
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
@@ -446,9 +457,9 @@ class Memory:
 
     def restore(self, moment: datetime, document: str = "") -> list[str]:
         """Make one document, or all, say again what they said at that time."""
-        names = [document] if document else past.documents_at(self.library, moment)
+        names = [self._document(document)] if document else past.documents_at(self.library, moment)
         for name in names:
-            past.restore(self.library, check_name(name), moment, author=self.author)
+            past.restore(self.library, name, moment, author=self.author)
         return names
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
@@ -508,6 +519,16 @@ class Memory:
         self.close()
 
 
+def make_directory(path: Path) -> None:
+    """Make the directory of a vault, which only its owner may look into."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise NoSuchVault(str(path)) from None
+    except OSError:
+        raise ReadOnly(str(path)) from None
+
+
 def find_root(path: Path) -> Path:
     """The vault itself when the directory above it was named: `memories/` or `data/`."""
     if _detected(path):
@@ -527,7 +548,8 @@ def _detected(path: Path) -> Layout | None:
 
 def names_in(path: Path) -> list[str]:
     """What is in a directory, as `detect` takes it."""
-    return [entry.name + "/" * entry.is_dir() for entry in os.scandir(path)]
+    with os.scandir(path) as entries:
+        return [entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries]
 
 
 def start_of(path: Path) -> str:
@@ -544,10 +566,20 @@ def start_of(path: Path) -> str:
         tree.close()
 
 
-def _layout_of(root: Path, options: Options) -> Layout:
+def _layout_of(root: Path, options: Options, state: Path) -> Layout:
+    """The layout that was asked for, or that the vault was opened with before, or that it shows.
+
+    What is written first, a lone USER.md say, must not make another dialect of a vault.
+    """
+    noted = state / "dialect"
     if options.dialect:
-        return layout_named(options.dialect)
-    return _detected(root) or LAYOUTS["native"]
+        layout = layout_named(options.dialect)
+    elif noted.is_file():
+        return layout_named(noted.read_text(encoding="utf-8").strip())
+    else:
+        layout = _detected(root) or LAYOUTS["native"]
+    noted.write_text(layout.name + "\n", encoding="utf-8")
+    return layout
 
 
 def _state_directory(root: Path, options: Options) -> tuple[Path, bool]:

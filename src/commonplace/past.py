@@ -25,7 +25,7 @@ Texts = dict[str, tuple[bytes | None, bytes | None]]
 
 @dataclass(frozen=True)
 class Blame:
-    """One line of a document and the change that brought it; None for one older than the journal."""
+    """One line of a document and the change that brought it; None if the journal is younger."""
 
     line: int
     text: str
@@ -84,6 +84,7 @@ def documents_at(library: Library, moment: datetime) -> list[str]:
 def blame(library: Library, document: str) -> list[Blame]:
     """Each line of a document with the change that brought it."""
     library.refresh()
+    library.text(document)
     text: bytes | None = None
     owners: list[Entry] = []
     for entry in library.journal.entries():
@@ -111,13 +112,20 @@ def _lines(text: bytes | None) -> list[str]:
     return shown.removesuffix("\n").split("\n") if shown else []
 
 
-def undo(library: Library, *, author: Author, position: int | None = None) -> Entry:
-    """Take back the last change, or the one at `position`. Returns what was taken back."""
+def undo(
+    library: Library, *, author: Author, position: int | None = None, session: str = ""
+) -> Entry:
+    """Take back the last change (of a session), or the one at `position`. Returns that change."""
 
     def work() -> Entry:
         library.take_in_changes()
-        entry = _to_undo(library, position, author)
-        changes, texts = _reverted(library, entry)
+        if position is None:
+            entry, changes, texts = _last_undoable(library, session)
+        else:
+            entry = _at(library, position)
+            changes, texts = _reverted(library, entry)
+        if not changes:
+            raise NothingToUndo("what it changed is no longer there")
         undone = library.entry(
             Op.UNDO, changes, ids=entry.ids, author=author, undoes=entry.position
         )
@@ -127,15 +135,31 @@ def undo(library: Library, *, author: Author, position: int | None = None) -> En
     return library.locked(work)
 
 
-def _to_undo(library: Library, position: int | None, author: Author) -> Entry:
+def _last_undoable(library: Library, session: str) -> tuple[Entry, list[Change], Texts]:
+    """The last change of which something is left to take back, and how to."""
     entries = list(library.journal.entries())
-    undone = {entry.undoes for entry in entries}
-    if position is None:
-        for entry in reversed(entries):
-            mine = not author.session or entry.session == author.session
-            if entry.op in UNDOABLE and entry.position not in undone and mine:
-                return entry
-        raise NothingToUndo("no change is left to take back")
+    undone = _undone(entries)
+    for entry in reversed(entries):
+        mine = not session or entry.session == session
+        if entry.op in UNDOABLE and entry.position not in undone and mine:
+            changes, texts = _reverted(library, entry)
+            if changes:
+                return entry, changes, texts
+    raise NothingToUndo("no change is left to take back")
+
+
+def _undone(entries: Sequence[Entry]) -> set[int]:
+    """The changes that are taken back now: an undo that was itself taken back does not count."""
+    undone: set[int] = set()
+    for entry in reversed(entries):
+        if entry.undoes >= 0 and entry.position not in undone:
+            undone.add(entry.undoes)
+    return undone
+
+
+def _at(library: Library, position: int) -> Entry:
+    entries = list(library.journal.entries())
+    undone = _undone(entries)
     found = next((entry for entry in entries if entry.position == position), None)
     if found is None:
         raise NothingToUndo(f"there is no change {position}")
@@ -157,8 +181,6 @@ def _reverted(library: Library, entry: Entry) -> tuple[list[Change], Texts]:
         if new != now:
             texts[name] = (now, new)
             changes.append(Gone(name) if new is None else Text(name, library.journal.keep(new)))
-    if not changes:
-        raise NothingToUndo("what it changed is no longer there")
     return changes, texts
 
 

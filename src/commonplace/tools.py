@@ -15,7 +15,7 @@ from commonplace.dialects import Answer, Tool
 from commonplace.errors import BadValue, UnknownDialect, UnknownTool
 from commonplace.memory import Memory
 
-DIALECTS = ("native", "typed")
+DIALECTS = ("native", "earl", "journal", "notebook", "claw", "typed", "anthropic")
 
 
 @cache
@@ -52,7 +52,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a tool from JSON text."""
     try:
         arguments = json.loads(text or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadValue(
             "arguments",
             f"they are not JSON ({error})",

@@ -72,7 +72,6 @@ EARL = (
         "earl.soul-written-by-hand",
         "earl, File Formats / SOUL.md",
         "No tool of the EARL set changes `SOUL.md`; only people write it.",
-        awaits="tools",
     ),
     Claim(
         "earl.soul-is-core-identity",
@@ -97,7 +96,6 @@ EARL = (
         "earl, File Formats / USER.md",
         "Besides people the agent can write a note to `USER.md`, and does so through "
         "`save_memory`.",
-        awaits="tools",
     ),
     Claim(
         "earl.user-is-user-notes",
@@ -153,37 +151,31 @@ EARL = (
         "earl.tools-over-mcp",
         "earl, MCP Tools",
         "An agent reaches `save_memory` and `search_memory` as tools of one MCP server.",
-        awaits="tools",
     ),
     Claim(
         "earl.save-today",
         "earl, MCP Tools / save_memory",
         "`save_memory` writes its text to the daily file of the current day.",
-        awaits="tools",
     ),
     Claim(
         "earl.save-text-required",
         "earl, MCP Tools / save_memory",
         "`save_memory` requires the string `text` and refuses a call without it.",
-        awaits="tools",
     ),
     Claim(
         "earl.save-username-optional",
         "earl, MCP Tools / save_memory",
         "`save_memory` takes an optional string `username` and succeeds without one.",
-        awaits="tools",
     ),
     Claim(
         "earl.save-username-shown",
         "earl, MCP Tools / save_memory",
         "The `username` given to `save_memory` stands in the entry as `@username`.",
-        awaits="tools",
     ),
     Claim(
         "earl.save-timestamped",
         "earl, MCP Tools / save_memory",
         "The entry carries the moment of the `save_memory` call, which the caller does not supply.",
-        awaits="tools",
     ),
     Claim(
         "earl.daily-created",
@@ -195,71 +187,60 @@ EARL = (
         "earl.search-all-files",
         "earl, MCP Tools / search_memory",
         "`search_memory` looks through `SOUL.md`, `USER.md` and every daily file, however old.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-case-insensitive",
         "earl, MCP Tools / search_memory",
         "`search_memory` finds a word whatever the case of its letters in the query or in the "
         "file.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-keywords",
         "earl, MCP Tools / search_memory",
         "`search_memory` matches the keywords of the query against the text of the lines.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-query-required",
         "earl, MCP Tools / search_memory",
         "`search_memory` requires the string `query` and refuses a call without it.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-limit-optional",
         "earl, MCP Tools / search_memory",
         "`search_memory` takes an optional integer `limit` and returns at most that many lines.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-limit-default",
         "earl, MCP Tools / search_memory",
         "Without `limit`, `search_memory` returns at most 20 lines.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-file-order",
         "earl, MCP Tools / search_memory",
         "`search_memory` lists matches of `SOUL.md` first, then of `USER.md`, then of the daily "
         "files.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-newest-day-first",
         "earl, MCP Tools / search_memory",
         "Among daily files, `search_memory` lists matches of a later day before those of an "
         "earlier one.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-whole-lines",
         "earl, MCP Tools / search_memory",
         "`search_memory` returns each matching line as it stands in its file, list marker and "
         "columns included.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-names-source",
         "earl, MCP Tools / search_memory",
         "Each line of the answer begins with the name of its file in the form `**NAME.md**: `.",
-        awaits="tools",
     ),
     Claim(
         "earl.search-count-line",
         "earl, MCP Tools / search_memory",
         "An answer with matches opens with a line that counts them, as in `Found 2 memories:`.",
-        awaits="tools",
     ),
     Claim(
         "earl.inject-at-session-start",
@@ -347,7 +328,6 @@ JOURNAL = (
         "journal.no-tools-of-its-own",
         "journal, Overview",
         "The journal dialect needs no memory tool: everything it offers works with a shell alone.",
-        awaits="tools",
     ),
     Claim(
         "journal.two-files-into-context",
@@ -717,31 +697,26 @@ NOTEBOOK = (
         "notebook.read-whole-file",
         "notebook, Tools",
         "`memory_read` returns the full contents of `MEMORY.md`.",
-        awaits="tools",
     ),
     Claim(
         "notebook.read-stays-available",
         "notebook, Tools",
         "`memory_read` stays in the tool set while the memory is injected anyway.",
-        awaits="tools",
     ),
     Claim(
         "notebook.update-two-modes",
         "notebook, Tools",
         "`memory_update` has the two modes `append` and `rewrite` and refuses any other.",
-        awaits="tools",
     ),
     Claim(
         "notebook.update-append",
         "notebook, Tools",
         "`memory_update` in mode `append` adds its content at the end of the file.",
-        awaits="tools",
     ),
     Claim(
         "notebook.update-rewrite",
         "notebook, Tools",
         "`memory_update` in mode `rewrite` puts its content in place of the entire file.",
-        awaits="tools",
     ),
     Claim(
         "notebook.rule-at-top",
@@ -795,7 +770,6 @@ NOTEBOOK = (
         "notebook.duplicate-not-appended",
         "notebook, Current Limitations",
         "Appending a text that the memory already holds adds no second copy and says so.",
-        awaits="tools",
     ),
     Claim(
         "notebook.structure-kept",
@@ -807,7 +781,6 @@ NOTEBOOK = (
         "notebook, Current Limitations",
         "A rewrite that would drop a large share of the existing memory is refused, with what "
         "would be lost, until it is confirmed.",
-        awaits="tools",
     ),
     Claim(
         "notebook.rewrite-recoverable",
@@ -854,14 +827,12 @@ NOTEBOOK = (
         "notebook.size-cap",
         "notebook, Ideas for Future Improvements / Size limits",
         "The size of the memory file can be capped, for example at 4,000 characters.",
-        awaits="tools",
     ),
     Claim(
         "notebook.condense-before-append",
         "notebook, Ideas for Future Improvements / Size limits",
         "An append that would pass the cap is answered with a request to condense the memory "
         "first.",
-        awaits="tools",
     ),
     Claim(
         "notebook.truncate-oldest",
@@ -909,7 +880,6 @@ NOTEBOOK = (
         "notebook.category-read-alone",
         "notebook, Ideas for Future Improvements / Separate memory files",
         "The agent can read one category's file without getting the others.",
-        awaits="tools",
     ),
 )
 
@@ -1245,33 +1215,28 @@ CLAW = (
         "claw, 5. Optional vector recall (PM.4)",
         "`recall_memory` is in the tool set when `continuity.memoryEmbeddingsEnabled` is true "
         "and not otherwise.",
-        awaits="tools",
     ),
     Claim(
         "claw.recall-main-session",
         "claw, 5. Optional vector recall (PM.4)",
         "`recall_memory` is offered in the main session only.",
-        awaits="tools",
     ),
     Claim(
         "claw.recall-top-k",
         "claw, 5. Optional vector recall (PM.4)",
         "`recall_memory` takes a query in natural language and returns the top k records by "
         "similarity, not the whole of `MEMORY.md`.",
-        awaits="tools",
     ),
     Claim(
         "claw.recall-syncs",
         "claw, 5. Optional vector recall (PM.4)",
         "A record appended or removed since the last recall is taken into account by the next "
         "`recall_memory`, which syncs the index first.",
-        awaits="tools",
     ),
     Claim(
         "claw.recall-no-background-sync",
         "claw, 5. Optional vector recall (PM.4)",
         "No background process syncs the memory embedding index.",
-        awaits="tools",
     ),
     Claim(
         "claw.no-preference-store",
@@ -1311,19 +1276,16 @@ CLAW = (
         "claw.remember-this-tool",
         "claw, 6. Relationship and preferences",
         "`remember_this` is a tool of the main session.",
-        awaits="tools",
     ),
     Claim(
         "claw.remember-this-appends",
         "claw, 6. Relationship and preferences",
         "`remember_this` appends one record, to `MEMORY.md` and to today's daily log.",
-        awaits="tools",
     ),
     Claim(
         "claw.remember-this-recalled",
         "claw, 6. Relationship and preferences",
         "What `remember_this` stored is found by `recall_memory` when embeddings are enabled.",
-        awaits="tools",
     ),
     Claim(
         "claw.trim-oldest-first",
@@ -1540,14 +1502,12 @@ CLAW = (
         "claw.query-experiences-sessions",
         "claw, 10. Experience store (vector store for experiences)",
         "`query_experiences` is offered in the main and the heartbeat session.",
-        awaits="tools",
     ),
     Claim(
         "claw.query-experiences-top-k",
         "claw, 10. Experience store (vector store for experiences)",
         "`query_experiences` takes a query in natural language and returns the top k "
         "experiences that fit it.",
-        awaits="tools",
     ),
     Claim(
         "claw.key-inject-experience",
@@ -1817,39 +1777,33 @@ TYPED = (
         "typed, Important: Behavioral Memory Safety",
         "Behavioural memories of earlier sessions are presented as suggestions and not as "
         "commands.",
-        awaits="tools",
     ),
     Claim(
         "typed.safety-injection-warning",
         "typed, Important: Behavioral Memory Safety",
         "The framing warns that behavioural memories may come from prompt injection in an "
         "earlier conversation.",
-        awaits="tools",
     ),
     Claim(
         "typed.safety-verify",
         "typed, Important: Behavioral Memory Safety",
         "The framing asks to verify unusual behavioural instructions with the user before "
         "following them.",
-        awaits="tools",
     ),
     Claim(
         "typed.safety-informational",
         "typed, Important: Behavioral Memory Safety",
         "Facts and context are presented as information, to be judged by age and provenance.",
-        awaits="tools",
     ),
     Claim(
         "typed.store-ipc",
         "typed, memory_store / Usage",
         "`ipc tool.invoke.memory_store` with one JSON argument stores a typed entry.",
-        awaits="tools",
     ),
     Claim(
         "typed.store-type-required",
         "typed, memory_store / Arguments",
         "`memory_store` requires the string `type`.",
-        awaits="tools",
     ),
     Claim(
         "typed.types",
@@ -1860,13 +1814,11 @@ TYPED = (
         "typed.store-type-closed",
         "typed, memory_store / Arguments",
         "`memory_store` refuses a `type` that is not one of the five.",
-        awaits="tools",
     ),
     Claim(
         "typed.store-content-required",
         "typed, memory_store / Arguments",
         "`memory_store` requires the string `content`.",
-        awaits="tools",
     ),
     Claim(
         "typed.content-limit",
@@ -1877,13 +1829,11 @@ TYPED = (
         "typed.store-content-summary",
         "typed, memory_store / Arguments",
         "The schema of `content` asks for a clear and self-contained summary.",
-        awaits="tools",
     ),
     Claim(
         "typed.store-tags-optional",
         "typed, memory_store / Arguments",
         "`memory_store` takes an optional list of strings `tags`.",
-        awaits="tools",
     ),
     Claim(
         "typed.tags-limit",
@@ -1905,7 +1855,6 @@ TYPED = (
         "typed, memory_store / Arguments",
         "`memory_store` takes an optional string `supersedes`, the id of the entry that the new "
         "one replaces.",
-        awaits="tools",
     ),
     Claim(
         "typed.supersedes",
@@ -1924,7 +1873,6 @@ TYPED = (
         "typed, memory_store / Examples",
         "The document's three `memory_store` examples run as printed, the last one where "
         "`mem-abc123` exists.",
-        awaits="tools",
     ),
     Claim(
         "typed.behavioral-derived",
@@ -1936,7 +1884,6 @@ TYPED = (
         "typed.behavioral-not-settable",
         "typed, memory_store / Notes",
         "`memory_store` has no argument that sets the behavioural flag.",
-        awaits="tools",
     ),
     Claim(
         "typed.provenance-automatic",
@@ -1961,7 +1908,6 @@ TYPED = (
         "typed.guidance-selective",
         "typed, memory_store / Notes",
         "The instructions ask to be selective and to store the insight, not the conversation.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-ranked",
@@ -1974,19 +1920,16 @@ TYPED = (
         "typed.search-ipc",
         "typed, memory_search / Usage",
         "`ipc tool.invoke.memory_search` with one JSON argument searches the entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-query-optional",
         "typed, memory_search / Arguments",
         "`memory_search` takes an optional string `query` and works without one.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-query-limit",
         "typed, memory_search / Arguments",
         "A `query` may have up to 500 characters, and one more is refused.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-full-text",
@@ -1999,81 +1942,68 @@ TYPED = (
         "typed, memory_search / Arguments",
         "`memory_search` takes an optional list `tags` and returns only entries that have all "
         "of them.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-by-type",
         "typed, memory_search / Arguments",
         "`memory_search` takes an optional `type`, one of the five, and returns only entries of "
         "it.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-include-superseded",
         "typed, memory_search / Arguments",
         "`memory_search` with `include_superseded` true returns superseded entries too.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-superseded-default",
         "typed, memory_search / Arguments",
         "`include_superseded` is `false` by default, which leaves superseded entries out.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-limit-default",
         "typed, memory_search / Arguments",
         "Without `limit`, `memory_search` returns at most 20 entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-limit-max",
         "typed, memory_search / Arguments",
         "The integer `limit` of `memory_search` may be at most 100.",
-        awaits="tools",
     ),
     Claim(
         "typed.search-examples",
         "typed, memory_search / Examples",
         "The document's `memory_search` examples, by text, by type, by tags and with no filter, "
         "run as printed.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-id",
         "typed, memory_search / Return Format",
         "A search result has `id`, which `memory_delete` and `supersedes` accept.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-type",
         "typed, memory_search / Return Format",
         "A search result has `type`, the type of the entry.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-content",
         "typed, memory_search / Return Format",
         "A search result has `content`, the text as stored.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-behavioral",
         "typed, memory_search / Return Format",
         "A search result has `behavioral`, which says whether the entry influences behaviour.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-tags",
         "typed, memory_search / Return Format",
         "A search result has `tags`, the tags of the entry.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-created-at",
         "typed, memory_search / Return Format",
         "A search result has `created_at`, an ISO 8601 timestamp.",
-        awaits="tools",
     ),
     Claim(
         "typed.result-relevance",
@@ -2086,13 +2016,11 @@ TYPED = (
         "typed.search-recent",
         "typed, memory_search / Notes",
         "`memory_search` with neither query nor filter returns the most recent entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-ipc",
         "typed, memory_brief / Usage",
         "`ipc tool.invoke.memory_brief` with `{}` returns a summary of the stored memories.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-by-relevance",
@@ -2105,68 +2033,57 @@ TYPED = (
         "typed.brief-highlights",
         "typed, memory_brief / Usage",
         "Behavioural entries stand out in a brief.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-provenance-default",
         "typed, memory_brief / Arguments",
         "`include_provenance` is `false` by default, which leaves session and group out of the "
         "entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-provenance",
         "typed, memory_brief / Arguments",
         "`memory_brief` with `include_provenance` true gives session and group with each entry.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-examples",
         "typed, memory_brief / Examples",
         "The document's two `memory_brief` examples run as printed.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-entries",
         "typed, memory_brief / Return Format",
         "A brief has `entries`, an array of brief entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-behavioral-first",
         "typed, memory_brief / Return Format",
         "All behavioural entries of a brief come before all others.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-generated-at",
         "typed, memory_brief / Return Format",
         "A brief has `generated_at`, an ISO 8601 timestamp.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-entry-count",
         "typed, memory_brief / Return Format",
         "A brief has `entry_count`, the number of all entries in storage.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-count",
         "typed, memory_brief / Return Format",
         "A brief has `brief_count`, the number of entries in this brief.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-entry-fields",
         "typed, memory_brief / Return Format",
         "A brief entry has `id`, `type`, `content`, `behavioral`, `tags` and `age_days`.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-single-line",
         "typed, memory_brief / Return Format",
         "The `content` of a brief entry is one line, with newlines taken out.",
-        awaits="tools",
     ),
     Claim(
         "typed.brief-at-session-start",
@@ -2178,19 +2095,16 @@ TYPED = (
         "typed.brief-refreshed",
         "typed, memory_brief / Notes",
         "A brief asked for in mid-session includes the entries stored since the session began.",
-        awaits="tools",
     ),
     Claim(
         "typed.delete-ipc",
         "typed, memory_delete / Usage",
         "`ipc tool.invoke.memory_delete` with an `id` deletes that entry and no other.",
-        awaits="tools",
     ),
     Claim(
         "typed.delete-id-required",
         "typed, memory_delete / Arguments",
         "`memory_delete` requires the string `id`.",
-        awaits="tools",
     ),
     Claim(
         "typed.id-form",
@@ -2201,7 +2115,6 @@ TYPED = (
         "typed.delete-example",
         "typed, memory_delete / Examples",
         "The document's `memory_delete` example runs as printed where its entry exists.",
-        awaits="tools",
     ),
     Claim(
         "typed.delete-permanent",
@@ -2230,14 +2143,12 @@ TYPED = (
         "typed, memory_delete / Notes",
         "The description of `memory_delete` keeps it for a user's explicit wish or a memory "
         "that is clearly wrong.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-as-learned",
         "typed, When to Store Memories",
         "The instructions ask to store important information as it is learned, during the "
         "conversation.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-preference",
@@ -2274,38 +2185,32 @@ TYPED = (
         "typed.sweep",
         "typed, Session-End Sweep",
         "The instructions ask for a last review of what was missed before the session ends.",
-        awaits="tools",
     ),
     Claim(
         "typed.sweep-context",
         "typed, Session-End Sweep",
         "The sweep asks for context with which a future session can pick up the work.",
-        awaits="tools",
     ),
     Claim(
         "typed.sweep-implicit",
         "typed, Session-End Sweep",
         "The sweep asks for preferences that showed themselves but were not stored.",
-        awaits="tools",
     ),
     Claim(
         "typed.skip-transient",
         "typed, Session-End Sweep",
         "The instructions forbid storing transient information, such as the weather or the "
         "state of the current task.",
-        awaits="tools",
     ),
     Claim(
         "typed.skip-known",
         "typed, Session-End Sweep",
         "The instructions forbid storing what an earlier memory already holds.",
-        awaits="tools",
     ),
     Claim(
         "typed.skip-raw",
         "typed, Session-End Sweep",
         "The instructions forbid storing raw conversation and ask for discrete insights instead.",
-        awaits="tools",
     ),
 )
 

@@ -61,9 +61,7 @@ def test_an_earl_vault_opened_without_a_path_is_in_the_home_directory(
 
 @pytest.mark.claim("earl.soul-file", "earl.user-file", "earl.daily-file-name")
 def test_soul_user_and_daily_files_stand_side_by_side_at_the_top(tmp_path: Path) -> None:
-    with Memory.open(
-        example("earl", tmp_path), clock=clock_at("2025-01-19T10:00:00Z")
-    ) as memory:
+    with Memory.open(example("earl", tmp_path), clock=clock_at("2025-01-19T10:00:00Z")) as memory:
         memory.store("A new day")
         assert (memory.layout.soul, memory.layout.user) == ("SOUL.md", "USER.md")
         assert memory.documents() == [
@@ -124,9 +122,7 @@ def test_the_first_entry_of_a_day_creates_its_file_with_one_header(tmp_path: Pat
     assert text.count("# Memories for") == 1
 
 
-@pytest.mark.claim(
-    "earl.daily-line-format", "earl.daily-one-line-each", "earl.daily-several-users"
-)
+@pytest.mark.claim("earl.daily-line-format", "earl.daily-one-line-each", "earl.daily-several-users")
 def test_the_daily_file_of_the_document_is_written_to_the_letter(tmp_path: Path) -> None:
     clock = clock_at("2025-01-15T14:30:00Z")
     with Memory.open(tmp_path, "earl", clock=clock) as memory:

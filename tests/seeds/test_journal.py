@@ -15,7 +15,7 @@ from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
 
 SOUL = "I am a bold assistant.\n\nWhat I have learned: to say what I will do, and do it.\n"
-USER = "# Nadia\n\nTeaches physics in Nantes now.\n\n- Vegetarian, allergic to walnuts\n- Sold the boat\n"
+USER = "# Nadia\n\nTeaches in Nantes now.\n\n- Vegetarian, allergic to walnuts\n- Sold the boat\n"
 
 
 def vault(tmp_path: Path) -> Path:
@@ -87,7 +87,9 @@ def test_soul_and_user_are_called_so_in_lower_case(tmp_path: Path) -> None:
 
 @pytest.mark.claim("journal.soul-free-markdown", "journal.user-free-markdown")
 @pytest.mark.parametrize("document", ["soul.md", "user.md"])
-@pytest.mark.parametrize("text", ["", "just words", "---\nno: schema\n---\n\n<b>x</b>\r\n", "- {\n"])
+@pytest.mark.parametrize(
+    "text", ["", "just words", "---\nno: schema\n---\n\n<b>x</b>\r\n", "- {\n"]
+)
 def test_soul_and_user_are_free_markdown(tmp_path: Path, document: str, text: str) -> None:
     (tmp_path / document).write_bytes(text.encode())
     with Memory.open(tmp_path, clock=SkippingClock()) as memory:
@@ -97,7 +99,9 @@ def test_soul_and_user_are_free_markdown(tmp_path: Path, document: str, text: st
 
 
 @pytest.mark.claim("journal.soul-rewritten-whole", "journal.user-rewritten-whole")
-@pytest.mark.parametrize(("document", "text"), [("soul.md", SOUL), ("user.md", USER)])
+@pytest.mark.parametrize(
+    ("document", "text"), [("soul.md", SOUL), ("user.md", USER)], ids=["soul", "user"]
+)
 def test_an_update_replaces_the_whole_document(tmp_path: Path, document: str, text: str) -> None:
     """With nobody asked: these two are rewritten in full whenever there is something new."""
     with Memory.open(vault(tmp_path), clock=SkippingClock()) as memory:

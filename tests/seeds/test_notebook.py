@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -241,7 +242,7 @@ def test_memory_can_be_kept_as_entries_each_with_its_time(tmp_path: Path) -> Non
             texts.append(memory.read().text)
             clock.sleep(3600)
         stamps = {hit.record.text: hit.record.timestamp for hit in memory.search()}
-    assert all(after.startswith(before) for before, after in zip(texts, texts[1:]))
+    assert all(after.startswith(before) for before, after in pairwise(texts))
     assert [line[:23] for line in texts[2].split("\n") if line.startswith("- ")] == [
         "- **10:00 UTC** | First",
         "- **11:00 UTC** | Secon",

@@ -1,20 +1,23 @@
 """Anthropic's memory tool, `memory_20250818`: six commands on a `/memories` view of the vault.
 
-It knows the wording that Claude was taught, and how a path becomes a document's name; the files
-behind it are the vault's.
+It knows the words that Claude was taught and how a path becomes a document's name; of the files
+behind them it knows nothing.
+
+A vault holds markdown only, while Claude may choose any name. So `/memories/plan.txt` is kept as
+`plan.txt.md` and listed as `plan.txt`, and every path finds again what was created under it.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import unquote
 
-from commonplace.dialects import Answer, Argument, Parameter, Tool, pages
+from commonplace.dialects import Answer, Argument, Parameter, Tool, pages, tool
 from commonplace.errors import (
     BadInput,
     BadName,
@@ -24,6 +27,7 @@ from commonplace.errors import (
     MissingExtra,
     NoSuchDocument,
     NotFound,
+    Refused,
     WouldLose,
 )
 from commonplace.layouts import check_name
@@ -34,7 +38,369 @@ if TYPE_CHECKING:
 
 ROOT = "/memories"
 MOST_LINES = 999_999
+DEPTH = 2
 AROUND = 2
-"""Lines shown on either side of a change."""
+"""Lines shown before and after a change."""
 EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
+LOOK = f"View {ROOT} to see what is there."
+MISSING: Any = None
 
+
+def view(memory: Memory, path: str, *, view_range: Sequence[int] | None = None) -> str:
+    """A directory, two levels deep, or a file with its lines numbered."""
+    below = _below(memory, path)
+    if not below or _is_directory(memory, below):
+        return _listing(memory, path.rstrip("/"), f"{below}/" if below else "")
+    page = _page(memory, path)
+    if page is None:
+        raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
+    lines = _lines(page.text)
+    if len(lines) > MOST_LINES:
+        raise BadInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    first, last = _span(view_range, len(lines))
+    numbered = _numbered(lines, first, last)
+    return f"Here's the content of {path} with line numbers:\n{numbered}"
+
+
+def create(memory: Memory, path: str, *, file_text: str) -> str:
+    """Make a new file."""
+    name = _name(memory, path)
+    if memory.library.vault.stat(name) or _is_directory(memory, _below(memory, path)):
+        raise Conflict(
+            f"Error: File {path} already exists.",
+            next_step="Change it with str_replace or insert, or choose another path.",
+        )
+    memory.update(file_text, document=name, mode="rewrite")
+    return f"File created successfully at: {path}"
+
+
+def str_replace(memory: Memory, path: str, *, old_str: str, new_str: str = "") -> str:
+    """Replace a text that stands once in a file."""
+    page = _page(memory, path)
+    if page is None:
+        raise NotFound(f"Error: The path {path} does not exist. Please provide a valid path.")
+    text = _shown(page.text)
+    place = _only_place(text, old_str, path)
+    _write(memory, page, text[:place] + new_str + text[place + len(old_str) :])
+    first = text.count("\n", 0, place) + 1
+    lines = _lines(memory.read(page.name).text)
+    snippet = _numbered(lines, first - AROUND, first + new_str.count("\n") + AROUND)
+    return (
+        "The memory file has been edited. Here is the snippet showing the change "
+        f"(with line numbers):\n{snippet}"
+    )
+
+
+def insert(memory: Memory, path: str, *, insert_line: int, insert_text: str) -> str:
+    """Put text below a line of a file; 0 is above the first."""
+    page = _page(memory, path)
+    if page is None:
+        raise NotFound(f"Error: The path {path} does not exist.", next_step=LOOK)
+    lines = _lines(page.text)
+    if not 0 <= insert_line <= len(lines):
+        raise BadInput(
+            f"Error: Invalid `insert_line` parameter: {insert_line}. It should be within the "
+            f"range of lines of the file: [0, {len(lines)}]"
+        )
+    lines[insert_line:insert_line] = insert_text.removesuffix("\n").split("\n")
+    _write(memory, page, "\n".join(lines) + "\n")
+    return f"The file {path} has been edited."
+
+
+def delete(memory: Memory, path: str) -> str:
+    """Take a file away, or a directory with all that is in it. It can be undone."""
+    for name in _meant(memory, path, verb="delete"):
+        memory.remove(name)
+    return f"Successfully deleted {path}"
+
+
+def rename(memory: Memory, old_path: str, *, new_path: str) -> str:
+    """Move a file, or a directory with all that is in it."""
+    names = _meant(memory, old_path, verb="rename")
+    old, new = _below(memory, old_path), _below(memory, new_path)
+    if not new or _is_directory(memory, new) or _page(memory, new_path):
+        raise Conflict(
+            f"Error: The destination {new_path} already exists.",
+            next_step="Choose another path, or delete that one first.",
+        )
+    _name(memory, new_path)
+    for name in names:
+        memory.rename(name, _document(new) if name == _document(old) else new + name[len(old) :])
+    return f"Successfully renamed {old_path} to {new_path}"
+
+
+COMMANDS: dict[str, tuple[Callable[..., str], tuple[str, ...], tuple[str, ...]]] = {
+    "view": (view, ("path",), ("view_range",)),
+    "create": (create, ("path", "file_text"), ()),
+    "str_replace": (str_replace, ("path", "old_str"), ("new_str",)),
+    "insert": (insert, ("path", "insert_line", "insert_text"), ()),
+    "delete": (delete, ("path",), ()),
+    "rename": (rename, ("old_path", "new_path"), ()),
+}
+"""What each command does, and the arguments it needs and may have."""
+
+
+@tool(name="memory", destructive=True, always=True)
+def run(
+    memory: Memory,
+    command: Annotated[
+        Literal["view", "create", "str_replace", "insert", "delete", "rename"],
+        Argument("What to do."),
+    ],
+    path: Annotated[str, Argument("File or directory below /memories; all but rename.")] = MISSING,
+    view_range: Annotated[list[int], Argument("view: first and last line; -1: end.")] = MISSING,
+    file_text: Annotated[str, Argument("create: the text of the file.")] = MISSING,
+    old_str: Annotated[str, Argument("str_replace: the text that goes, verbatim.")] = MISSING,
+    new_str: Annotated[str, Argument("str_replace: what comes instead.")] = MISSING,
+    insert_line: Annotated[int, Argument("insert: the line to insert after; 0: top.")] = MISSING,
+    insert_text: Annotated[str, Argument("insert: the text.")] = MISSING,
+    old_path: Annotated[str, Argument("rename: what to move.")] = MISSING,
+    new_path: Annotated[str, Argument("rename: where to.")] = MISSING,
+) -> Answer:
+    """Your memory directory, /memories, which lasts from one conversation to the next.
+
+    View it before you start on anything else, and note down what you learn as you go.
+    """
+    given = {
+        "path": path,
+        "view_range": view_range,
+        "file_text": file_text,
+        "old_str": old_str,
+        "new_str": new_str,
+        "insert_line": insert_line,
+        "insert_text": insert_text,
+        "old_path": old_path,
+        "new_path": new_path,
+    }
+    function, needs, takes = COMMANDS[command]
+    for name in needs:
+        if given[name] is None:
+            raise BadValue(
+                name, f"{command} needs it", next_step=f"Send {' and '.join(needs)} with {command}."
+            )
+    where, *rest = needs
+    named = {name: given[name] for name in (*rest, *takes) if given[name] is not None}
+    text = function(memory, given[where], **named)
+    return Answer({"command": command, "result": text}, text)
+
+
+class _Range(Parameter):
+    """A list of two numbers, where the lists of other tools are of texts."""
+
+    def schema(self) -> dict[str, Any]:
+        two = {"items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+        return super().schema() | two
+
+    def checked(self, value: Any) -> list[int]:
+        if isinstance(value, list) and len(value) == 2 and all(type(n) is int for n in value):
+            return value
+        raise BadValue(
+            self.name, f"{value!r} is not two line numbers", next_step="Send [first, last]."
+        )
+
+
+class _MemoryTool(Tool):
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return tuple(
+            _Range(**vars(each)) if each.name == "view_range" else each
+            for each in super().parameters
+        )
+
+
+TOOLS = (_MemoryTool(**vars(run)),)
+
+
+def memory_tool(memory: Memory) -> BetaAbstractMemoryTool:
+    """The memory as a tool of Anthropic's SDK, to be handed to its tool runner."""
+    try:
+        from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
+    except ImportError:
+        raise MissingExtra("The Anthropic memory tool", "anthropic") from None
+
+    class MemoryTool(BetaAbstractMemoryTool):  # type: ignore[misc, unused-ignore]
+        def call(self, input: object) -> str:
+            try:
+                return str(TOOLS[0].call(memory, input if isinstance(input, dict) else {}))
+            except CommonplaceError as error:
+                raise ToolError(str(error)) from error
+
+        def execute(self, command: Any) -> str:
+            return self.call(command.model_dump(exclude_none=True))
+
+        view = create = str_replace = insert = delete = rename = execute
+
+    return MemoryTool()
+
+
+def _below(memory: Memory, path: str) -> str:
+    """The steps of a path below `/memories`; one that leads out is refused however it is spelt."""
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise BadInput(
+            f"Path must start with {ROOT}, got: {path}.", next_step=f"Use {ROOT}/notes.md, say."
+        )
+    if ".." in re.split(r"[/\\]", _decoded(path)):
+        raise BadInput(f"Path {path} would escape {ROOT} directory.", next_step=LOOK)
+    steps = [step for step in path.removeprefix(ROOT).split("/") if step not in ("", ".")]
+    if _is_linked(memory, steps):
+        raise BadInput(f"Path {path} would escape {ROOT} directory via symlink.", next_step=LOOK)
+    return "/".join(steps)
+
+
+def _decoded(path: str) -> str:
+    """The path with nothing left in it that some program could take for an encoded character."""
+    while (plain := unquote(path)) != path:
+        path = plain
+    return path
+
+
+def _is_linked(memory: Memory, steps: Sequence[str]) -> bool:
+    """Whether there is a link on the way. The vault follows none: this is to say so plainly."""
+    ways = ["/".join(steps[:count]) for count in range(1, len(steps) + 1)]
+    return any(
+        os.path.islink(memory.root / way) for way in (*ways, *(_document(way) for way in ways[-1:]))
+    )
+
+
+def _document(below: str) -> str:
+    return below if below.endswith(".md") else f"{below}.md"
+
+
+def _path(name: str) -> str:
+    """A document's name as it is listed: `plan.txt.md` was created as `plan.txt`."""
+    stem = name.removesuffix(".md")
+    return stem if EXTENSION.search(stem) else name
+
+
+def _name(memory: Memory, path: str) -> str:
+    """The document that a new file is kept as."""
+    name = _document(_below(memory, path))
+    try:
+        if memory.layout.holds(check_name(name)):
+            return name
+        problem = f"a vault laid out as {memory.layout.name} has no such directory"
+    except BadName:
+        problem = (
+            'a name in it is hidden, too long or too deep, or has one of \\ : * ? " < > | in it'
+        )
+    raise BadInput(
+        f"The path {path} cannot be used: {problem}.",
+        next_step=f"Use plain names below {ROOT}, such as {ROOT}/notes.md.",
+    )
+
+
+def _page(memory: Memory, path: str) -> Document | None:
+    """The file at a path; None when there is none, or a directory."""
+    try:
+        return memory.read(_document(_below(memory, path)))
+    except (NoSuchDocument, BadName):
+        return None
+
+
+def _is_directory(memory: Memory, below: str) -> bool:
+    return any(name.startswith(f"{below}/") for name in memory.documents())
+
+
+def _meant(memory: Memory, path: str, *, verb: str) -> list[str]:
+    """The documents at a path: one, or all of a directory."""
+    below = _below(memory, path)
+    if not below:
+        raise Refused(
+            f"Cannot {verb} the {ROOT} directory itself.",
+            next_step="Name a file or a directory in it.",
+        )
+    names = [name for name in memory.documents() if name.startswith(f"{below}/")]
+    page = None if names else _page(memory, path)
+    if not names and page is None:
+        raise NotFound(f"Error: The path {path} does not exist.", next_step=LOOK)
+    return names or [_document(below)]
+
+
+def _listing(memory: Memory, path: str, prefix: str) -> str:
+    sizes: dict[str, int] = defaultdict(int)
+    for name, stat in memory.library.vault.listing().documents.items():
+        if name.startswith(prefix):
+            *above, last = _path(name)[len(prefix) :].split("/")
+            ways = [f"{'/'.join(above[:count])}/" for count in range(1, len(above) + 1)]
+            for way in ("", *[*ways, "/".join((*above, last))][:DEPTH]):
+                sizes[f"{path}/{way}" if way else path] += stat.size
+    sizes.setdefault(path, 0)
+    shown = "\n".join(f"{_human(size)}\t{way}" for way, size in sorted(sizes.items()))
+    return (
+        f"Here're the files and directories up to {DEPTH} levels deep in {path}, excluding hidden "
+        f"items and node_modules:\n{shown}"
+    )
+
+
+def _human(size: int) -> str:
+    if size < 1024:
+        return f"{size}B"
+    return f"{size / 1024:.1f}K" if size < 1024**2 else f"{size / 1024**2:.1f}M"
+
+
+def _span(view_range: Sequence[int] | None, count: int) -> tuple[int, int]:
+    """The first and last line that are asked for."""
+    first, last = view_range or (1, -1)
+    last = count if last == -1 else last
+    if view_range and not (1 <= first <= max(count, 1) and first <= max(last, 1)):
+        raise BadInput(
+            f"Error: Invalid `view_range` parameter: {list(view_range)}. It should be within the "
+            f"range of lines of the file: [1, {count}]"
+        )
+    return first, last
+
+
+def _shown(text: str) -> str:
+    """A file as Claude sees it, line for line: what lines carry for programs is left out."""
+    return "\n".join(map(pages.shown_line, text.split("\n")))
+
+
+def _lines(text: str) -> list[str]:
+    return _shown(text).removesuffix("\n").split("\n") if text else []
+
+
+def _numbered(lines: Sequence[str], first: int, last: int) -> str:
+    first = max(first, 1)
+    shown = lines[first - 1 : max(last, 0)]
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(shown, start=first))
+
+
+def _only_place(text: str, old_str: str, path: str) -> int:
+    count = text.count(old_str) if old_str else 0
+    if count == 1:
+        return text.index(old_str)
+    if not count:
+        raise BadInput(
+            f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.",
+            next_step="View the file and copy the text from it.",
+        )
+    starts = [at for at in range(len(text)) if text.startswith(old_str, at)]
+    numbers = dict.fromkeys(str(text.count("\n", 0, at) + 1) for at in starts)
+    raise BadInput(
+        f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: "
+        f"{', '.join(numbers)}. Please ensure it is unique"
+    )
+
+
+def _write(memory: Memory, page: Document, text: str) -> None:
+    """Put an edited text in place.
+
+    Such an edit names what it takes out, so a loss that it brings is meant and needs no token.
+    """
+    new = _unshown(text, page.text)
+    change = {"document": page.name, "mode": "rewrite", "etag": page.etag}
+    try:
+        memory.update(new, **change, strict=True)
+    except WouldLose as loss:
+        memory.update(new, **change, strict=True, confirm=loss.token)
+
+
+def _unshown(text: str, before: str) -> str:
+    """An edited text as it is kept: lines that read as they did are what they were."""
+    kept: dict[str, deque[str]] = defaultdict(deque)
+    for line in before.split("\n"):
+        kept[pages.shown_line(line)].append(line)
+    end = "\r" if "\r\n" in before else ""
+    lines = text.split("\n")
+    whole = [kept[line].popleft() if kept[line] else line + end for line in lines[:-1]]
+    return "\n".join([*whole, kept[lines[-1]].popleft() if kept[lines[-1]] else lines[-1]])

@@ -141,7 +141,7 @@ def _secret_lines(memory: Memory, name: str, text: str) -> set[int]:
         item.line + further
         for item in memory.library.parse(name, text).items
         if _is_secret(memory, item.record)
-        for further in range(text[item.start : item.end].count("\n") + 1)
+        for further in range(text[item.start : item.end].rstrip("\n").count("\n") + 1)
     }
 
 

@@ -15,8 +15,6 @@ from commonplace.errors import BadValue, NoSuchDocument, Refused
 from commonplace.memory import Document, Memory
 from commonplace.safety import neutralise
 
-CAP = 4000
-"""Characters of a document: every prompt pays for each of them."""
 BULLET = re.compile(r"[-*+][ \t]+")
 
 File = Annotated[
@@ -114,7 +112,7 @@ def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, sectio
 
 def _check_size(memory: Memory, page: Document, text: str) -> None:
     """A document that is too long may still get shorter: that is how it is condensed."""
-    size, cap = _size(text), _cap(memory)
+    size, cap = _size(text), memory.options.document_cap
     if cap and size > cap and size > _size(page.text):
         raise Refused(
             f"{page.name} would have {size:,} characters, and {cap:,} is the most.",
@@ -124,12 +122,12 @@ def _check_size(memory: Memory, page: Document, text: str) -> None:
 
 
 def _measured(memory: Memory, page: Document) -> dict[str, Any]:
-    return {"document": page.name, "characters": _size(page.text), "cap": _cap(memory)}
+    return {
+        "document": page.name,
+        "characters": _size(page.text),
+        "cap": memory.options.document_cap,
+    }
 
 
 def _size(text: str) -> int:
     return len(pages.plain(text))
-
-
-def _cap(memory: Memory) -> int:
-    return int(getattr(memory.options, "document_cap", CAP))

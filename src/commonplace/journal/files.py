@@ -334,7 +334,7 @@ def _write_whole(path: Path, data: bytes) -> None:
 def _trouble(error: OSError, path: Path) -> VaultTrouble:
     import errno
 
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return DiskFull(str(path))
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ReadOnly(str(path))

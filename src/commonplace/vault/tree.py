@@ -20,7 +20,7 @@ STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os
 LEAF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 LEAF |= getattr(os, "O_BINARY", 0)
 NO_ATIME = getattr(os, "O_NOATIME", 0)
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Tree:
@@ -109,13 +109,17 @@ class Tree:
         return descriptor
 
     def stat(self, name: str) -> os.stat_result | None:
-        """How a file looks; None when it is not there or not a plain file."""
+        """How a file looks; None when it is not there. Anything but a plain file is an `OSError`."""
         try:
             with self.directory(name.split("/")[:-1]) as directory:
                 found = os.stat(self.leaf(name, directory), dir_fd=directory, follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return None
-        return found if stat.S_ISREG(found.st_mode) else None
+        if stat.S_ISLNK(found.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file", name)
+        return found
 
     def read(self, name: str, *, most: int = -1) -> bytes:
         """A file, or the start of it, without a trace in its access time where that can be had."""

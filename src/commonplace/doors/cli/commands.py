@@ -258,11 +258,13 @@ def review(arguments: argparse.Namespace) -> int:
 
 def mcp(arguments: argparse.Namespace) -> int:
     """Serve the tools over MCP on standard input and output, until the input ends."""
+    from commonplace import tools
     from commonplace.doors.mcp import run
 
+    layout = _detected(Path(vault_path(arguments)))
     return run(
         lambda session: open_memory(arguments, session=session),
-        dialect=arguments.dialect,
+        dialect=arguments.dialect or tools.dialect_of(layout),
         session=arguments.session,
     )
 

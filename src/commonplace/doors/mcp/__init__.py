@@ -24,7 +24,7 @@ __all__ = ["run", "serve"]
 def serve(
     open_memory: Callable[[str], Memory],
     *,
-    dialect: str,
+    dialect: str | Callable[[], str],
     stdin: BinaryIO,
     stdout: BinaryIO,
     session: str = "",
@@ -32,29 +32,33 @@ def serve(
     """Answer the client at the other end until it is done. Returns the exit code.
 
     `open_memory` is given a session and called by the first request that needs the vault, in the
-    thread that all such requests run in. `session` outweighs what the client says of its own. An
-    interrupt goes on to the caller, after the call that is running has had a moment to end.
+    thread that all such requests run in. A `dialect` that has to be found out is asked for by the
+    first that needs the tools: a client is answered before. `session` outweighs what the client
+    says of its own.
     """
     Loop(open_memory, dialect=dialect, session=session, stdout=stdout).run(stdin)
     return 0
 
 
-def run(open_memory: Callable[[str], Memory], dialect: str, session: str) -> int:
-    """Serve this process's standard input and output until either ends, or a signal comes."""
+def run(
+    open_memory: Callable[[str], Memory], dialect: str | Callable[[], str], session: str
+) -> int:
+    """Serve this process's standard input and output until the input ends, or a signal comes."""
     if os.isatty(0):
         print("commonplace: waiting for an MCP client on standard input.", file=sys.stderr)
-    stdin = _taken(0, instead=os.open(os.devnull, os.O_RDONLY))
-    stdout = _taken(1, instead=2)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _stop)
-    with suppress(BrokenPipeError), os.fdopen(stdin, "rb") as reader:
-        writer = os.fdopen(stdout, "wb")
-        try:
-            serve(open_memory, dialect=dialect, session=session, stdin=reader, stdout=writer)
-        except KeyboardInterrupt:
-            # The memory is closed. Closing the stream could wait for a client that reads no more.
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    own = _taken(0, instead=nowhere), _taken(1, instead=2)
+    with (
+        suppress(BrokenPipeError),
+        os.fdopen(own[0], "rb") as stdin,
+        os.fdopen(own[1], "wb") as stdout,
+    ):
+        loop = Loop(open_memory, dialect=dialect, session=session, stdout=stdout)
+        _stop_at_signals(loop, own, nowhere)
+        loop.run(stdin)
+        if loop.stopping:
+            # A call may hang, and closing the streams would wait for it.
             os._exit(0)
-        writer.close()
     return 0
 
 
@@ -68,7 +72,17 @@ def _taken(number: int, *, instead: int) -> int:
     return own
 
 
-def _stop(number: int, _: object) -> None:
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_IGN)
-    raise KeyboardInterrupt
+def _stop_at_signals(loop: Loop, streams: tuple[int, int], nowhere: int) -> None:
+    """End the loop at a signal, wherever it is: it finds its input at an end.
+
+    Without an exception, which would come at any moment and could get lost where it meets a
+    callback of the interpreter.
+    """
+
+    def stop(number: int, frame: object) -> None:
+        loop.stopping = True
+        for stream in streams:
+            os.dup2(nowhere, stream)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)

@@ -18,6 +18,7 @@ from commonplace.doors.mcp.worker import Pulse, Worker
 from commonplace.doors.sessions import new_session, session_of
 
 if TYPE_CHECKING:
+    from commonplace.dialects import Tool
     from commonplace.memory import Memory
 
 LARGEST_BATCH = 1000
@@ -33,7 +34,7 @@ class Loop:
         self,
         open_memory: Callable[[str], Memory],
         *,
-        dialect: str,
+        dialect: str | Callable[[], str],
         session: str,
         stdout: BinaryIO,
         environ: Mapping[str, str] = os.environ,
@@ -43,6 +44,7 @@ class Loop:
         self.environ = environ
         self.version = ""
         self.gone = False
+        self.stopping = False
         self._own_session = new_session("mcp")
         self._stdout = stdout
         self._writing = threading.Lock()
@@ -50,23 +52,30 @@ class Loop:
         self._worker = Worker(open_memory, first=self._warm_up)
 
     def run(self, stdin: BinaryIO) -> None:
-        """Answer until the client has nothing more to say, or an interrupt comes."""
-        try:
-            for line in wire.lines(stdin):
-                self.take(line)
-                if self.gone:
-                    break
-                self._worker.begin()
-            self._worker.finish()
-        except KeyboardInterrupt:
-            self._worker.finish(seconds=PATIENCE)
-            raise
+        """Answer until the client has nothing more to say, or somebody sets `stopping`."""
+        for line in wire.lines(stdin):
+            if self.stopping or self.gone:
+                break
+            self.take(line)
+            self._worker.begin()
+        self._worker.end()
+        while not self._worker.has_ended(within=0.1):
+            if self.stopping:
+                self._worker.hurry()
+                self._worker.has_ended(within=PATIENCE)
+                break
 
     def _warm_up(self) -> None:
         """Import the tools while the client reads our first answer."""
         # What goes wrong here goes wrong again, and is said, when somebody asks for the tools.
         with suppress(Exception):
-            methods.tools_of(self.dialect)
+            self.offered()
+
+    def offered(self) -> dict[str, Tool]:
+        """The tools of the dialect, which may have to be found out first."""
+        if not isinstance(self.dialect, str):
+            self.dialect = self.dialect()
+        return methods.tools_of(self.dialect)
 
     def send(self, value: Object | list[Object]) -> None:
         """Write one line. A client that reads no more has left."""
@@ -136,7 +145,7 @@ class Loop:
             raise Fault(wire.UNKNOWN_METHOD, f"There is no method {method}.")
 
     def _at_once(self, message: Message) -> Object:
-        result = methods.AT_ONCE[message.method](message.params, self.dialect)
+        result = methods.AT_ONCE[message.method](message.params, self.offered)
         if message.method == "initialize":
             self.version = result["protocolVersion"]
         return result
@@ -149,7 +158,7 @@ class Loop:
         def work() -> Object:
             method = methods.WITH_MEMORY[message.method]
             with self._pulse(call):
-                return method(message.params, self.dialect, lambda: self._worker.memory(session))
+                return method(message.params, self.offered, lambda: self._worker.memory(session))
 
         call.answer(work)
         if self._calls.get(message.id) is call:

@@ -1,7 +1,7 @@
 """What each method answers: tools, documents and prompts in the protocol's form.
 
-It does not know how a request came in or goes back, nor which era it is of. The tools are imported
-by the first request that needs them, so that a client is answered before.
+It does not know how a request came in or goes back, nor which era it is of, nor whose tools these
+are.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ LONG_RESULT = 200_000
 CAPABILITIES: Object = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+Offered = Callable[[], dict[str, "Tool"]]
+"""Loads the tools by name at the first call, so that a client is answered before."""
 Recall = Callable[[], "Memory"]
 """Opens the memory at the first call, so that what is wrong with a request is said before."""
 
 
-def initialize(params: Object, dialect: str) -> Object:
+def initialize(params: Object, offered: Offered) -> Object:
     return {
         "protocolVersion": eras.negotiated(_text(params, "protocolVersion")),
         "capabilities": CAPABILITIES | {"logging": {}},
@@ -40,7 +42,7 @@ def initialize(params: Object, dialect: str) -> Object:
     }
 
 
-def discover(params: Object, dialect: str) -> Object:
+def discover(params: Object, offered: Offered) -> Object:
     return {
         "supportedVersions": list(eras.STATELESS),
         "capabilities": CAPABILITIES,
@@ -48,19 +50,19 @@ def discover(params: Object, dialect: str) -> Object:
     }
 
 
-def ping(params: Object, dialect: str) -> Object:
+def ping(params: Object, offered: Offered) -> Object:
     return {}
 
 
-def set_level(params: Object, dialect: str) -> Object:
+def set_level(params: Object, offered: Offered) -> Object:
     """Accepted and without effect: what there is to say is said in the answers."""
     if params.get("level") not in LEVELS:
         raise Fault(INVALID_PARAMS, f"level: use {', '.join(LEVELS)}.")
     return {}
 
 
-def list_tools(params: Object, dialect: str) -> Object:
-    return {"tools": [listed(tool) for tool in tools_of(dialect).values()]}
+def list_tools(params: Object, offered: Offered) -> Object:
+    return {"tools": [listed(tool) for tool in offered().values()]}
 
 
 def tools_of(dialect: str) -> dict[str, Tool]:
@@ -91,7 +93,7 @@ def listed(tool: Tool) -> Object:
     return entry | ({"_meta": meta} if meta else {})
 
 
-def call_tool(params: Object, dialect: str, recall: Recall) -> Object:
+def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
     """Run a tool. What it refuses is a result too, so that the model reads the next step.
 
     Text only: of a result with structured content, Claude Code shows the model nothing but that,
@@ -100,7 +102,7 @@ def call_tool(params: Object, dialect: str, recall: Recall) -> Object:
     name, given = _text(params, "name"), params.get("arguments")
     if not isinstance(given, dict | None):
         raise Fault(INVALID_PARAMS, "arguments: they are not an object.")
-    tools = tools_of(dialect)
+    tools = offered()
     if name not in tools:
         raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
     try:
@@ -113,7 +115,7 @@ def _result(text: str, *, refused: bool) -> Object:
     return {"content": [{"type": "text", "text": text}], "isError": refused}
 
 
-def list_resources(params: Object, dialect: str, recall: Recall) -> Object:
+def list_resources(params: Object, offered: Offered, recall: Recall) -> Object:
     """The brief, then the documents by name; the cursor of a page is the last name before it."""
     after = _text(params, "cursor") if "cursor" in params else ""
     names = sorted(name for name in recall().documents() if name > after)
@@ -139,7 +141,7 @@ def _document(name: str) -> Object:
     return {"uri": DOCUMENT + quote(name), "name": name, "mimeType": MARKDOWN}
 
 
-def list_templates(params: Object, dialect: str) -> Object:
+def list_templates(params: Object, offered: Offered) -> Object:
     template = {
         "uriTemplate": TEMPLATE,
         "name": "document",
@@ -150,7 +152,7 @@ def list_templates(params: Object, dialect: str) -> Object:
     return {"resourceTemplates": [template]}
 
 
-def read_resource(params: Object, dialect: str, recall: Recall) -> Object:
+def read_resource(params: Object, offered: Offered, recall: Recall) -> Object:
     uri = _text(params, "uri")
     try:
         text = _read(uri, recall)
@@ -172,11 +174,11 @@ def _read(uri: str, recall: Recall) -> str:
     return neutralise(recall().read(name).text)
 
 
-def list_prompts(params: Object, dialect: str) -> Object:
+def list_prompts(params: Object, offered: Offered) -> Object:
     return {"prompts": [prompt.listed(name) for name, prompt in words.PROMPTS.items()]}
 
 
-def get_prompt(params: Object, dialect: str) -> Object:
+def get_prompt(params: Object, offered: Offered) -> Object:
     name, given = _text(params, "name"), params.get("arguments") or {}
     _check_prompt(name)
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
@@ -195,7 +197,7 @@ def _check_prompt(name: str) -> None:
         raise Fault(INVALID_PARAMS, f"There is no prompt {name!r}. Use {known}.")
 
 
-def complete(params: Object, dialect: str, recall: Recall) -> Object:
+def complete(params: Object, offered: Offered, recall: Recall) -> Object:
     """The documents' names that fit what was typed; nothing for a prompt, whose text is free."""
     ref, argument = params.get("ref"), params.get("argument")
     if not isinstance(ref, dict) or not isinstance(argument, dict):
@@ -230,7 +232,7 @@ def _text(params: Object, name: str) -> str:
     return value
 
 
-AT_ONCE: dict[str, Callable[[Object, str], Object]] = {
+AT_ONCE: dict[str, Callable[[Object, Offered], Object]] = {
     "initialize": initialize,
     "server/discover": discover,
     "ping": ping,
@@ -240,7 +242,7 @@ AT_ONCE: dict[str, Callable[[Object, str], Object]] = {
     "prompts/list": list_prompts,
     "prompts/get": get_prompt,
 }
-WITH_MEMORY: dict[str, Callable[[Object, str, Recall], Object]] = {
+WITH_MEMORY: dict[str, Callable[[Object, Offered, Recall], Object]] = {
     "tools/call": call_tool,
     "resources/list": list_resources,
     "resources/read": read_resource,

@@ -26,7 +26,7 @@ class Worker:
         self._first = first
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._memories: dict[str, Memory] = {}
-        self._hurry = False
+        self._hurried = False
         self._thread = threading.Thread(target=self._work, name="memory", daemon=True)
 
     def begin(self) -> None:
@@ -37,12 +37,19 @@ class Worker:
     def do(self, job: Job) -> None:
         self._jobs.put(job)
 
-    def finish(self, *, seconds: float | None = None) -> None:
-        """Do what was asked, close the memory and end; with a limit, what was begun and no more."""
-        self._hurry = seconds is not None
+    def end(self) -> None:
+        """Do what was asked so far, then close the memory and end."""
         self._jobs.put(None)
         self.begin()
-        self._thread.join(seconds)
+
+    def hurry(self) -> None:
+        """End after the job that is being done."""
+        self._hurried = True
+
+    def has_ended(self, *, within: float) -> bool:
+        """Wait that many seconds at most for the end."""
+        self._thread.join(within)
+        return not self._thread.is_alive()
 
     def memory(self, session: str) -> Memory:
         """The memory of a session. Only jobs may ask for it: it belongs to their thread."""
@@ -54,9 +61,8 @@ class Worker:
 
     def _work(self) -> None:
         try:
-            if not self._hurry:
-                self._first()
-            while (job := self._jobs.get()) and not self._hurry:
+            self._first()
+            while (job := self._jobs.get()) and not self._hurried:
                 job()
         finally:
             for memory in self._memories.values():

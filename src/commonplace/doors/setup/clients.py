@@ -19,14 +19,14 @@ from commonplace.doors.setup.editing import NAME, Kind, Shape, Target
 from commonplace.doors.setup.jsontext import Flavour
 from commonplace.errors import BadValue
 
-STRICT = Flavour()
+STRICT = Flavour(mark=False)
+MARKED = Flavour()
 COMMENTED = Flavour(comments=True, mark=False)
 RELAXED = Flavour(comments=True, commas=True)
 OPENCODE = """{
   "$schema": "https://opencode.ai/config.json"
 }
 """
-HOOKS_ONLY = Shape(Kind.JSON, "", STRICT)
 
 ALIKE = {
     "session-start": "SessionStart",
@@ -214,7 +214,7 @@ CLIENTS = {
         "Claude Code",
         _claude_file,
         claude_entry,
-        _servers(STRICT),
+        _servers(MARKED),
         events=ALIKE,
         hooks_file=_claude_settings,
         note="Claude Code reads it when the next session starts.",
@@ -223,7 +223,7 @@ CLIENTS = {
         "Codex",
         lambda where: _codex_directory(where) / "config.toml",
         _codex_entry,
-        Shape(Kind.TOML, "mcp_servers"),
+        Shape(Kind.TOML, "mcp_servers", STRICT),
         events=ALIKE,
         hooks_file=lambda where: _codex_directory(where) / "hooks.json",
         hooks_note="Codex skips hooks until you trust them: open it and type /hooks.",
@@ -341,7 +341,7 @@ def _hooks_target(name: str, launch: Launch, where: Where, groups: Mapping[str, 
         return whole(_copilot_hooks_file(where), json_text(_copilot_hooks(launch)))
     file = CLIENTS[name].hooks_file
     assert file is not None
-    return Target(file(where), HOOKS_ONLY, hooks=groups)
+    return Target(file(where), hooks_shape(name), hooks=groups)
 
 
 def shape(name: str, kind: Kind) -> Shape:
@@ -349,7 +349,12 @@ def shape(name: str, kind: Kind) -> Shape:
     if kind == Kind.WHOLE:
         return Shape(Kind.WHOLE)
     own = CLIENTS[name].shape
-    return own if own.kind == kind else HOOKS_ONLY
+    return own if own.kind == kind else hooks_shape(name)
+
+
+def hooks_shape(name: str) -> Shape:
+    """The shape of a client's file of hooks alone."""
+    return Shape(Kind.JSON, "", CLIENTS[name].shape.flavour)
 
 
 def whole(path: Path, text: str) -> Target:

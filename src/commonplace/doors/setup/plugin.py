@@ -10,12 +10,12 @@ from pathlib import Path
 
 from commonplace.doors.setup.clients import (
     CLIENTS,
-    HOOKS_ONLY,
     Launch,
     Where,
     claude_directory,
     claude_entry,
     hook_groups,
+    hooks_shape,
     json_text,
     whole,
 )
@@ -42,7 +42,8 @@ def directory(where: Where) -> Path:
 def targets(root: Path, launch: Launch, *, hooks: bool) -> tuple[Target, ...]:
     """The files of the plugin in `root`."""
     server = Target(root / ".mcp.json", CLIENTS["claude"].shape, claude_entry(launch))
-    events = Target(root / "hooks" / "hooks.json", HOOKS_ONLY, hooks=hook_groups("claude", launch))
+    groups = hook_groups("claude", launch)
+    events = Target(root / "hooks" / "hooks.json", hooks_shape("claude"), hooks=groups)
     return (
         whole(root / ".claude-plugin" / "plugin.json", json_text(_manifest())),
         server,

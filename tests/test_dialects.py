@@ -1,0 +1,469 @@
+"""The tools of every dialect: what Anthropic's memory tool answers, and what all of them refuse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import tools
+from commonplace.dialects import anthropic
+from commonplace.errors import (
+    BadInput,
+    BadName,
+    BadValue,
+    CommonplaceError,
+    Conflict,
+    LessTrusted,
+    NoSuchRecord,
+    NotFound,
+    Refused,
+    TooLong,
+    UnknownTool,
+    WouldLose,
+)
+from commonplace.memory import Memory
+from tests.clocks import FixedClock, SkippingClock
+from tests.data import EXAMPLES, clock_at, contents, example
+
+HEADER = (
+    "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and "
+    "node_modules:"
+)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return clock_at("2026-11-15T10:00:00Z")
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+    """An empty native vault."""
+    with Memory.open(tmp_path / "vault", session="s-1", clock=clock) as memory:
+        yield memory
+
+
+def ask(memory: Memory, command: str, path: str = "", **rest: Any) -> str:
+    """Anthropic's tool, called as Claude calls it."""
+    where = {"path": path} if path else {}
+    arguments = {"command": command, **where, **rest}
+    return str(tools.call(memory, "memory", arguments, dialect="anthropic"))
+
+
+def refused(memory: Memory, command: str, path: str = "", **rest: Any) -> str:
+    """The sentence with which it refuses, having changed nothing."""
+    before = contents(memory.root)
+    with pytest.raises(CommonplaceError) as refusal:
+        ask(memory, command, path, **rest)
+    assert contents(memory.root) == before
+    return str(refusal.value)
+
+
+def test_a_directory_is_listed_two_levels_deep_with_sizes(memory: Memory) -> None:
+    assert ask(memory, "view", "/memories") == (HEADER.format(path="/memories") + "\n0B\t/memories")
+    ask(memory, "create", "/memories/notes.md", file_text="x" * 1536)
+    ask(memory, "create", "/memories/work/plan.txt", file_text="Plan\n")
+    ask(memory, "create", "/memories/work/old/deep/er.md", file_text="Old\n")
+    (memory.root / ".hidden.md").write_text("x", encoding="utf-8")
+    (memory.root / "node_modules").mkdir()
+    (memory.root / "node_modules" / "x.md").write_text("x", encoding="utf-8")
+    assert ask(memory, "view", "/memories").split("\n") == [
+        HEADER.format(path="/memories"),
+        "1.5K\t/memories",
+        "1.5K\t/memories/notes.md",
+        "9B\t/memories/work/",
+        "4B\t/memories/work/old/",
+        "5B\t/memories/work/plan.txt",
+    ]
+    assert ask(memory, "view", "/memories/work/").split("\n") == [
+        HEADER.format(path="/memories/work"),
+        "9B\t/memories/work",
+        "4B\t/memories/work/old/",
+        "4B\t/memories/work/old/deep/",
+        "5B\t/memories/work/plan.txt",
+    ]
+
+
+def test_a_file_is_viewed_with_numbered_lines(memory: Memory) -> None:
+    text = "".join(f"Line {number}\n" for number in range(1, 101))
+    assert ask(memory, "create", "/memories/notes.txt", file_text=text) == (
+        "File created successfully at: /memories/notes.txt"
+    )
+    lines = ask(memory, "view", "/memories/notes.txt").split("\n")
+    assert lines[0] == "Here's the content of /memories/notes.txt with line numbers:"
+    assert (lines[1], lines[10], lines[100]) == (
+        "     1\tLine 1",
+        "    10\tLine 10",
+        "   100\tLine 100",
+    )
+    assert len(lines) == 101
+
+
+@pytest.mark.parametrize(
+    ("view_range", "numbers"),
+    [([2, 3], "23"), ([4, -1], "45"), ([1, 99], "12345"), ([5, 5], "5"), ([1, -1], "12345")],
+)
+def test_a_range_of_lines_is_viewed(memory: Memory, view_range: list[int], numbers: str) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="1\n2\n3\n4\n5\n")
+    shown = ask(memory, "view", "/memories/a.md", view_range=view_range).split("\n")[1:]
+    assert [line.split("\t") for line in shown] == [[f"{n:>6}", n] for n in numbers]
+
+
+@pytest.mark.parametrize("view_range", [[3, 2], [0, 2], [6, 7], [-1, 2]])
+def test_a_range_outside_the_file_is_refused(memory: Memory, view_range: list[int]) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="1\n2\n3\n4\n5\n")
+    assert refused(memory, "view", "/memories/a.md", view_range=view_range) == (
+        f"Error: Invalid `view_range` parameter: {view_range}. It should be within the range of "
+        "lines of the file: [1, 5]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/memories/plan.md", "plan.md"),
+        ("/memories/plan.txt", "plan.txt.md"),
+        ("/memories/plan", "plan.md"),
+        ("/memories/work/progress.xml", "work/progress.xml.md"),
+        ("/memories/./work//plan.json", "work/plan.json.md"),
+        ("/memories/Größe ✓.md", "Größe ✓.md"),
+        ("/memories/100%.txt", "100%.txt.md"),
+    ],
+)
+def test_what_is_created_under_a_name_is_found_under_it_and_listed(
+    memory: Memory, path: str, name: str
+) -> None:
+    ask(memory, "create", path, file_text="Tea\n")
+    assert memory.documents() == [name]
+    assert ask(memory, "view", path).endswith("\n     1\tTea")
+    ask(memory, "str_replace", path, old_str="Tea", new_str="Milk")
+    ask(memory, "insert", path, insert_line=1, insert_text="and honey\n")
+    listed = [line.split("\t")[1] for line in ask(memory, "view", "/memories").split("\n")[1:]]
+    shown = listed[-1]
+    assert ask(memory, "view", shown).endswith("\n     1\tMilk\n     2\tand honey")
+    assert [hit.record.text for hit in memory.search("honey")] == ["Milk\nand honey"]
+    assert refused(memory, "create", path, file_text="x").startswith(
+        f"Error: File {path} already exists. Change it with str_replace"
+    )
+    assert ask(memory, "delete", shown) == f"Successfully deleted {shown}"
+    assert memory.documents() == []
+
+
+def test_a_file_is_not_created_over_a_directory(memory: Memory) -> None:
+    ask(memory, "create", "/memories/work/plan.md", file_text="x")
+    assert "already exists" in refused(memory, "create", "/memories/work", file_text="x")
+
+
+def test_a_replacement_shows_the_lines_around_it(memory: Memory) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="1\n2\n3\n4\n5\n6\n")
+    shown = ask(memory, "str_replace", "/memories/a.md", old_str="4", new_str="four\nand more")
+    assert shown == (
+        "The memory file has been edited. Here is the snippet showing the change "
+        "(with line numbers):\n"
+        "     2\t2\n     3\t3\n     4\tfour\n     5\tand more\n     6\t5\n     7\t6"
+    )
+    assert memory.read("a.md").text == "1\n2\n3\nfour\nand more\n5\n6\n"
+
+
+def test_without_a_new_text_the_old_one_is_taken_out(memory: Memory) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="- tea\n- milk\n")
+    ask(memory, "str_replace", "/memories/a.md", old_str="- milk\n")
+    assert memory.read("a.md").text == "- tea\n"
+
+
+def test_text_is_inserted_after_a_line(memory: Memory) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="1\n2")
+    for line, text in ((2, "end\n"), (0, "top"), (1, "a\nb\n")):
+        assert ask(memory, "insert", "/memories/a.md", insert_line=line, insert_text=text) == (
+            "The file /memories/a.md has been edited."
+        )
+    assert memory.read("a.md").text == "top\na\nb\n1\n2\nend\n"
+
+
+def test_files_and_directories_are_renamed_and_deleted_and_it_can_be_undone(
+    memory: Memory,
+) -> None:
+    for name in ("a.md", "b.txt", "c/d.md"):
+        ask(memory, "create", f"/memories/work/{name}", file_text=f"{name}\n")
+    move = {"old_path": "/memories/work/a.md", "new_path": "/memories/work/final.txt"}
+    assert ask(memory, "rename", **move) == (
+        "Successfully renamed /memories/work/a.md to /memories/work/final.txt"
+    )
+    ask(memory, "rename", old_path="/memories/work", new_path="/memories/done/work")
+    assert memory.documents() == [
+        "done/work/b.txt.md",
+        "done/work/final.txt.md",
+        "done/work/c/d.md",
+    ]
+    assert memory.read("done/work/final.txt.md").text == "a.md\n"
+    assert ask(memory, "delete", "/memories/done/work/c") == (
+        "Successfully deleted /memories/done/work/c"
+    )
+    assert memory.documents() == ["done/work/b.txt.md", "done/work/final.txt.md"]
+    memory.undo()
+    assert memory.read("done/work/c/d.md").text == "c/d.md\n"
+    ask(memory, "delete", "/memories/done")
+    assert memory.documents() == []
+
+
+WORDING = {
+    "view of nothing": (
+        {"command": "view", "path": "/memories/no.md"},
+        "The path /memories/no.md does not exist. Please provide a valid path.",
+    ),
+    "create of what is there": (
+        {"command": "create", "path": "/memories/a.md", "file_text": "x"},
+        "Error: File /memories/a.md already exists",
+    ),
+    "str_replace of nothing": (
+        {"command": "str_replace", "path": "/memories/no.md", "old_str": "x", "new_str": "y"},
+        "Error: The path /memories/no.md does not exist. Please provide a valid path.",
+    ),
+    "str_replace in a directory": (
+        {"command": "str_replace", "path": "/memories/work", "old_str": "x", "new_str": "y"},
+        "Error: The path /memories/work does not exist. Please provide a valid path.",
+    ),
+    "str_replace of a text that is not there": (
+        {"command": "str_replace", "path": "/memories/a.md", "old_str": "milk", "new_str": "y"},
+        "No replacement was performed, old_str `milk` did not appear verbatim in /memories/a.md.",
+    ),
+    "str_replace of an empty text": (
+        {"command": "str_replace", "path": "/memories/a.md", "old_str": "", "new_str": "y"},
+        "No replacement was performed, old_str `` did not appear verbatim in /memories/a.md.",
+    ),
+    "str_replace of a text that is there twice": (
+        {"command": "str_replace", "path": "/memories/a.md", "old_str": "tea", "new_str": "y"},
+        "No replacement was performed. Multiple occurrences of old_str `tea` in lines: 1, 3. "
+        "Please ensure it is unique",
+    ),
+    "insert into nothing": (
+        {"command": "insert", "path": "/memories/no.md", "insert_line": 0, "insert_text": "x"},
+        "Error: The path /memories/no.md does not exist",
+    ),
+    "insert into a directory": (
+        {"command": "insert", "path": "/memories/work", "insert_line": 0, "insert_text": "x"},
+        "Error: The path /memories/work does not exist",
+    ),
+    "insert past the end": (
+        {"command": "insert", "path": "/memories/a.md", "insert_line": 4, "insert_text": "x"},
+        "Error: Invalid `insert_line` parameter: 4. It should be within the range of lines of the "
+        "file: [0, 3]",
+    ),
+    "insert before the beginning": (
+        {"command": "insert", "path": "/memories/a.md", "insert_line": -1, "insert_text": "x"},
+        "Error: Invalid `insert_line` parameter: -1. It should be within the range of lines of the "
+        "file: [0, 3]",
+    ),
+    "delete of nothing": (
+        {"command": "delete", "path": "/memories/no.md"},
+        "Error: The path /memories/no.md does not exist",
+    ),
+    "delete of everything": (
+        {"command": "delete", "path": "/memories"},
+        "Cannot delete the /memories directory itself",
+    ),
+    "rename of nothing": (
+        {"command": "rename", "old_path": "/memories/no.md", "new_path": "/memories/x.md"},
+        "Error: The path /memories/no.md does not exist",
+    ),
+    "rename of everything": (
+        {"command": "rename", "old_path": "/memories/", "new_path": "/memories/x"},
+        "Cannot rename the /memories directory itself",
+    ),
+    "rename onto a file": (
+        {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/work/b.md"},
+        "Error: The destination /memories/work/b.md already exists",
+    ),
+    "rename onto a directory": (
+        {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/work"},
+        "Error: The destination /memories/work already exists",
+    ),
+    "no path": ({"command": "view"}, "path: view needs it. Send path with view."),
+    "no text": (
+        {"command": "create", "path": "/memories/x.md"},
+        "file_text: create needs it. Send path and file_text with create.",
+    ),
+    "no command": ({"path": "/memories"}, "command: it is missing. What to do."),
+    "another command": (
+        {"command": "append", "path": "/memories"},
+        "command: 'append' is not known. Use view, create, str_replace, insert, delete, rename.",
+    ),
+    "a range of words": (
+        {"command": "view", "path": "/memories/a.md", "view_range": ["1", "2"]},
+        "view_range: ['1', '2'] is not two line numbers. Send [first, last].",
+    ),
+    "a range of one": (
+        {"command": "view", "path": "/memories/a.md", "view_range": [1]},
+        "view_range: [1] is not two line numbers. Send [first, last].",
+    ),
+    "a hidden name": (
+        {"command": "create", "path": "/memories/.ssh/x.md", "file_text": "x"},
+        "The path /memories/.ssh/x.md cannot be used: a name in it is hidden, too long or too deep",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDING)
+def test_an_error_begins_with_the_words_of_the_documentation(memory: Memory, name: str) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="- tea\n- rye\n- teacups\n")
+    ask(memory, "create", "/memories/work/b.md", file_text="- rye\n")
+    arguments, says = WORDING[name]
+    before = contents(memory.root)
+    with pytest.raises(CommonplaceError) as refusal:
+        tools.call(memory, "memory", arguments, dialect="anthropic")
+    assert str(refusal.value).startswith(says)
+    assert contents(memory.root) == before
+
+
+ESCAPES = [
+    "/memories/../secret.md",
+    "/memories/..",
+    "/memories/a/../../secret.md",
+    "/memories/a/../b.md",
+    "/memories/%2e%2e/secret.md",
+    "/memories/%2E%2E%2Fsecret.md",
+    "/memories/..%2fsecret.md",
+    "/memories/%252e%252e%252fsecret.md",
+    "/memories/..\\secret.md",
+    "/memories/..%5csecret.md",
+    "/memories/linked/secret.md",
+    "/memories/linked.md",
+]
+OUTSIDE = ["/etc/passwd", "../secret.md", "secret.md", "/memoriesx/a.md", "memories/a.md", "~/a.md"]
+
+
+@pytest.mark.parametrize("path", [*ESCAPES, *OUTSIDE])
+def test_a_path_that_leads_out_is_refused_by_every_command(memory: Memory, path: str) -> None:
+    outside = memory.root.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("The secret\n", encoding="utf-8")
+    os.symlink(outside, memory.root / "linked")
+    os.symlink(outside / "secret.md", memory.root / "linked.md")
+    ask(memory, "create", "/memories/a.md", file_text="x\n")
+    before = contents(memory.root.parent)
+    says = (
+        f"Path must start with /memories, got: {path}."
+        if path in OUTSIDE
+        else f"Path {path} would escape /memories directory"
+    )
+    for command, rest in {
+        "view": {"path": path},
+        "create": {"path": path, "file_text": "x"},
+        "str_replace": {"path": path, "old_str": "The", "new_str": "No"},
+        "insert": {"path": path, "insert_line": 0, "insert_text": "x"},
+        "delete": {"path": path},
+        "rename": {"old_path": path, "new_path": "/memories/b.md"},
+    }.items():
+        assert refused(memory, command, **rest).startswith(says), command
+    assert refused(memory, "rename", old_path="/memories/a.md", new_path=path).startswith(says)
+    assert contents(memory.root.parent) == before
+    assert "linked" not in ask(memory, "view", "/memories")
+
+
+def test_a_directory_that_the_layout_does_not_have_is_refused(tmp_path: Path) -> None:
+    with Memory.open(example("earl", tmp_path), clock=SkippingClock()) as memory:
+        assert refused(memory, "create", "/memories/work/a.md", file_text="x") == (
+            "The path /memories/work/a.md cannot be used: a vault laid out as earl has no such "
+            "directory. Use plain names below /memories, such as /memories/notes.md."
+        )
+
+
+def test_data_of_records_is_not_shown_and_lines_that_are_not_edited_keep_theirs(
+    memory: Memory,
+) -> None:
+    memory.store("Likes tea", kind="preference")
+    memory.store("Likes milk", kind="preference")
+    before = memory.read("MEMORY.md").text.split("\n")
+    shown = ask(memory, "view", "/memories/MEMORY.md")
+    assert shown.endswith(
+        "     3\t- **10:00 UTC** | Likes tea\n     4\t- **10:00 UTC** | Likes milk"
+    )
+    ask(memory, "insert", "/memories/MEMORY.md", insert_line=2, insert_text="Drinks:\n")
+    ask(
+        memory,
+        "str_replace",
+        "/memories/MEMORY.md",
+        old_str="Likes tea\n- **10:00 UTC** | Likes milk",
+        new_str="Likes tea\n- and coffee\n- **10:00 UTC** | Likes milk",
+    )
+    assert memory.read("MEMORY.md").text.split("\n") == [
+        *before[:2],
+        "Drinks:",
+        before[2],
+        "- and coffee",
+        *before[3:],
+    ]
+
+
+def test_a_file_with_other_line_ends_keeps_them(memory: Memory) -> None:
+    (memory.root / "a.md").write_bytes(b"- one\r\n- two\r\n- three")
+    assert ask(memory, "view", "/memories/a.md").endswith(
+        "     1\t- one\n     2\t- two\n     3\t- three"
+    )
+    ask(memory, "str_replace", "/memories/a.md", old_str="- two\n", new_str="- two\n- more\n")
+    assert (memory.root / "a.md").read_bytes() == b"- one\r\n- two\r\n- more\r\n- three"
+
+
+def test_an_edit_that_takes_much_away_needs_no_token(memory: Memory) -> None:
+    ask(memory, "create", "/memories/a.md", file_text="- tea\n- rye\n")
+    ask(memory, "str_replace", "/memories/a.md", old_str="- tea\n- rye\n", new_str="Nothing.\n")
+    assert memory.read("a.md").text == "Nothing.\n"
+
+
+def test_the_sdks_tool_answers_the_same(memory: Memory) -> None:
+    sdk = pytest.importorskip("anthropic.lib.tools")
+    types = pytest.importorskip("anthropic.types.beta")
+    tool = anthropic.memory_tool(memory)
+    assert isinstance(tool, sdk.BetaAbstractMemoryTool)
+    assert tool.to_dict() == {"type": "memory_20250818", "name": "memory"}
+    made = tool.call({"command": "create", "path": "/memories/a.txt", "file_text": "Tea\n"})
+    assert made == "File created successfully at: /memories/a.txt"
+    viewed = types.BetaMemoryTool20250818ViewCommand(
+        command="view", path="/memories/a.txt", view_range=[1, 1]
+    )
+    assert tool.view(viewed) == tool.execute(viewed) == ask(memory, "view", "/memories/a.txt")
+    moved = types.BetaMemoryTool20250818RenameCommand(
+        command="rename", old_path="/memories/a.txt", new_path="/memories/b.txt"
+    )
+    assert tool.rename(moved) == "Successfully renamed /memories/a.txt to /memories/b.txt"
+    for wrong in ({"command": "view", "path": "/etc"}, {"command": "dance"}, {}, None, "view"):
+        with pytest.raises(sdk.ToolError) as refusal:
+            tool.call(wrong)
+        assert refusal.value.content.endswith(".")
+
+
+WITHOUT_SDK = """
+import sys
+sys.modules["anthropic"] = None
+from commonplace.dialects import anthropic
+from commonplace.errors import MissingExtra
+try:
+    anthropic.memory_tool(None)
+except MissingExtra as error:
+    print(error)
+"""
+
+
+def test_without_the_sdk_the_extra_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SDK], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == (
+        "The Anthropic memory tool needs the extra 'anthropic'. "
+        "pip install 'commonplace[anthropic]'\n"
+    )
+
+
+def test_the_sdk_is_loaded_only_by_the_function_that_needs_it() -> None:
+    script = "import sys; from commonplace import tools; tools.table('anthropic')\n"
+    script += "print('anthropic' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

@@ -618,6 +618,7 @@ def test_disarming_keeps_what_is_in_the_vault_already(
 @example(lines.write(RECORD, "native"), '  more <!-- {"id":"mem-9","origin":"owner"} -->\n')
 @example("- tea\n", "\n  and cake\n")
 @example("- tea\n", "\0 \0 and cake\n")
+@example("- **14:30 UTC** | tea\n", "  \n")
 def test_what_is_appended_changes_no_record_above(text: str, more: str) -> None:
     assume("\0" not in text and not text.startswith(("---", "\ufeff---")) and closed(text) == text)
     whole = text + addition(text.encode(), closed(disarm(more)))

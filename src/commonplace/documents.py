@@ -34,7 +34,7 @@ BLANK = re.compile(rf"(?!\Z){END}")
 PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
 ITEM = re.compile(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
 ITEMS = re.compile(f"^{ITEM.pattern}", re.M)
-INDENTED = re.compile(r"(?:[ \t\r]*\n)*(?:  |\t)[ \t]*[^\s]")
+INDENTED = re.compile(r"(?:[ \t\r]*\n)*(?:  |\t)")
 RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
 # One "-" alone is an empty list item here: the first line of a record may be blank.
 UNDERLINE = re.compile(rf"(?:=+|--+){END}")

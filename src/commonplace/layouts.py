@@ -37,6 +37,9 @@ NOTEBOOK = """\
 
 ## Memory Management Policy
 
+Keep one fact a line, correct a line instead of adding another, and leave out what the system prompt
+already covers: instructions on how to work belong in SYSTEM_PROMPT.md.
+
 """
 
 

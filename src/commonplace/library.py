@@ -160,9 +160,9 @@ class Library(Ledger):
 
         self.locked(work)
 
-    def append_text(self, name: str, text: str, *, author: Author) -> Written:
+    def append_text(self, name: str, text: str, *, author: Author, headed: bool = True) -> Written:
         """Add any text to the end of a document, on a line of its own."""
-        return self.locked(lambda: self._append_text(name, text, author))
+        return self.locked(lambda: self._append_text(name, text, author, headed=headed))
 
     def create(self, name: str, text: str, *, author: Author) -> Written:
         """Make a document that must not be there yet."""
@@ -201,7 +201,9 @@ class Library(Ledger):
             new, merged, conflicts = self._merged(name, text, now, etag, author)
             if conflicts and strict:
                 raise DocumentChanged(name, etag_of(now or b""))
-            self._refuse_great_loss(name, now or b"", new, confirm)
+            if name not in (self.layout.soul, self.layout.user, self.layout.status):
+                # Those are living documents, rewritten whole by whoever keeps them.
+                self._refuse_great_loss(name, now or b"", new, confirm)
             self.put_text(Op.REPLACE, name, now, new, author=author)
             return Written(name, etag_of(self.vault.read(name)), merged, conflicts)
 

@@ -27,6 +27,7 @@ from commonplace.errors import (
     NoSuchRecord,
     NoSuchVault,
     ReadOnly,
+    Refused,
     SecretFound,
 )
 from commonplace.heads import Heads
@@ -34,7 +35,7 @@ from commonplace.index import Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
 from commonplace.journal.files import FileJournal
-from commonplace.layouts import LAYOUTS, Layout, check_name, detect, layout_named
+from commonplace.layouts import LAYOUTS, SHARED, Layout, check_name, detect, layout_named
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
@@ -68,6 +69,7 @@ class Memory:
         root: Path,
         state: Path,
         session: str = "",
+        group: str = "",
         origin: str = Origin.AGENT,
         read_only: bool = False,
     ) -> None:
@@ -76,6 +78,7 @@ class Memory:
         self.root = root
         self.state = state
         self.session = session
+        self.group = group
         self.origin = origin
         self.read_only = read_only
         self.sessions = Sessions(state / "sessions")
@@ -87,6 +90,7 @@ class Memory:
         dialect: str | None = None,
         session: str | None = None,
         *,
+        group: str = "",
         origin: str = Origin.AGENT,
         clock: Clock | None = None,
         create: bool = True,
@@ -129,6 +133,7 @@ class Memory:
             root=root,
             state=state,
             session=budgets.check_word(session or "", argument="session"),
+            group=budgets.check_word(group, argument="group"),
             origin=origin,
             read_only=read_only,
         )
@@ -148,10 +153,13 @@ class Memory:
         return Author(self.origin, self.session)
 
     def make_first_document(self) -> None:
-        """Claw's workspace has its MEMORY.md from the moment it is loaded."""
+        """Claw's workspace has its MEMORY.md, with its template, from the moment it is loaded."""
         name = self.layout.memory
-        if self.layout.name == "claw" and not self.read_only and not (self.root / name).exists():
-            self.library.create(name, self.layout.header(name), author=SYSTEM)
+        if self.layout.name != "claw" or self.read_only:
+            return
+        stat = self.library.vault.stat(name)
+        if stat is None or stat.size == 0:
+            self.library.append_text(name, self.layout.header(name), author=SYSTEM, headed=False)
 
     def store(self, text: str, *, kind: str = "note", **rest: Any) -> Record:
         """Store one memory. When this returns it is safe.
@@ -265,7 +273,7 @@ class Memory:
             tags=budgets.check_tags(tags, options=self.options),
             supersedes=budgets.check_id(supersedes, argument="supersedes") if supersedes else "",
             session=self.session,
-            group=budgets.check_word(group, argument="group"),
+            group=budgets.check_word(group or self.group, argument="group"),
             channel=budgets.check_word(channel, argument="channel"),
             username=budgets.check_word(username, argument="username"),
             confidence=budgets.check_confidence(confidence),
@@ -359,6 +367,16 @@ class Memory:
         text, etag = self.library.text(name)
         return Document(name, text, etag)
 
+    def _changeable(self, document: str) -> str:
+        """The name of a document that may be changed: a diary entry never is."""
+        name = self._document(document)
+        if self.layout.diary_time(name) and self.library.vault.stat(name):
+            raise Refused(
+                f"{name} is a diary entry, and those are never changed.",
+                next_step="Write a new entry with diary.",
+            )
+        return name
+
     def _document(self, name: str) -> str:
         budgets.check_type(name, str, "document")
         main = self.layout.memory or self.layout.user
@@ -383,7 +401,7 @@ class Memory:
         A rewrite is merged with what others wrote since `etag`, and refused when it would drop
         much, unless it comes with the token that the refusal names.
         """
-        name = self._document(document)
+        name = self._changeable(document)
         if mode not in ("append", "rewrite", "section"):
             raise BadValue(
                 "mode", f"{mode!r} is not known", next_step="Use append, rewrite or section."
@@ -413,11 +431,11 @@ class Memory:
 
     def remove(self, document: str) -> None:
         """Take a whole document away. It can be undone."""
-        self.library.remove(self._document(document), author=self.author)
+        self.library.remove(self._changeable(document), author=self.author)
 
     def rename(self, document: str, new: str) -> None:
         """Give a document another name. It can be undone."""
-        self.library.rename(self._document(document), self._document(new), author=self.author)
+        self.library.rename(self._changeable(document), self._document(new), author=self.author)
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
@@ -572,7 +590,7 @@ def _layout_of(root: Path, options: Options, state: Path) -> Layout:
     What is written first, a lone USER.md say, must not make another dialect of a vault.
     """
     noted = state / "dialect"
-    if options.dialect:
+    if options.dialect and options.dialect not in SHARED:
         layout = layout_named(options.dialect)
     elif noted.is_file():
         return layout_named(noted.read_text(encoding="utf-8").strip())

@@ -17,7 +17,7 @@ from commonplace.memory import Memory
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, contents, example
 
-EVERYTHING = {"memory_embeddings_enabled": True, "experience_store_enabled": True}
+EVERYTHING: Any = {"memory_embeddings_enabled": True, "experience_store_enabled": True}
 
 
 def run(memory: Memory, name: str, **arguments: Any) -> str:
@@ -95,7 +95,7 @@ def test_recall_is_offered_when_embeddings_are_enabled_and_not_otherwise(
     tmp_path: Path, enabled: bool
 ) -> None:
     root = example("claw", tmp_path)
-    options = {"memory_embeddings_enabled": enabled}
+    options: Any = {"memory_embeddings_enabled": enabled}
     with Memory.open(root, clock=SkippingClock(), **options) as memory:
         assert ("recall_memory" in names(memory)) == enabled
         if enabled:
@@ -219,7 +219,7 @@ def test_a_bad_call_is_told_what_to_do(
 
 def test_the_store_appends_for_the_session_that_the_record_names(memory: Memory) -> None:
     store = MemoryStore(memory)
-    record = {
+    record: dict[str, Any] = {
         "sessionId": "slack-42",
         "category": "turn-summary",
         "text": "Talked about the train",

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import unquote
 
+from commonplace import documents
 from commonplace.dialects import Answer, Argument, Parameter, Tool, pages, tool
 from commonplace.errors import (
     BadInput,
@@ -70,7 +71,7 @@ def create(memory: Memory, path: str, *, file_text: str) -> str:
             f"Error: File {path} already exists.",
             next_step="Change it with str_replace or insert, or choose another path.",
         )
-    memory.update(file_text, document=name, mode="rewrite")
+    memory.update(_or_nothing(file_text), document=name, mode="rewrite")
     return f"File created successfully at: {path}"
 
 
@@ -388,11 +389,19 @@ def _write(memory: Memory, page: Document, text: str) -> None:
     Such an edit names what it takes out, so a loss that it brings is meant and needs no token.
     """
     new = _unshown(text, page.text)
+    for item in documents.carried(new) - documents.carried(page.text):
+        # A record that reads otherwise is no longer what its data says.
+        new = new.replace(item, pages.plain(item))
     change = {"document": page.name, "mode": "rewrite", "etag": page.etag}
     try:
-        memory.update(new, **change, strict=True)
+        memory.update(_or_nothing(new), **change, strict=True)
     except WouldLose as loss:
-        memory.update(new, **change, strict=True, confirm=loss.token)
+        memory.update(_or_nothing(new), **change, strict=True, confirm=loss.token)
+
+
+def _or_nothing(text: str) -> str:
+    """A text, or the empty one where there are but blanks."""
+    return text if text.strip() else ""
 
 
 def _unshown(text: str, before: str) -> str:

@@ -118,9 +118,9 @@ class Index(Protocol):
         """Remove records so that no byte of them is left in what the index keeps."""
 
     def unembedded(self, model: str, *, limit: int) -> list[tuple[int, str]]:
-        """Texts without a vector of this model, newest first, each with the key `embed` takes.
+        """Which of the `limit` newest texts have no vector of this model, with the key for `embed`.
 
-        Secrets are never among them.
+        Secrets are never among them. Vectors of older texts are dropped.
         """
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:

@@ -131,9 +131,12 @@ AMONG_THOSE_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key =
     WHERE p.document IN (SELECT value FROM json_each(?)))"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 
+NEWEST_FEW = f"""SELECT r.key FROM records r
+    WHERE r.lead AND r.sensitivity <> '{Sensitivity.SECRET}'{NEWEST}"""
 UNEMBEDDED = f"""SELECT r.key, r.digest, r.text FROM records r
-    WHERE r.lead AND r.sensitivity <> '{Sensitivity.SECRET}' AND NOT EXISTS(
-        SELECT 1 FROM vectors v WHERE v.key = r.key AND v.model = ?){NEWEST}"""
+    WHERE r.key IN ({NEWEST_FEW}) AND NOT EXISTS(
+        SELECT 1 FROM vectors v WHERE v.key = r.key AND v.model = ?)"""
+TOO_MANY = f"DELETE FROM vectors WHERE model = ? AND key NOT IN ({NEWEST_FEW})"
 # A key may have gone to another record meanwhile: the low bits of the digest tell.
 CHECK_BITS = 20
 CHECK = (1 << CHECK_BITS) - 1
@@ -323,7 +326,9 @@ class SqliteIndex:
         self._last_told = None
 
     def unembedded(self, model: str, *, limit: int) -> list[tuple[int, str]]:
-        rows = self._connections.rows(UNEMBEDDED, model, limit)
+        with self._connections.transaction() as db:
+            db.execute(TOO_MANY, (model, limit))
+        rows = self._connections.rows(UNEMBEDDED, limit, model)
         return [(key << CHECK_BITS | digest & CHECK, text) for key, digest, text in rows]
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:

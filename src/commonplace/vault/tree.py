@@ -109,7 +109,7 @@ class Tree:
         return descriptor
 
     def stat(self, name: str) -> os.stat_result | None:
-        """How a file looks; None when it is not there. Anything but a plain file is an `OSError`."""
+        """How a plain file looks; None when it is not there, an `OSError` if it is no file."""
         try:
             with self.directory(name.split("/")[:-1]) as directory:
                 found = os.stat(self.leaf(name, directory), dir_fd=directory, follow_symlinks=False)

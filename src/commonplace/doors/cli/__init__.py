@@ -40,6 +40,10 @@ OTHER_COMMANDS = (
 )
 COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
 HOME = "~/commonplace"
+HOMES = {"earl": "~/.config/earl/memory"}
+"""Where a dialect's own program keeps its memory."""
+VALUED = ("--vault", "--dialect", "--session")
+"""Global options that take a value, which may read like a command."""
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -51,7 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser.parse_args(words)
         run: Run = arguments.run
-        return run(arguments)
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
     except CommonplaceError as error:
         print(f"commonplace: {error}", file=sys.stderr)
         return error.exit_code
@@ -66,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser with the command that `words` name, or with all of them for help."""
-    wanted = [word for word in words if word in COMMANDS][:1] or COMMANDS
+    wanted = [command] if (command := _command_of(words)) else COMMANDS
     parser = argparse.ArgumentParser(
         prog="commonplace",
         description="Persistent memory for AI agents, kept as markdown.",
@@ -79,6 +85,17 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name in wanted:
         _add_command(commands, name)
     return parser
+
+
+def _command_of(words: Sequence[str]) -> str:
+    """The command among the words; empty when there is none, or help was asked for first."""
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, None)
+        elif word in COMMANDS:
+            return word
+    return ""
 
 
 class _Version(argparse.Action):
@@ -212,7 +229,7 @@ def vault_path(arguments: argparse.Namespace) -> str:
         return str(arguments.vault)
     here = Path.cwd()
     is_vault = (here / ".commonplace").is_dir() or (here / "commonplace.toml").is_file()
-    return str(here) if is_vault else str(Path(HOME).expanduser())
+    return str(here if is_vault else Path(HOMES.get(arguments.dialect, HOME)).expanduser())
 
 
 def origin() -> str:

@@ -15,8 +15,9 @@ from typing import Any
 from commonplace.dialects import Answer
 from commonplace.doors.cli import HOME, open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.terminal import paint, progress_bar
-from commonplace.errors import BadValue
+from commonplace.errors import BadValue, Refused
 from commonplace.journal import Entry
+from commonplace.records import Origin
 
 Subparsers = Any
 Run = Callable[[argparse.Namespace], int]
@@ -230,6 +231,7 @@ def _review_arguments(parser: argparse.ArgumentParser) -> None:
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--approve", action="store_true", help="let it in, exactly as it is")
     decision.add_argument("--reject", action="store_true", help="take it off the list")
+    parser.add_argument("--as-owner", action="store_true", help="decide without a terminal")
 
 
 def review(arguments: argparse.Namespace) -> int:
@@ -239,6 +241,11 @@ def review(arguments: argparse.Namespace) -> int:
 
     with open_memory(arguments) as memory:
         if arguments.id and (arguments.approve or arguments.reject):
+            if memory.origin != Origin.OWNER and not arguments.as_owner:
+                raise Refused(
+                    "Only the owner decides what is let in, and this is not a terminal.",
+                    next_step="Decide in a terminal, or say --as-owner.",
+                )
             decide = memory.approve if arguments.approve else memory.reject
             record = decide(arguments.id)
             word = "Approved" if arguments.approve else "Rejected"

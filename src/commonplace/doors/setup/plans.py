@@ -87,7 +87,7 @@ def plan(
         wanted = plugin.targets(root, launch, hooks=hooks)
     else:
         wanted = clients.targets(client, launch, where, hooks=hooks)
-    found = tuple(change for target in wanted if (change := _change(target, client)))
+    found = tuple(change for target in wanted if (change := _change(target)))
     notes = (CLIENTS[client].note, CLIENTS[client].hooks_note if hooks else "")
     return Plan(client, found, tuple(note for note in notes if note))
 
@@ -105,10 +105,10 @@ def _check_words(launch: Launch) -> None:
             raise BadValue("--vault", problem, next_step="Rename it, or use a link to it.")
 
 
-def _change(target: Target, client: str) -> Change | None:
+def _change(target: Target) -> Change | None:
     path = real(target.path)
     before = text_of(path)
-    with _explained(path, client):
+    with _explained(path):
         after = put(target, before)
     return None if after == before else Change(path, before, after, target.shape)
 
@@ -132,12 +132,12 @@ def text_of(path: Path) -> str | None:
 
 
 @contextmanager
-def _explained(path: Path, client: str) -> Iterator[None]:
+def _explained(path: Path) -> Iterator[None]:
     """Turns what is wrong with a text into an error that names the file."""
     try:
         yield
     except (Broken, WrongShape) as error:
-        raise _unusable(path, f"{error} ({CLIENTS[client].title} reads it)") from None
+        raise _unusable(path, str(error)) from None
 
 
 def _unusable(path: Path, why: str) -> VaultTrouble:
@@ -160,7 +160,7 @@ def undoing(
     where = Where(home, environ, project, platform)
     usual = {real(target.path): target for target in _usual(client, where)}
     found = [_restored(path, each, client) for path, each in receipts.items()]
-    found += [_cleaned(path, usual[path], client) for path in usual if path not in receipts]
+    found += [_cleaned(path, usual[path]) for path in usual if path not in receipts]
     changes = tuple(change for change, _ in found if change)
     return Plan(client, changes, tuple(note for _, note in found if note))
 
@@ -180,7 +180,7 @@ def _restored(path: Path, receipt: Receipt, client: str) -> tuple[Change | None,
     if current is None:
         return None, ""
     shape = clients.shape(client, receipt.kind)
-    with _explained(path, client):
+    with _explained(path):
         after = without_us(current, shape, receipt)
     if receipt.fits(current):
         return Change(path, current, after, shape), ""
@@ -189,12 +189,12 @@ def _restored(path: Path, receipt: Receipt, client: str) -> tuple[Change | None,
     return Change(path, current, after, shape), f"{path} changed since setup: only our part goes."
 
 
-def _cleaned(path: Path, target: Target, client: str) -> tuple[Change | None, str]:
+def _cleaned(path: Path, target: Target) -> tuple[Change | None, str]:
     """A file of which there is no receipt, without what is ours in it."""
     current = text_of(path) if path.is_file() else None
     if current is None or NAME not in current:
         return None, ""
-    with _explained(path, client):
+    with _explained(path):
         after = None if is_all_ours(target, current) else drop(target.shape, current)
     if after == current:
         return None, ""

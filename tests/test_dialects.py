@@ -200,6 +200,13 @@ def test_files_and_directories_are_renamed_and_deleted_and_it_can_be_undone(
     assert memory.documents() == []
 
 
+def test_a_directory_is_moved_whole_or_not_at_all(memory: Memory) -> None:
+    for name in ("a.md", "b/c/d/e/f/g.md"):
+        ask(memory, "create", f"/memories/work/{name}", file_text="x\n")
+    said = refused(memory, "rename", old_path="/memories/work", new_path="/memories/x/y/z")
+    assert said.startswith("The path /memories/x/y/z cannot be used: a name in it is hidden, too")
+
+
 WORDING: dict[str, tuple[dict[str, Any], str]] = {
     "view of nothing": (
         {"command": "view", "path": "/memories/no.md"},

@@ -231,6 +231,7 @@ def test_an_edit_of_what_is_shown_wins_over_the_exact_text() -> None:
 
 def test_lines_that_a_person_adds_below_the_data_belong_to_the_text() -> None:
     assert back(write(RECORD, "native") + "  \n") == RECORD
+    assert back(write(RECORD, "native") + "  } -->\n").id == "mem-1"
     line = write(RECORD, "native") + "  - at night\n\n  and by day\n"
     assert back(line) == replace(RECORD, text="Prefers dark mode\n- at night\n\nand by day")
     other = write(replace(RECORD, id="mem-2"), "native")

@@ -252,7 +252,9 @@ def _comment(item: str) -> tuple[int, int] | None:
     at = item.find("<!--")
     if at < 0:
         return None
-    if item.endswith("} -->") and item.startswith("{", at + 5) and item.find("<!--", at + 4) < 0:
+    # Almost always it is the only comment and ends the item.
+    alone = item.find("<!--", at + 4) < 0 and item.find("\n", at) < 0
+    if alone and item.startswith("{", at + 5) and item.endswith("} -->"):
         return at, len(item)
     return _comment_among(item)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from commonplace import tools
+from commonplace.errors import Refused
 from commonplace.memory import Memory
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, contents, example
@@ -81,6 +82,13 @@ def test_a_diary_entry_is_written_listed_and_read_back(memory: Memory, clock: Fi
     ]
     for name in ("2026-02-04T08-00-00", "2026-02-04T08-00-00.md", "diary/2026-02-04T08-00-00.md"):
         assert run(memory, "diary", entry=name) == "# Fog\n\nWe stayed in.\n"
+
+
+def test_a_diary_entry_is_not_rewritten(memory: Memory) -> None:
+    before = contents(memory.root)
+    with pytest.raises(Refused, match="Write a new entry with diary"):
+        run(memory, "rewrite_memory", file="diary/2026-02-01T14-30-00.md", content="Never was.")
+    assert contents(memory.root) == before
 
 
 def test_an_empty_diary_and_an_empty_memory_are_said_to_be_so(tmp_path: Path) -> None:

@@ -56,8 +56,11 @@ def view(memory: Memory, path: str, *, view_range: Sequence[int] | None = None) 
     if page is None:
         raise NotFound(f"The path {path} does not exist. Please provide a valid path.")
     lines = _lines(page.text)
-    if len(lines) > MOST_LINES:
-        raise BadInput(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    if len(lines) > MOST_LINES and not view_range:
+        raise BadInput(
+            f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.",
+            next_step="View a part of it with view_range.",
+        )
     first, last = _span(view_range, len(lines))
     numbered = _numbered(lines, first, last)
     return f"Here's the content of {path} with line numbers:\n{numbered}"
@@ -65,8 +68,10 @@ def view(memory: Memory, path: str, *, view_range: Sequence[int] | None = None) 
 
 def create(memory: Memory, path: str, *, file_text: str) -> str:
     """Make a new file."""
-    name = _name(memory, path)
-    if memory.library.vault.stat(name) or _is_directory(memory, _below(memory, path)):
+    below = _below(memory, path)
+    name = _document(below)
+    _check_usable(memory, name, path)
+    if memory.library.vault.stat(name) or _is_directory(memory, below):
         raise Conflict(
             f"Error: File {path} already exists.",
             next_step="Change it with str_replace or insert, or choose another path.",
@@ -124,9 +129,13 @@ def rename(memory: Memory, old_path: str, *, new_path: str) -> str:
             f"Error: The destination {new_path} already exists.",
             next_step="Choose another path, or delete that one first.",
         )
-    _name(memory, new_path)
-    for name in names:
-        memory.rename(name, _document(new) if name == _document(old) else new + name[len(old) :])
+    targets = [
+        _document(new if name == _document(old) else new + name[len(old) :]) for name in names
+    ]
+    for target in targets:
+        _check_usable(memory, target, new_path)
+    for name, target in zip(names, targets):
+        memory.rename(name, target)
     return f"Successfully renamed {old_path} to {new_path}"
 
 
@@ -273,12 +282,11 @@ def _path(name: str) -> str:
     return stem if EXTENSION.search(stem) else name
 
 
-def _name(memory: Memory, path: str) -> str:
-    """The document that a new file is kept as."""
-    name = _document(_below(memory, path))
+def _check_usable(memory: Memory, name: str, path: str) -> None:
+    """Fail when no document of the vault may have that name."""
     try:
         if memory.layout.holds(check_name(name)):
-            return name
+            return
         problem = f"a vault laid out as {memory.layout.name} has no such directory"
     except BadName:
         problem = (

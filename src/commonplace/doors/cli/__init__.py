@@ -14,11 +14,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.dialects import Answer, Parameter, Tool
 from commonplace.errors import CommonplaceError
-from commonplace.records import Origin
 
 if TYPE_CHECKING:
+    from commonplace.dialects import Answer, Parameter, Tool
     from commonplace.memory import Memory
 
 TOOL_COMMANDS = ("store", "search", "brief", "read", "update", "delete", "diary", "undo")
@@ -35,6 +34,8 @@ OTHER_COMMANDS = (
     "tool",
     "ipc",
     "mcp",
+    "setup",
+    "unsetup",
     "selftest",
     "completion",
 )
@@ -51,23 +52,30 @@ Run = Callable[[argparse.Namespace], int]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = build_parser(words)
     try:
-        arguments = parser.parse_args(words)
-        run: Run = arguments.run
-        code = run(arguments)
+        code = _run(words)
         sys.stdout.flush()
         return code
-    except CommonplaceError as error:
-        print(f"commonplace: {error}", file=sys.stderr)
-        return error.exit_code
     except BrokenPipeError:
         # The reader of our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        arguments = build_parser(words).parse_args(words)
+        run: Run = arguments.run
+        return run(arguments)
+    except CommonplaceError as error:
+        print(f"commonplace: {error}", file=sys.stderr)
+        return error.exit_code
     except KeyboardInterrupt:
         print("commonplace: stopped", file=sys.stderr)
         return 130
+    except SystemExit as end:
+        # How argparse ends after help, and after a mistake that it has explained.
+        return int(end.code or 0)
 
 
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -137,6 +145,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace import tools
 
         _add_tool(commands, tools.table("native")[name], shared)
+    elif name == "mcp":
+        from commonplace.doors.cli import serving
+
+        serving.add(commands, shared)
     else:
         from commonplace.doors.cli import commands as others
 
@@ -204,14 +216,14 @@ def show(answer: Answer, *, as_json: bool) -> None:
     print(json.dumps(answer.data, ensure_ascii=False, indent=2) if as_json else str(answer))
 
 
-def open_memory(arguments: argparse.Namespace, *, session: str = "") -> Memory:
+def open_memory(arguments: argparse.Namespace) -> Memory:
     """The vault that the options, the environment or the working directory name."""
     from commonplace.memory import Memory
 
     return Memory.open(
         vault_path(arguments),
         dialect=_layout_dialect(arguments.dialect),
-        session=session or arguments.session,
+        session=arguments.session,
         origin=origin(),
         create=False,
     )
@@ -234,7 +246,7 @@ def vault_path(arguments: argparse.Namespace) -> str:
 
 def origin() -> str:
     """A person types at a terminal; anything else is an agent's call."""
-    return Origin.OWNER if sys.stdin.isatty() else Origin.AGENT
+    return "owner" if sys.stdin.isatty() else "agent"
 
 
 def tool_dialect(arguments: argparse.Namespace) -> str:

@@ -263,19 +263,6 @@ def review(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def mcp(arguments: argparse.Namespace) -> int:
-    """Serve the tools over MCP on standard input and output, until the input ends."""
-    from commonplace import tools
-    from commonplace.doors.mcp import run
-
-    layout = _detected(Path(vault_path(arguments)))
-    return run(
-        lambda session: open_memory(arguments, session=session),
-        dialect=arguments.dialect or tools.dialect_of(layout),
-        session=arguments.session,
-    )
-
-
 def rebuild(arguments: argparse.Namespace) -> int:
     """Make the index anew from the documents."""
     with open_memory(arguments) as memory:
@@ -340,6 +327,30 @@ def ipc(arguments: argparse.Namespace) -> int:
         raise BadValue("name", f"{arguments.name!r} is not known", next_step="tool.invoke.NAME")
     arguments.name = name
     return tool(arguments)
+
+
+def _setup_arguments(parser: argparse.ArgumentParser) -> None:
+    from commonplace.doors.setup import add_arguments
+
+    add_arguments(parser)
+
+
+def setup(arguments: argparse.Namespace) -> int:
+    """Make a client use this vault: shows the changes to its files first."""
+    return _run_setup(arguments, undo=False)
+
+
+def unsetup(arguments: argparse.Namespace) -> int:
+    """Take a client's set-up back, byte for byte where nobody changed the files since."""
+    return _run_setup(arguments, undo=True)
+
+
+def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
+    from commonplace.doors.setup import run
+
+    with open_memory(arguments) as memory:
+        vault, state = str(memory.root.resolve()), memory.state
+    return run(arguments, vault=vault, state=state, undo=undo)
 
 
 def _selftest_arguments(parser: argparse.ArgumentParser) -> None:
@@ -408,7 +419,8 @@ RUNS: dict[str, Run] = {
     "doctor": doctor,
     "tool": tool,
     "ipc": ipc,
-    "mcp": mcp,
+    "setup": setup,
+    "unsetup": unsetup,
     "selftest": selftest,
     "completion": completion,
 }
@@ -422,6 +434,8 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "review": _review_arguments,
     "tool": _tool_arguments,
     "ipc": _ipc_arguments,
+    "setup": _setup_arguments,
+    "unsetup": _setup_arguments,
     "selftest": _selftest_arguments,
     "completion": _completion_arguments,
 }

@@ -1,0 +1,53 @@
+"""The command that starts the MCP door. Apart, because its first answer may not wait for imports.
+
+Clients drop a server that needs a second to answer: the vault, its dialect and its tools are looked
+for when a request needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+ABOUT = "Serve the tools over MCP on standard input and output, until the input ends."
+
+
+def add(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the parser of `mcp`."""
+    parser = commands.add_parser(
+        "mcp", help=ABOUT, description=ABOUT, parents=[shared], allow_abbrev=False
+    )
+    parser.set_defaults(run=mcp)
+
+
+def mcp(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.mcp import run
+
+    return run(
+        lambda session: _open(arguments, session),
+        arguments.dialect or (lambda: _dialect(arguments)),
+        arguments.session,
+    )
+
+
+def _open(arguments: argparse.Namespace, session: str) -> Memory:
+    """The vault for one session. Whoever speaks MCP is an agent, whatever the terminal."""
+    from commonplace.doors.cli import open_memory
+
+    memory = open_memory(argparse.Namespace(**{**vars(arguments), "session": session}))
+    memory.origin = "agent"
+    return memory
+
+
+def _dialect(arguments: argparse.Namespace) -> str:
+    from commonplace.doors.cli import tool_dialect
+    from commonplace.errors import NoSuchVault
+
+    try:
+        return tool_dialect(arguments)
+    except NoSuchVault:
+        # The tools are listed all the same; calling one says what is missing.
+        return "native"

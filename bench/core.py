@@ -1,6 +1,6 @@
 """What the core costs, as ratios beside the bare operation in the same run.
 
-    python bench/core.py [--records 100000] [--only store,cold,search,rebuild]
+python bench/core.py [--records 100000] [--only store,cold,search,rebuild]
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from commonplace.index import Query
 from commonplace.index.words import match
 from commonplace.memory import Memory
 
-WORDS = [f"{a}{b}{c}" for a in "bcdfgklmprst" for b in "aeiou" for c in ("n", "r", "st", "lo", "mi")]
+WORDS = [
+    f"{a}{b}{c}" for a in "bcdfgklmprst" for b in "aeiou" for c in ("n", "r", "st", "lo", "mi")
+]
 
 
 def sentence(chance: random.Random) -> str:

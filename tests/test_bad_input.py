@@ -419,10 +419,11 @@ BAD_SESSIONS: list[Any] = ["a\nb", "\x1b[31m", "s" * 201, "\ud800", 7]
 
 @pytest.mark.parametrize("session", BAD_SESSIONS)
 def test_a_bad_session_is_refused(vault: Path, session: Any) -> None:
-    before = contents(vault)
+    before, held = contents(vault), len(os.listdir("/dev/fd"))
     with pytest.raises(BadValue, match="session"):
         opened(vault, session=session)
     assert contents(vault) == before
+    assert len(os.listdir("/dev/fd")) == held, "what was opened is closed again"
 
 
 @pytest.mark.parametrize(

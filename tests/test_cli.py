@@ -154,6 +154,8 @@ USAGE = {
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
     "mcp": [],
+    "setup": ["client", "--dry-run", "--yes", "--project"],
+    "unsetup": ["client", "--dry-run", "--yes", "--project"],
     "selftest": ["--writers", "--kills", "--seed", "--keep"],
     "completion": ["shell", "bash", "zsh"],
 }

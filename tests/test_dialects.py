@@ -33,7 +33,8 @@ def clock() -> FixedClock:
 @pytest.fixture
 def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
     """An empty native vault."""
-    with Memory.open(tmp_path / "vault", session="s-1", clock=clock) as memory:
+    options: Any = {"memory_embeddings_enabled": True}
+    with Memory.open(tmp_path / "vault", session="s-1", clock=clock, **options) as memory:
         yield memory
 
 

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+)
 
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.ledger import decoded
@@ -54,7 +62,7 @@ class VaultMachine(RuleBasedStateMachine):
         return record
 
     @rule(target=records, old=records, text=WORDS)
-    def supersede(self, old: Record, text: str) -> object:
+    def supersede(self, old: Record, text: str) -> Record | MultipleResults[Record]:
         if old.id not in self.expected:
             return multiple()
         record = self.memory.supersede(old.id, text)

@@ -84,7 +84,6 @@ def test_a_tool_and_its_arguments_say_what_they_are(dialect: str, name: str) -> 
         assert ("items" in about) == (about["type"] == "array"), argument
 
 
-@pytest.mark.xfail(reason="the default of native undo's change is below its own minimum")
 def test_a_default_is_a_value_that_the_tool_takes() -> None:
     """Some clients fill defaults in before they call."""
     for dialect in tools.DIALECTS:

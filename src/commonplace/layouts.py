@@ -222,7 +222,7 @@ def check_name(name: str) -> str:
     if not name.endswith(".md") or len(parts) > DEPTH:
         raise BadName(name, "it must end in .md" if len(parts) <= DEPTH else "it is too deep")
     for part in parts:
-        if not is_plain(part):
+        if not is_plain(part) or part in SKIPPED:
             raise BadName(name, f"{part!r} is not a plain file name")
     return name
 

@@ -80,6 +80,8 @@ class Ledger:
         self._crlf: dict[str, bool] = {}
         self._missing: dict[str, float] = {}
         self._unsettled = 0
+        self._carried_data: dict[str, dict[str, Any]] = {}
+        self._carried_upto = 0
 
     def close(self) -> None:
         if self._unsettled:
@@ -384,6 +386,8 @@ class Ledger:
         if end == self._marks.end and mark == self._verified_mark:
             return
         self._marks = self.heads.load()
+        if mark != self._verified_mark:
+            self._carried_data, self._carried_upto = {}, 0
         if self._is_new(mark, end):
             self._repair(lambda: self._rebuild(lambda done, total: None))
         elif self._marks.end != end:
@@ -690,15 +694,16 @@ class Ledger:
 
     def _as_indexed(self, records: Iterable[Record]) -> list[Record]:
         """The records with what their written form does not carry."""
-        if self.layout.carries_data:
-            return list(records)
         carried = self._carried()
         return [_carrying(record, carried.get(record.id)) for record in records]
 
     def _carried(self) -> dict[str, dict[str, Any]]:
         """What the journal knows of records whose written form does not carry it."""
-        entries = self.journal.about('"data":')
-        return {k: v for entry in entries if entry.op == Op.ADD for k, v in entry.data.items()}
+        for entry in self.journal.about('"data":', since=self._carried_upto):
+            if entry.op != Op.FORGET:
+                self._carried_data.update(entry.data)
+        self._carried_upto = self.journal.end()
+        return self._carried_data
 
     def known(self, name: str) -> Known:
         found = self._known_of(name)

@@ -24,7 +24,18 @@ from commonplace.errors import (
 from commonplace.index import Query
 from commonplace.journal import BLANK, Cut, Gone, Op, Text, without
 from commonplace.ledger import Ledger, decoded
-from commonplace.records import DERIVED, SYSTEM, Author, Hit, Origin, Problem, Record, etag_of
+from commonplace.records import (
+    DERIVED,
+    SYSTEM,
+    Author,
+    Hit,
+    Origin,
+    Problem,
+    Record,
+    Sensitivity,
+    etag_of,
+)
+from commonplace.safety import neutralise
 
 WORD = re.compile(r"\w+")
 OUT_OF_REACH = (
@@ -178,8 +189,22 @@ class Library(Ledger):
         whole = text if text.endswith("\n") else text + "\n"
         if author.origin != Origin.OWNER:
             whole = documents.disarm(whole, keep=())
-        self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed)
+        data = self._provenance(name, "", whole, author)
+        self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
+
+    def _provenance(
+        self, name: str, before: str, after: str, author: Author
+    ) -> dict[str, dict[str, str]]:
+        """Whom the lines of a text are from that say nothing of it: else they pass for the owner's.
+
+        What stands in the text twice, or stood in it before, keeps the origin it had.
+        """
+        if author.origin == Origin.OWNER:
+            return {}
+        there = {item.record.id for item in self.parse(name, before).items}
+        fresh = (item.record.id for item in self.parse(name, after).items)
+        return {key: {"origin": author.origin} for key in fresh if key not in there}
 
     def rewrite(
         self,
@@ -204,7 +229,14 @@ class Library(Ledger):
             if name not in (self.layout.soul, self.layout.user, self.layout.status):
                 # Those are living documents, rewritten whole by whoever keeps them.
                 self._refuse_great_loss(name, now or b"", new, confirm)
-            self.put_text(Op.REPLACE, name, now, new, author=author)
+            self.put_text(
+                Op.REPLACE,
+                name,
+                now,
+                new,
+                author=author,
+                data=self._provenance(name, decoded(name, now or b""), decoded(name, new), author),
+            )
             return Written(name, etag_of(self.vault.read(name)), merged, conflicts)
 
         return self.locked(work)
@@ -213,8 +245,9 @@ class Library(Ledger):
         self, name: str, text: str, now: bytes | None, etag: str, author: Author
     ) -> tuple[bytes, bool, int]:
         if author.origin != Origin.OWNER:
-            keep = documents.carried(decoded(name, now or b""))
-            text = documents.disarm(text, keep=keep)
+            current = decoded(name, now or b"")
+            text = documents.disarm(text, keep=documents.carried(current))
+            text = self._with_secrets(name, current, text)
         if not etag or now is None or etag_of(now) == etag:
             return text.encode(), False, 0
         base = self.text_marked(name, etag)
@@ -222,6 +255,30 @@ class Library(Ledger):
             raise DocumentChanged(name, etag_of(now))
         merge = documents.merge(decoded(name, base), text, decoded(name, now))
         return merge.text.encode(), True, merge.conflicts
+
+    def _with_secrets(self, name: str, before: str, after: str) -> str:
+        """The text with the secret records it lacks: who is not shown them can't keep them."""
+        there = {item.record.id for item in self.parse(name, after).items}
+        lines_kept = [
+            before[item.start : item.end]
+            for item in self.parse(name, before).items
+            if item.record.sensitivity == Sensitivity.SECRET and item.record.id not in there
+        ]
+        if not lines_kept:
+            return after
+        guard = "" if not after or after.endswith("\n") else "\n"
+        return after + guard + "".join(lines_kept)
+
+    def without_secrets(self, name: str, text: str) -> str:
+        """The text as an agent may be shown it."""
+        found = [
+            item
+            for item in self.parse(name, text).items
+            if item.record.sensitivity == Sensitivity.SECRET
+        ]
+        for item in reversed(found):
+            text = text[: item.start] + text[item.end :]
+        return text
 
     def put_text(
         self,
@@ -231,11 +288,11 @@ class Library(Ledger):
         after: bytes,
         *,
         author: Author,
-        undoes: int = -1,
+        data: dict[str, dict[str, str]] | None = None,
     ) -> None:
         """Journal and make a whole new text. Called under the lock."""
         version = Text(name, self.journal.keep(after))
-        entry = self.entry(op, [version], author=author, undoes=undoes)
+        entry = self.entry(op, [version], author=author, data=data or {})
         self.replace_texts(entry, {name: (before, after)})
 
     def text_marked(self, name: str, etag: str) -> bytes | None:
@@ -258,7 +315,7 @@ class Library(Ledger):
         lost = [record for record in documents.dropped(was, now) if _is_lost(record, words)]
         token = etag_of(b"\0".join((name.encode(), before, after)))[:8]
         if len(lost) > self.lose_share * len(was.items) and confirm != token:
-            diff = documents.diff(old, new)
+            diff = neutralise(documents.diff(old, new))
             raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
 
     def strike(self, ids: Sequence[str], *, author: Author, undoes: int = -1) -> None:

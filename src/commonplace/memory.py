@@ -150,7 +150,9 @@ class Memory:
 
     @property
     def author(self) -> Author:
-        return Author(self.origin, self.session)
+        """Who writes: an agent that has read untrusted content writes as whoever wrote that."""
+        tainted = self.sessions.read(self.session).tainted
+        return Author(stamped(self.origin, tainted=tainted), self.session)
 
     def make_first_document(self) -> None:
         """Claw's workspace has its MEMORY.md, with its template, from the moment it is loaded."""
@@ -328,12 +330,10 @@ class Memory:
             rows = ((key, *vector) for (key, _), vector in zip(missing, vectors))
             index.embed(encoder.model, dim=encoder.dim, rows=rows)
         [(vector, norm)] = encoder.encode([text])
-        return index.nearest(
-            encoder.model,
-            vector=vector,
-            norm=norm,
-            query=Query(limit=limit, include_passages=False),
-        )
+        wanted = Query(limit=limit, include_passages=False)
+        hits = index.nearest(encoder.model, vector=vector, norm=norm, query=wanted)
+        self._mind(hit.record for hit in hits)
+        return hits
 
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, the newest of each first."""
@@ -365,6 +365,11 @@ class Memory:
         """One document; without a name, the main one of the vault."""
         name = self._document(document)
         text, etag = self.library.text(name)
+        if self.origin != Origin.OWNER:
+            text = self.library.without_secrets(name, text)
+            self.library.refresh()
+            everything = Query(documents=(name,), include_superseded=True, limit=1 << 30)
+            self._mind(hit.record for hit in self.library.index.search(everything))
         return Document(name, text, etag)
 
     def _changeable(self, document: str) -> str:
@@ -406,6 +411,7 @@ class Memory:
             raise BadValue(
                 "mode", f"{mode!r} is not known", next_step="Use append, rewrite or section."
             )
+        budgets.check_word(section, argument="section")
         if mode == "section" and not section.strip():
             raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
         self._check_content(content, may_be_empty=mode == "rewrite")

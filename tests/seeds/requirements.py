@@ -1866,7 +1866,6 @@ TYPED = (
         "typed.store-explains-types",
         "typed, memory_store / Entry Types",
         "The description of `memory_store` says what each of the five types is for.",
-        awaits="tools",
     ),
     Claim(
         "typed.store-examples",
@@ -1896,13 +1895,11 @@ TYPED = (
         "typed, memory_store / Notes",
         "A session may store about 20 entries, after which `memory_store` refuses and names the "
         "budget.",
-        awaits="tools",
     ),
     Claim(
         "typed.budget-supersedes",
         "typed, memory_store / Notes",
         "A session may supersede at most 5 entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-selective",
@@ -2136,7 +2133,6 @@ TYPED = (
         "typed.budget-deletes",
         "typed, memory_delete / Notes",
         "A session may delete at most 5 entries.",
-        awaits="tools",
     ),
     Claim(
         "typed.delete-guidance",
@@ -2154,32 +2150,27 @@ TYPED = (
         "typed.guidance-preference",
         "typed, When to Store Memories",
         "The instructions map a preference that the user states to type `preference`.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-correction",
         "typed, When to Store Memories",
         "The instructions map a correction by the user to type `correction`.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-fact",
         "typed, When to Store Memories",
         "The instructions map an important fact that the user shares to type `fact`.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-instruction",
         "typed, When to Store Memories",
         "The instructions map a standing instruction of the user to type `instruction`.",
-        awaits="tools",
     ),
     Claim(
         "typed.guidance-supersede",
         "typed, When to Store Memories",
         "The instructions ask to use `supersedes` when a new insight contradicts an existing "
         "memory.",
-        awaits="tools",
     ),
     Claim(
         "typed.sweep",

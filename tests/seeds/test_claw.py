@@ -39,7 +39,7 @@ def opened(root: Path, clock: Clock | None = None, **options: Any) -> Memory:
 
 def records_of(memory: Memory, document: str) -> list[Record]:
     """The records of one document, parsed and in file order."""
-    items = memory.library.parse(document, memory.read(document).text).items
+    items = memory.library.parse(document, memory.library.text(document)[0]).items
     return [item.record for item in items if item.record.kind != "passage"]
 
 
@@ -181,7 +181,9 @@ def test_all_records_of_memory_md_are_read_in_order_and_none_of_a_daily_log(
     tmp_path: Path,
 ) -> None:
     with opened(example("claw", tmp_path)) as memory:
-        found = [(record.id, record.kind, record.session) for record in records_of(memory, "")]
+        found = [
+            (record.id, record.kind, record.session) for record in records_of(memory, "MEMORY.md")
+        ]
     ids = [found[at] for at in (0, 1, 3, 4, 5)]
     assert ids == [
         ("a1f0", "turn-summary", "main"),

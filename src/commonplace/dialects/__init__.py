@@ -115,7 +115,8 @@ class Parameter:
             raise TooLong(self.name, length=len(value), limit=about.max_length)
         low, high = about.minimum, about.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            raise BadValue(self.name, f"{value} is out of range", next_step=f"Use {low} to {high}.")
+            bounds = f"{low} to {high}" if high is not None else f"{low} or more"
+            raise BadValue(self.name, f"{value} is out of range", next_step=f"Use {bounds}.")
 
 
 @dataclass(frozen=True)

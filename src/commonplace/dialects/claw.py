@@ -200,11 +200,12 @@ class MemoryStore:
         return [*_contradictions(held), *_stale(held, before=self.memory.clock.now() - STALE)]
 
     def _records(self) -> list[Record]:
+        # Secrets too: who asks says whether they are wanted.
+        library, name = self.memory.library, self.memory.layout.memory
         try:
-            page = self.memory.read(self.memory.layout.memory)
+            parsed = library.parse(name, library.text(name)[0])
         except NoSuchDocument:
             return []
-        parsed = self.memory.library.parse(page.name, page.text)
         return [item.record for item in parsed.items if item.record.kind != PASSAGE]
 
     def _of(self, session: Any) -> Memory:

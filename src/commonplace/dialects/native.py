@@ -63,7 +63,7 @@ def search(
 def brief(
     memory: Memory, limit: Annotated[int, Argument("Most records.", minimum=1, maximum=500)] = 100
 ) -> Answer:
-    """What to know first: how the user wants you to behave, then facts, the newest of each first."""
+    """What to know first: how the user wants you to behave, then facts, each newest first."""
     records = memory.brief(limit=limit)
     total = memory.count()
     return Answer(
@@ -133,7 +133,7 @@ def diary(
 @tool(destructive=True)
 def undo(
     memory: Memory,
-    change: Annotated[int, Argument("Its number in the log; else the last one.", minimum=0)] = -1,
+    change: Annotated[int, Argument("Its number in the log; else the last one.", minimum=-1)] = -1,
 ) -> Answer:
     """Take back this session's last change, or the last of all when there is no session."""
     entry = memory.undo(None if change < 0 else change, session=memory.session)

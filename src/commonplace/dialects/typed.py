@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from commonplace.budgets import check_text
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.memory import Memory
@@ -14,22 +15,32 @@ from commonplace.records import TYPES, Hit, Record
 from commonplace.safety import neutralise, one_line
 
 Type = Literal["preference", "fact", "instruction", "context", "correction"]
+TYPES_EXPLAINED = (
+    "preference: how the user likes things done; fact: something true about them or their "
+    "environment; instruction: a standing one for future sessions; context: background that helps "
+    "later; correction: of something you did."
+)
 
 
 @tool(always=True)
 def memory_store(
     memory: Memory,
-    type: Annotated[Type, Argument("What kind of memory it is.")],
+    type: Annotated[Type, Argument(TYPES_EXPLAINED)],
     content: Annotated[
         str, Argument("The memory, as a clear, self-contained summary.", max_length=2000)
     ],
     tags: Annotated[list[str], Argument("Up to 10 tags.", max_items=10, item_length=50)] = (),  # type: ignore[assignment]
     supersedes: Annotated[str, Argument("Id of the entry that this one replaces.")] = "",
 ) -> Answer:
-    """Store a typed memory entry that persists across sessions.
+    """Store a typed memory entry that persists across sessions, as you learn it.
+
+    Store a stated preference as preference, a correction of you as correction, an important fact
+    as fact, a standing instruction as instruction; if it contradicts an existing memory, name that
+    one in supersedes.
 
     About 20 stores a session, 5 of them replacements: keep the insight, not the conversation.
     """
+    check_text(content, limit=memory.options.text_limit, argument="content")
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
     memory.check_budget(*wanted)
     record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
@@ -131,6 +142,8 @@ def _brief_entry(memory: Memory, record: Record, *, provenance: bool) -> dict[st
 
 
 def _age_days(memory: Memory, record: Record) -> int | None:
-    if not record.timestamp:
+    try:
+        return max(0, (memory.clock.now() - parse_stamp(record.timestamp)).days)
+    except ValueError:
+        # Not every line that a person wrote says when.
         return None
-    return max(0, (memory.clock.now() - parse_stamp(record.timestamp)).days)

@@ -135,7 +135,8 @@ NEWEST_FEW = f"""SELECT r.key FROM records r
     WHERE r.lead AND r.sensitivity <> '{Sensitivity.SECRET}'{NEWEST}"""
 UNEMBEDDED = f"""SELECT r.key, r.digest, r.text FROM records r
     WHERE r.key IN ({NEWEST_FEW}) AND NOT EXISTS(
-        SELECT 1 FROM vectors v WHERE v.key = r.key AND v.model = ?)"""
+        SELECT 1 FROM vectors v WHERE v.key = r.key AND v.model = ?)
+    ORDER BY r.timestamp DESC, r.id DESC"""
 TOO_MANY = f"DELETE FROM vectors WHERE model = ? AND key NOT IN ({NEWEST_FEW})"
 # A key may have gone to another record meanwhile: the low bits of the digest tell.
 CHECK_BITS = 20

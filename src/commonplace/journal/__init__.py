@@ -131,8 +131,8 @@ class Journal(Protocol):
     def damaged(self) -> int:
         """How many lines cannot be read."""
 
-    def about(self, needle: str) -> Iterator[Entry]:
-        """The entries in whose written form `needle` occurs."""
+    def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:
+        """The entries from a position on in whose written form `needle` occurs."""
 
     def keep(self, data: bytes) -> str:
         """Keep a whole text. Returns the name of the version."""

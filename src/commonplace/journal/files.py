@@ -119,9 +119,9 @@ class FileJournal:
     def damaged(self) -> int:
         return sum(_from_json(line) is None for start, line in self._lines(0) if start and line)
 
-    def about(self, needle: str) -> Iterator[Entry]:
+    def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:
         wanted = needle.encode()
-        for start, line in self._lines(0):
+        for start, line in self._lines(since):
             if wanted in line and (entry := _from_json(line)):
                 yield replace(entry, position=start, end=start + len(line) + 1)
 

@@ -1,0 +1,90 @@
+"""What the typed tools let a session use up, and what they tell the model to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace import tools
+from commonplace.errors import BudgetSpent
+from commonplace.memory import Memory
+from tests.clocks import SkippingClock
+
+
+def opened(path: Path, session: str = "s-1") -> Memory:
+    return Memory.open(path, session=session, clock=SkippingClock())
+
+
+def store(memory: Memory, content: str, **rest: str) -> str:
+    given = {"type": "fact", "content": content, **rest}
+    answer = tools.call(memory, "memory_store", given, dialect="typed")
+    return str(answer.data["id"])
+
+
+@pytest.mark.claim("typed.budget-stores")
+def test_a_session_stores_twenty_entries_and_no_more_even_after_a_restart(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        for number in range(19):
+            store(memory, f"fact {number}")
+    with opened(tmp_path) as memory:
+        store(memory, "the twentieth")
+        with pytest.raises(BudgetSpent, match="20 stores") as caught:
+            store(memory, "one too many")
+        assert "searching and reading still work" in str(caught.value)
+        assert memory.count() == 20
+    with opened(tmp_path, "another") as memory:
+        store(memory, "another session has its own")
+
+
+@pytest.mark.claim("typed.budget-supersedes")
+def test_a_session_replaces_five_entries_and_no_more(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        last = store(memory, "version 0")
+        for number in range(5):
+            last = store(memory, f"version {number + 1}", supersedes=last)
+        with pytest.raises(BudgetSpent, match="5 supersedes"):
+            store(memory, "version 6", supersedes=last)
+        store(memory, "a plain store is still allowed")
+
+
+@pytest.mark.claim("typed.budget-deletes")
+def test_a_session_deletes_five_entries_and_no_more(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        ids = [store(memory, f"fact {number}") for number in range(6)]
+        for each in ids[:5]:
+            tools.call(memory, "memory_delete", {"id": each}, dialect="typed")
+        with pytest.raises(BudgetSpent, match="5 deletes"):
+            tools.call(memory, "memory_delete", {"id": ids[5]}, dialect="typed")
+        assert memory.get(ids[5]).record.text == "fact 5"
+
+
+def test_what_fails_is_not_counted(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        for _ in range(30):
+            with pytest.raises(Exception, match="no record"):
+                tools.call(memory, "memory_delete", {"id": "mem-nothing"}, dialect="typed")
+        tools.call(memory, "memory_delete", {"id": store(memory, "x")}, dialect="typed")
+
+
+@pytest.mark.claim(
+    "typed.store-explains-types",
+    "typed.guidance-preference",
+    "typed.guidance-correction",
+    "typed.guidance-fact",
+    "typed.guidance-instruction",
+    "typed.guidance-supersede",
+)
+def test_the_store_tool_says_which_type_is_for_what_and_when_to_replace() -> None:
+    tool = tools.table("typed")["memory_store"]
+    about = tool.schema()["properties"]["type"]["description"]
+    for name in ("preference", "fact", "instruction", "context", "correction"):
+        assert f"{name}: " in about
+    for sentence in (
+        "a stated preference as preference",
+        "a correction of you as correction",
+        "an important fact as fact",
+        "a standing instruction as instruction",
+        "if it contradicts an existing memory, name that one in supersedes",
+    ):
+        assert sentence in tool.description

@@ -29,8 +29,22 @@ SETTINGS = """\
 dialect = "{dialect}"
 """
 IGNORED = {
-    "native": (".", ["*"]),
-    "earl": (".", ["*"]),
+    "native": (
+        ".",
+        [
+            "SOUL.md",
+            "USER.md",
+            "MEMORY.md",
+            "LONGMEMORY.md",
+            "STATUS.md",
+            "memory/",
+            "diary/",
+            "archive/",
+            ".commonplace/",
+            "commonplace.toml",
+        ],
+    ),
+    "earl": (".", ["SOUL.md", "USER.md", "????-??-??.md", ".commonplace/"]),
     "journal": ("..", ["memories/"]),
     "notebook": ("..", ["data/"]),
     "claw": (".", ["MEMORY.md", "LONGMEMORY.md", "memory/", "tmp/", ".commonplace/"]),
@@ -52,7 +66,8 @@ def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
     layout = layout_named(dialect or "native")
     root = _root_of(path, layout)
     make_directory(root)
-    created = [*_write_settings(root, layout), *_write_ignored(root, layout)]
+    alone = not any(root.iterdir())
+    created = [*_write_settings(root, layout), *_write_ignored(root, layout, alone=alone)]
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
         for name, text in _first_documents(layout).items():
             if memory.library.vault.stat(name) is None:
@@ -82,9 +97,11 @@ def _write_settings(root: Path, layout: Layout) -> list[str]:
     return [FILE]
 
 
-def _write_ignored(root: Path, layout: Layout) -> list[str]:
-    """Keep personal memory from being committed by accident."""
+def _write_ignored(root: Path, layout: Layout, *, alone: bool) -> list[str]:
+    """Keep personal memory from being committed by accident, and nothing else that is there."""
     where, wanted = IGNORED[layout.name]
+    if where == "." and alone:
+        wanted = ["*"]
     path = (root / where).resolve() / ".gitignore"
     there = path.read_text(encoding="utf-8") if path.exists() else ""
     missing = [line for line in wanted if line not in there.split("\n")]

@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 from commonplace.index import Query
@@ -43,11 +44,13 @@ def examine(memory: Memory) -> list[Finding]:
 def _machine() -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
-    options = {row[0] for row in sqlite3.connect(":memory:").execute("PRAGMA compile_options")}
+    with closing(sqlite3.connect(":memory:")) as db:
+        options = {row[0] for row in db.execute("PRAGMA compile_options")}
+    there = "ENABLE_FTS5" in options
     yield Finding(
         "sqlite",
-        "ENABLE_FTS5" in options,
-        f"{sqlite3.sqlite_version}, full-text search {'there' if 'ENABLE_FTS5' in options else 'missing'}",
+        there,
+        f"{sqlite3.sqlite_version}, full-text search {'there' if there else 'missing'}",
         "Use a Python whose sqlite3 has FTS5.",
     )
 

@@ -101,6 +101,8 @@ class Memory:
 
         `options` are those of `config.Options`; `origin` is where this program's texts come from.
         """
+        session = budgets.check_word(session or "", argument="session")
+        group = budgets.check_word(group, argument="group")
         named = Path(path).expanduser()
         if create:
             make_directory(named)
@@ -132,8 +134,8 @@ class Memory:
             options=settings,
             root=root,
             state=state,
-            session=budgets.check_word(session or "", argument="session"),
-            group=budgets.check_word(group, argument="group"),
+            session=session,
+            group=group,
             origin=origin,
             read_only=read_only,
         )

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
+from commonplace.errors import VaultTrouble
 from commonplace.memory import Memory
 
 Progress = Callable[[int, int], None]
@@ -68,6 +69,11 @@ class Writer:
         """Return when it has stored some more, or is too slow for that."""
         enough, deadline = len(self.acknowledged) + more, monotonic() + PATIENCE
         while len(self.acknowledged) < enough and monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise VaultTrouble(
+                    f"{self.name} ended by itself with exit code {self.process.returncode}.",
+                    next_step="What it printed says why.",
+                )
             clock.sleep(0.001)
 
     def kill(self) -> None:

@@ -1,0 +1,113 @@
+"""The documents say what the code does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+import commonplace
+
+ROOT = Path(__file__).parents[1]
+
+
+def reference() -> str:
+    spec = spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.reference())
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert written == reference(), "run: python docs/make_reference.py"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/safety.md", "CHANGELOG.md"])
+def test_every_link_leads_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / name).parent.joinpath(target).exists(), target
+
+
+def shell_blocks(name: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [body for language, body in fences if not language]
+
+
+def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    commands = [
+        line.split("  #")[0].strip()
+        for block in shell_blocks("README.md")
+        for line in block.split("\n")
+        if line.startswith("commonplace ")
+    ]
+    assert len(commands) >= 7
+    bin_directory = Path(sys.executable).parent
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={"HOME": str(tmp_path), "PATH": f"{bin_directory}:/usr/bin:/bin"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_the_python_example_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        env={"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Uses pnpm 11.x" in done.stdout
+
+
+def test_the_package_offers_its_public_names_and_no_others() -> None:
+    assert sorted(commonplace.__all__) == commonplace.__all__
+    for name in commonplace.__all__:
+        assert getattr(commonplace, name).__name__ == name
+    with pytest.raises(AttributeError):
+        _ = commonplace.nothing
+
+
+HEAVY = ("asyncio", "numpy", "mcp", "pydantic", "starlette", "anthropic", "uuid", "ctypes", "shtab")
+LIGHT_COMMANDS = (
+    ["search", "tea"],
+    ["brief"],
+    ["read", "MEMORY.md"],
+    ["tool", "memory_search", "{}"],
+)
+
+
+@pytest.mark.parametrize("command", LIGHT_COMMANDS, ids=" ".join)
+def test_a_read_imports_nothing_heavy(tmp_path: Path, command: list[str]) -> None:
+    with commonplace.Memory.open(tmp_path) as memory:
+        memory.store("likes tea")
+    program = (
+        "import sys\n"
+        "from commonplace.doors.cli import main\n"
+        f"main(['--vault', {str(tmp_path)!r}, *{command!r}])\n"
+        "print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(eval(done.stderr.strip().split("\n")[-1]))
+    assert loaded.intersection(HEAVY) == set()
+    known = {"commonplace", "__editable___commonplace"} | set(sys.stdlib_module_names)
+    assert {name for name in loaded - known if not name.startswith("_")} == set()

@@ -104,7 +104,8 @@ def _write_ignored(root: Path, layout: Layout, *, alone: bool) -> list[str]:
         wanted = ["*"]
     path = (root / where).resolve() / ".gitignore"
     there = path.read_text(encoding="utf-8") if path.exists() else ""
-    missing = [line for line in wanted if line not in there.split("\n")]
+    lines = there.split("\n")
+    missing = [] if "*" in lines else [line for line in wanted if line not in lines]
     if not missing:
         return []
     guard = "" if not there or there.endswith("\n") else "\n"

@@ -5,6 +5,7 @@ Pure: it knows limits, not vaults, and says in the error what would be accepted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,16 @@ from commonplace.config import Options
 from commonplace.errors import BadValue, TooLong
 from commonplace.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity
 
+HALF = re.compile("[\\ud800-\\udfff]")
+UNPLAIN = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
+
 
 def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
     """A text with something in it that can be written as UTF-8."""
     check_type(text, str, argument)
     if not text.strip():
         raise BadValue(argument, "it is empty", next_step="Say what is to be remembered.")
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if not text.isascii() and HALF.search(text):
         raise BadValue(
             argument,
             "it holds half a character (a lone surrogate)",
@@ -59,7 +63,7 @@ def check_tag(tag: Any, *, limit: int) -> str:
     check_type(tag, str, "tags")
     if len(tag) > limit:
         raise TooLong("tags", length=len(tag), limit=limit)
-    if not tag.strip() or any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in tag):
+    if not tag.strip() or UNPLAIN.search(tag):
         raise BadValue(
             "tags", f"{tag!r} is not a tag", next_step="A tag is a word or two on one line."
         )
@@ -103,7 +107,7 @@ def check_word(value: Any, *, argument: str, limit: int = 200) -> str:
     check_type(value, str, argument)
     if len(value) > limit:
         raise TooLong(argument, length=len(value), limit=limit)
-    if any(ord(char) < 32 or "\ud800" <= char <= "\udfff" for char in value):
+    if value and UNPLAIN.search(value):
         raise BadValue(argument, "it holds control characters", next_step="Use one plain line.")
     return str(value)
 

@@ -52,7 +52,9 @@ def from_ns(nanoseconds: int) -> datetime:
 
 def stamp(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds: `2026-11-15T14:30:00.000Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def parse_stamp(text: str) -> datetime:

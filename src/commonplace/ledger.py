@@ -127,11 +127,9 @@ class Ledger:
     def _locked_once(self, work: Callable[[], Result]) -> Result:
         with self.vault.lock():
             before = self.journal.end()
-            try:
-                self._catch_up(before)
-                done = work()
-            finally:
-                wrote = self.journal.end() != before
+            self._catch_up(before)
+            done = work()
+            wrote = self._marks.end != before
         if wrote:
             self.journal.sync()
         return done
@@ -511,7 +509,6 @@ class Ledger:
         entry = self.journal.append(
             self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
         )
-        self.journal.begin_sync()
         stats = self._apply(entry, changes, known)
         for change, was, stat in zip(changes, known, stats):
             self._marks.documents[change.document] = self._known_after(entry, change, was, stat)

@@ -234,7 +234,8 @@ class Memory:
         """The text as it may be journalled: secrets redacted, refused or let through."""
         if self.options.secrets == "allow":
             return text
-        found = find_secrets(text) or find_secrets(neutralise(text))
+        plain = neutralise(text)
+        found = find_secrets(text) or (plain is not text and find_secrets(plain))
         if not found:
             return text
         if self.options.secrets == "refuse":

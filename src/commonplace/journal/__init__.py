@@ -116,9 +116,6 @@ class Journal(Protocol):
     def append(self, entry: Entry) -> Entry:
         """Write an entry. It is safe once `sync` returned."""
 
-    def begin_sync(self) -> None:
-        """Let what was appended go to the disk while other work goes on."""
-
     def sync(self) -> None:
         """Return when everything appended so far is on disk."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -41,18 +40,18 @@ class FileJournal:
         self._descriptor = -1
         self._process = 0
         self._mark = ""
-        self._syncer = Syncer()
 
     def close(self) -> None:
-        self._syncer.close()
         if self._descriptor >= 0 and self._process == os.getpid():
             os.close(self._descriptor)
         self._descriptor, self._process = -1, 0
 
     def _open(self) -> int:
-        # After a fork, or when somebody deleted the file, what we hold is not the journal.
-        if self._process == os.getpid() and os.fstat(self._descriptor).st_nlink:
-            return self._descriptor
+        if self._process != os.getpid():
+            self._reopen()
+        return self._descriptor
+
+    def _reopen(self) -> int:
         self.close()
         try:
             self._descriptor = os.open(self.path, FLAGS, 0o600)
@@ -72,11 +71,15 @@ class FileJournal:
         return etag_of(first)
 
     def mark(self) -> str:
-        self._open()
+        self.end()
         return self._mark
 
     def end(self) -> int:
-        return os.fstat(self._open()).st_size
+        found = os.fstat(self._open())
+        if not found.st_nlink:
+            # Somebody deleted the file: what we hold is not the journal any more.
+            found = os.fstat(self._reopen())
+        return found.st_size
 
     def append(self, entry: Entry) -> Entry:
         data = _coded(_as_json(entry))
@@ -97,13 +100,9 @@ class FileJournal:
             raise _trouble(error, self.path) from None
         return start + len(guard)
 
-    def begin_sync(self) -> None:
-        self._syncer.begin(self._open())
-
     def sync(self) -> None:
         try:
-            if not self._syncer.finish():
-                SYNC(self._open())
+            SYNC(self._open())
         except OSError as error:
             raise _trouble(error, self.path) from None
 
@@ -186,68 +185,6 @@ class FileJournal:
         if cleaned != data:
             _write_whole(self._version_path(name), zlib.compress(cleaned, 1))
         return cleaned != data
-
-
-class Syncer:
-    """A thread that waits for the disk while the caller goes on.
-
-    The disk takes about as long as indexing a record does; together they take half of both.
-    """
-
-    def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
-        self._process = 0
-        self._wanted = threading.Semaphore(0)
-        self._done = threading.Semaphore(0)
-        self._descriptor = -1
-        self._running = False
-        self._error: OSError | None = None
-
-    def begin(self, descriptor: int) -> None:
-        if self._process != os.getpid():
-            self.__init__()  # type: ignore[misc]
-            self._start()
-        if self._running:
-            self.finish()
-        self._descriptor, self._running = descriptor, True
-        self._wanted.release()
-
-    def _start(self) -> None:
-        self._process = os.getpid()
-        self._thread = threading.Thread(target=self._work, name="commonplace-sync", daemon=True)
-        self._thread.start()
-
-    def _work(self) -> None:
-        while True:
-            self._wanted.acquire()
-            if self._descriptor < 0:
-                return
-            try:
-                SYNC(self._descriptor)
-            except OSError as error:
-                self._error = error
-            self._done.release()
-
-    def finish(self) -> bool:
-        """Wait for what was begun. False when nothing was."""
-        if not self._running or self._process != os.getpid():
-            return False
-        self._done.acquire()
-        self._running = False
-        error, self._error = self._error, None
-        if error:
-            raise error
-        return True
-
-    def close(self) -> None:
-        if self._thread is None or self._process != os.getpid():
-            return
-        if self._running:
-            self.finish()
-        self._descriptor = -1
-        self._wanted.release()
-        self._thread.join()
-        self._thread, self._process = None, 0
 
 
 def _coded(value: dict[str, Any]) -> bytes:

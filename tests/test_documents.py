@@ -524,6 +524,7 @@ def test_changes_in_different_places_are_no_conflict(size: int, data: st.DataObj
         ("a\nb\n", "", "a\nx\nb\n", "x\n", 1),
         ("a", "a\nb\n", "a\nc", "a\nc\nb\n", 0),
         ("", "a\n", "b\n", "b\na\n", 0),
+        ("a\nb\n", "b\n", "a\n", "", 0),
         ("a\r\nb\r\n", "a\nB\n", "A\r\nb\r\n", "A\r\nB\r\n", 0),
     ],
 )

@@ -567,16 +567,17 @@ def merge(base: str, ours: str, theirs: str) -> Merge:
         return Merge(ours, 0)
     if len({_newline(text) for text in (base, ours, theirs)}) > 1:
         base, ours, theirs = (_broken(text, _newline(theirs)) for text in (base, ours, theirs))
-    if all(text.endswith("\n") for text in (base, ours, theirs)):
+    old, our, their = (text.split("\n") for text in (base, ours, theirs))
+    if old[-1] == our[-1] == their[-1] == "":
         # The end of the last line is no line of its own, or it would move with what is appended.
-        merged_lines, conflicts = _merge_lines(base[:-1], ours[:-1], theirs[:-1])
-        return Merge(merged_lines + "\n", conflicts)
-    return Merge(*_merge_lines(base, ours, theirs))
+        merged, conflicts = _merge_lines(old[:-1], our[:-1], their[:-1])
+        return Merge("".join(f"{line}\n" for line in merged), conflicts)
+    merged, conflicts = _merge_lines(old, our, their)
+    return Merge("\n".join(merged), conflicts)
 
 
-def _merge_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
-    old = base.split("\n")
-    our_hunks, their_hunks = _hunks(old, ours.split("\n")), _hunks(old, theirs.split("\n"))
+def _merge_lines(old: list[str], ours: list[str], theirs: list[str]) -> tuple[list[str], int]:
+    our_hunks, their_hunks = _hunks(old, ours), _hunks(old, theirs)
     gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
     added = {hunk.start: hunk.lines for hunk in their_hunks}
     for hunk in our_hunks:
@@ -586,7 +587,7 @@ def _merge_lines(base: str, ours: str, theirs: str) -> tuple[str, int]:
         merged += added.get(number, ())
         if number < len(old) and number not in gone:
             merged.append(old[number])
-    return "\n".join(merged), _conflicts(our_hunks, their_hunks)
+    return merged, _conflicts(our_hunks, their_hunks)
 
 
 class _Hunk(NamedTuple):

@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from commonplace import documents, lines
 from commonplace.clock import Clock, monotonic
-from commonplace.documents import Parsed
 from commonplace.errors import Busy, CommonplaceError, DiskFull, NoSuchDocument, Unreadable
 from commonplace.heads import Heads, Marks, boot_id
 from commonplace.index import Index, Known, Query, Signature
 from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, applied
 from commonplace.layouts import Layout
-from commonplace.lines import Reading
+from commonplace.lazily import Lazy
 from commonplace.records import OWNER, SYSTEM, Author, Origin, Record, etag_of
-from commonplace.stale import UNKNOWN, Appended, Glimpse, read_before_save
 from commonplace.vault import Moved, Stat, Vault
+
+if TYPE_CHECKING:
+    from commonplace import documents, lines, stale
+    from commonplace.documents import Parsed
+    from commonplace.lines import Reading
+    from commonplace.stale import Appended, Glimpse
+else:
+    documents, lines, stale = Lazy("documents"), Lazy("lines"), Lazy("stale")
 
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
@@ -327,18 +332,18 @@ class Ledger:
 
     def _glimpse(self, name: str, known: Known, stat: Stat) -> Glimpse:
         """What the outside saves of a document tell so far of what they lack."""
-        seen = Glimpse.read(known.glimpse)
+        seen = stale.Glimpse.read(known.glimpse)
         if seen.mtime_ns == stat.mtime_ns:
             return seen
         data = self.vault.read(name)
         parsed = self.parse(name, decoded(name, data, lenient=True))
         ids = {item.record.id for item in parsed.items}
         pieces = self._appended_since(name, known)
-        read = read_before_save(atime_ns=stat.atime_ns, mtime_ns=stat.mtime_ns)
+        read = stale.read_before_save(atime_ns=stat.atime_ns, mtime_ns=stat.mtime_ns)
         return seen.after(
             pieces,
             there=[p.id in ids if p.id else p.line.encode() in data for p in pieces],
-            read=UNKNOWN if self._after_power_cut else read,
+            read=stale.UNKNOWN if self._after_power_cut else read,
             mtime_ns=stat.mtime_ns,
             now=self.clock.now(),
         )
@@ -364,7 +369,8 @@ class Ledger:
                     pieces = [_seen(piece, change.read) for piece in pieces]
                     keys = entry.ids or ("",) * len(entry.lines)
                     pieces += [
-                        Appended(key, line, entry.at, -1) for key, line in zip(keys, entry.lines)
+                        stale.Appended(key, line, entry.at, -1)
+                        for key, line in zip(keys, entry.lines)
                     ]
                 elif change.document == name:
                     pieces = [piece for piece in pieces if piece.id not in entry.removed]
@@ -674,7 +680,7 @@ class Ledger:
         """What a line of this document means beyond what it says."""
         day, diary = self.layout.day_of(name), self.layout.diary_time(name)
         by_agent = diary or (day and not self.layout.carries_data)
-        return Reading(
+        return lines.Reading(
             document=name,
             day=day or (diary.date() if diary else None),
             zone="UTC" if self.layout.utc_days else self.clock.zone,

@@ -9,10 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from commonplace import documents, lines
-from commonplace.documents import Parsed
 from commonplace.errors import (
     AlreadyExists,
     DocumentChanged,
@@ -23,6 +21,7 @@ from commonplace.errors import (
 )
 from commonplace.index import Query
 from commonplace.journal import BLANK, Cut, Gone, Op, Text, without
+from commonplace.lazily import Lazy
 from commonplace.ledger import Ledger, decoded
 from commonplace.records import (
     DERIVED,
@@ -36,6 +35,12 @@ from commonplace.records import (
     etag_of,
 )
 from commonplace.safety import neutralise
+
+if TYPE_CHECKING:
+    from commonplace import documents, lines
+    from commonplace.documents import Parsed
+else:
+    documents, lines = Lazy("documents"), Lazy("lines")
 
 WORD = re.compile(r"\w+")
 OUT_OF_REACH = (

@@ -6,19 +6,16 @@ It knows the rules of storing (limits, trust, provenance), not how anything is w
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from commonplace import budgets, documents, past
+from commonplace import budgets
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.config import OPTIONS, Options
-from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import (
     BadName,
     BadValue,
@@ -36,13 +33,18 @@ from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
 from commonplace.journal.files import FileJournal
 from commonplace.layouts import LAYOUTS, SHARED, Layout, check_name, detect, layout_named
+from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
-from commonplace.records import PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
+from commonplace.records import BEHAVIORAL, PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
-from commonplace.secrets import find_secrets, redact
 from commonplace.sessions import Sessions
 from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
+
+if TYPE_CHECKING:
+    from commonplace import documents, past, secrets
+else:
+    documents, past, secrets = Lazy("documents"), Lazy("past"), Lazy("secrets")
 
 STATE = ".commonplace"
 DOCUMENT_LIMIT = 10_000_000
@@ -235,14 +237,16 @@ class Memory:
         if self.options.secrets == "allow":
             return text
         plain = neutralise(text)
-        found = find_secrets(text) or (plain is not text and find_secrets(plain))
+        found = secrets.find_secrets(text) or (plain is not text and secrets.find_secrets(plain))
         if not found:
             return text
         if self.options.secrets == "refuse":
             raise SecretFound(sorted({secret.name for secret in found}))
-        clean, left = redact(text)
+        clean, left = secrets.redact(text)
         return (
-            clean if left and not find_secrets(neutralise(clean)) else redact(neutralise(text))[0]
+            clean
+            if left and not secrets.find_secrets(neutralise(clean))
+            else secrets.redact(neutralise(text))[0]
         )
 
     def _targets(self) -> list[str]:
@@ -325,6 +329,8 @@ class Memory:
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
         """What is most alike, by vectors; what has none yet gets its vector now."""
+        from commonplace.embed.hashed import HashedEncoder
+
         self.library.refresh()
         encoder, index = HashedEncoder(), self.library.index
         missing = index.unembedded(encoder.model, limit=self.options.memory_embeddings_max_records)
@@ -340,10 +346,10 @@ class Memory:
 
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, the newest of each first."""
-        hits = self.search(include_passages=False, limit=10_000)
-        records = [hit.record for hit in hits]
-        records.sort(key=lambda record: not record.behavioral)
-        return records[:limit]
+        first = self.search(kinds=tuple(sorted(BEHAVIORAL)), limit=limit)
+        left = limit - len(first)
+        rest = self.search(without_kinds=(PASSAGE, *sorted(BEHAVIORAL)), limit=left) if left else []
+        return [hit.record for hit in (*first, *rest)]
 
     def count(self) -> int:
         """How many records there are that nothing has replaced."""
@@ -532,7 +538,9 @@ class Memory:
         """Return when everything is on disk, and let go of the files."""
         self.library.close()
         if self.read_only:
-            shutil.rmtree(self.state, ignore_errors=True)
+            from shutil import rmtree
+
+            rmtree(self.state, ignore_errors=True)
 
     def __enter__(self) -> Memory:
         return self
@@ -622,7 +630,9 @@ def _state_directory(root: Path, options: Options) -> tuple[Path, bool]:
     except OSError:
         if options.state_dir:
             raise ReadOnly(str(chosen)) from None
-    return Path(tempfile.mkdtemp(prefix="commonplace-")), True
+    from tempfile import mkdtemp
+
+    return Path(mkdtemp(prefix="commonplace-")), True
 
 
 def _check_time(text: str, argument: str) -> str:

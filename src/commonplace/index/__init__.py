@@ -50,6 +50,8 @@ class Query:
     text: str = ""
     kinds: tuple[str, ...] = ()
     """Any of these."""
+    without_kinds: tuple[str, ...] = ()
+    """None of these."""
     tags: tuple[str, ...] = ()
     """All of these."""
     documents: tuple[str, ...] = ()

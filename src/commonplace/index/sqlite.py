@@ -513,6 +513,9 @@ def _narrow(query: Query) -> tuple[list[str], list[Any]]:
     if query.kinds:
         tests.append("r.kind IN (SELECT value FROM json_each(?))")
         arguments.append(_clean(_json(query.kinds)))
+    if query.without_kinds:
+        tests.append("r.kind NOT IN (SELECT value FROM json_each(?))")
+        arguments.append(_clean(_json(query.without_kinds)))
     if query.session:
         tests.append(IN_SESSION)
         arguments.append(_clean(query.session))

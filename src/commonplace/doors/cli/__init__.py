@@ -89,7 +89,10 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    # With its name given, argparse need not format a usage line to find it.
+    commands = parser.add_subparsers(
+        metavar="COMMAND", required=True, title="commands", prog="commonplace"
+    )
     for name in wanted:
         _add_command(commands, name)
     return parser

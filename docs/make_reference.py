@@ -80,10 +80,8 @@ def options() -> list[str]:
         "|---|---|---|",
     ]
     for name, option in OPTIONS.items():
-        star = "" if option.metadata["harmless"] else " *"
-        lines.append(
-            f"| `{name}`{star} | `{option.default!r}` | {option.metadata['description']} |"
-        )
+        star = "" if option.about["harmless"] else " *"
+        lines.append(f"| `{name}`{star} | `{option.default!r}` | {option.about['description']} |")
     return lines
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -31,6 +30,7 @@ from commonplace.documents import (
 )
 from commonplace.lines import Reading
 from commonplace.records import PASSAGE, Origin, Problem, Record, derived_id
+from commonplace.values import replace
 from tests import strategies
 
 DAY = date(2026, 11, 15)

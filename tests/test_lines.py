@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from commonplace.lines import Line, Reading, canonical, read, write
 from commonplace.records import Origin, Record, derived_id
+from commonplace.values import replace
 from tests.strategies import records, stamps, texts
 
 DAY = date(2026, 11, 15)

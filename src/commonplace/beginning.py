@@ -5,7 +5,6 @@ It does not know who asks, nor whether there should be a vault at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.clock import Clock
@@ -13,6 +12,7 @@ from commonplace.config import FILE
 from commonplace.layouts import Layout, layout_named
 from commonplace.memory import Memory, find_root, make_directory
 from commonplace.records import OWNER
+from commonplace.values import frozen
 
 SOUL = """\
 # Soul
@@ -52,7 +52,7 @@ IGNORED = {
 """For each layout where its .gitignore is, seen from the vault, and what it must say."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Beginning:
     """A vault that was made, and the files that are new in it."""
 

@@ -1,4 +1,4 @@
-"""The options: one frozen dataclass, filled from defaults < files < environment < arguments.
+"""The options: one value, filled from defaults < files < environment < arguments.
 
 It does not know what an option does, only its name, type and whether a file that came with a
 repository may set it.
@@ -9,21 +9,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from commonplace.clock import zone_of
 from commonplace.errors import BadOption
+from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"
 
 
 def _option(default: Any, description: str, *, harmless: bool = True) -> Any:
-    return field(default=default, metadata={"description": description, "harmless": harmless})
+    return field(default=default, about={"description": description, "harmless": harmless})
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """Every option. `continuity.memoryMaxRecords` is another name for `memory_max_records`."""
 
@@ -99,7 +99,7 @@ class Options:
             option = OPTIONS.get(key)
             if option is None:
                 raise BadOption(key, "there is no such option", source=source)
-            if not trusted and not option.metadata["harmless"]:
+            if not trusted and not option.about["harmless"]:
                 raise BadOption(
                     key, "a file inside a repository may not set it; use your own", source=source
                 )
@@ -108,7 +108,7 @@ class Options:
         return replace(self, **changes) if changes else self
 
 
-OPTIONS = {option.name: option for option in fields(Options)}
+OPTIONS = fields_of(Options)
 
 
 def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,15 +12,15 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 
 from commonplace.index import Query
 from commonplace.memory import Memory
+from commonplace.values import frozen
 
 ENOUGH = 100 * 1024 * 1024
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """One thing that was looked at: fine, or what is wrong and what to do about it."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
 
 from commonplace import lines
 from commonplace.lines import Reading
 from commonplace.records import PASSAGE, Problem, Record, derived_id
+from commonplace.values import frozen, replace
 
 PASSAGE_LIMIT = 1200
 """The longest passage, with the headings above it."""
@@ -51,7 +51,7 @@ FRONT = re.compile(
 DATA = re.compile(r"<!--(?=[ \t]*\{)")
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """A record or passage and where it stands.
 
@@ -66,7 +66,7 @@ class Item:
     headings: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Parsed:
     """What a document's text says."""
 
@@ -75,7 +75,7 @@ class Parsed:
     lines: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """A heading and all below it, to the next heading of its level; `body` is where that starts."""
 
@@ -88,7 +88,7 @@ class Section:
     updated: date | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Merge:
     """Two changes of one text in one, and how often they met in the same lines."""
 

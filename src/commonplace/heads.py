@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.errors import ReadOnly
@@ -18,17 +17,23 @@ from commonplace.index import Known, Signature
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-@dataclass
 class Marks:
     """The documents as they are known beyond what the index knows."""
 
-    end: int = -1
-    """The journal position up to which every change is in the documents."""
-    settled: int = -1
-    """The position up to which the documents are on disk."""
-    boot: str = ""
-    documents: dict[str, Known] = field(default_factory=dict)
-    """Those that we appended to since the index came level."""
+    def __init__(
+        self,
+        end: int = -1,
+        settled: int = -1,
+        boot: str = "",
+        documents: dict[str, Known] | None = None,
+    ) -> None:
+        self.end = end
+        """The journal position up to which every change is in the documents."""
+        self.settled = settled
+        """The position up to which the documents are on disk."""
+        self.boot = boot
+        self.documents = documents or {}
+        """Those that we appended to since the index came level."""
 
 
 class Heads:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 
 from commonplace.errors import BadName, UnknownDialect
+from commonplace.values import frozen
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 DIARY_STEM = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
@@ -43,7 +43,7 @@ already covers: instructions on how to work belong in SYSTEM_PROMPT.md.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """One dialect's map of a vault: what its documents are called and how its lines are written."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.clock import Clock, monotonic
@@ -19,6 +18,7 @@ from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, 
 from commonplace.layouts import Layout
 from commonplace.lazily import Lazy
 from commonplace.records import OWNER, SYSTEM, Author, Origin, Record, etag_of
+from commonplace.values import replace
 from commonplace.vault import Moved, Stat, Vault
 
 if TYPE_CHECKING:

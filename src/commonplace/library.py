@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,7 @@ from commonplace.records import (
     etag_of,
 )
 from commonplace.safety import neutralise
+from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
     from commonplace import documents, lines
@@ -49,7 +49,7 @@ OUT_OF_REACH = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Written:
     """A document after a write: its text's mark, and whether other changes were merged into it."""
 
@@ -59,7 +59,7 @@ class Written:
     conflicts: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Receipt:
     """What was erased when records were forgotten, and what could not be reached."""
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import UTC, date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from commonplace.clock import moment_of, parse_stamp, stamp
 from commonplace.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
+from commonplace.values import fields_of, frozen
 
 NAME = re.compile(r"[\w.-]+\Z")
 STAMP = re.compile(
@@ -48,7 +48,7 @@ UNSAFE_CLAW = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|<(?=!--)")
 MARKED = ("--", "<", ">", "\x7f")
 
 LISTS = frozenset(("tags", "sources"))
-FIELDS = frozenset(Record.__dataclass_fields__)
+FIELDS = frozenset(fields_of(Record))
 STRINGS = FIELDS - LISTS - {"confidence", "origin"}
 ORIGINS = tuple(Origin)
 CLAW_KEYS = {"id": "id", "sessionId": "session", "category": "kind", "text": "text"}
@@ -74,7 +74,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode
 
 
-@dataclass(frozen=True)
+@frozen
 class Reading:
     """What a line does not say itself: where it stands and what follows from that."""
 

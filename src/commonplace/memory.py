@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +37,7 @@ from commonplace.library import Library, Receipt, Written
 from commonplace.records import BEHAVIORAL, PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
 from commonplace.sessions import Sessions
+from commonplace.values import frozen
 from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
 
@@ -51,7 +51,7 @@ DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Document:
     """One document with its text and the mark of that text."""
 
@@ -525,7 +525,7 @@ class Memory:
                 "name": name,
                 "value": getattr(self.options, name),
                 "default": option.default,
-                "description": option.metadata["description"],
+                "description": option.about["description"],
             }
             for name, option in OPTIONS.items()
         ]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from commonplace.clock import stamp
@@ -16,6 +15,7 @@ from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, wi
 from commonplace.ledger import decoded, merged_bytes
 from commonplace.library import Library, spans_of
 from commonplace.records import Author
+from commonplace.values import frozen
 
 UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE))
 """What plain `undo` takes back; other changes only when they are named."""
@@ -23,7 +23,7 @@ UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE))
 Texts = dict[str, tuple[bytes | None, bytes | None]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Blame:
     """One line of a document and the change that brought it; None if the journal is younger."""
 

@@ -6,10 +6,11 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
+
+from commonplace.values import fields_of, frozen
 
 
 class Origin(StrEnum):
@@ -42,7 +43,7 @@ KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
 
 
-@dataclass(frozen=True)
+@frozen
 class Record:
     """One memory."""
 
@@ -81,12 +82,12 @@ class Record:
 
 DEFAULTS: dict[str, Any] = {
     name: field.default
-    for name, field in Record.__dataclass_fields__.items()
+    for name, field in fields_of(Record).items()
     if name not in ("id", "kind", "text", "timestamp")
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Author:
     """Who makes a change: its origin, as the core knows it, and the session it happens in."""
 
@@ -98,7 +99,7 @@ OWNER = Author(Origin.OWNER)
 SYSTEM = Author(Origin.SYSTEM)
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """Where a record stands: a document and the line it starts on, counted from 1."""
 
@@ -106,7 +107,7 @@ class Place:
     line: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """A mistake in a person's text: where it is and what it is. Never an exception."""
 
@@ -115,7 +116,7 @@ class Problem:
     what: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Hit:
     """Something found: the record, where it stands and how well it fits (0 to 1)."""
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from commonplace.values import frozen
 
 # Every store imports this module, and most texts hold no secret: the larger patterns are therefore
 # compiled by the first text that needs them.
@@ -18,7 +19,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True)
+@frozen
 class Secret:
     """A secret found in a text: what kind it is and where it stands."""
 

@@ -13,18 +13,18 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import VaultTrouble
 from commonplace.memory import Memory
+from commonplace.values import frozen
 
 Progress = Callable[[int, int], None]
 PATIENCE = 20.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """What was acknowledged and what was found."""
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from commonplace.errors import BudgetSpent
+from commonplace.values import frozen, replace
 
 
-@dataclass(frozen=True)
+@frozen
 class Session:
     """One session so far."""
 
@@ -67,7 +67,7 @@ class Sessions:
         self.directory.mkdir(mode=0o700, exist_ok=True)
         path = self._path(session.id)
         fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(json.dumps(asdict(session)), encoding="utf-8")
+        fresh.write_text(json.dumps(session.__dict__), encoding="utf-8")
         fresh.chmod(0o600)
         os.replace(fresh, path)
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from commonplace.clock import from_ns, parse_stamp
+from commonplace.values import frozen
 
 UNKNOWN = -1
 """The time of a read that can't be told any more."""
@@ -25,7 +25,7 @@ RECENT = timedelta(minutes=10)
 """Where reads leave no trace, a piece this young that a save lacks counts as overwritten."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Appended:
     """A piece of text that we appended to a document: a record's line, or any text."""
 
@@ -41,7 +41,7 @@ class Appended:
         return self.id or self.line
 
 
-@dataclass(frozen=True)
+@frozen
 class Glimpse:
     """What was made of the outside saves seen so far: a piece is judged when it is first missing.
 

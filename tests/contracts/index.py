@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from commonplace.index import Index, Known, Query, Signature
 from commonplace.layouts import LAYOUTS
 from commonplace.records import Hit, Place, Record
+from commonplace.values import replace
 
 RANK = LAYOUTS["native"].rank
 MEMORY, DAILY, OTHER = "MEMORY.md", "memory/2026-11-15.md", "notes/home.md"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args, get_origin
 
 from commonplace.errors import BadValue, TooLong
+from commonplace.values import frozen
 
 JSON_TYPES: dict[Any, str] = {
     str: "string",
@@ -29,7 +29,7 @@ SPOKEN = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Argument:
     """What is said of a tool's argument beside its type."""
 
@@ -41,7 +41,7 @@ class Argument:
     item_length: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """What a tool answers: data for programs, and the text a reader gets."""
 
@@ -52,7 +52,7 @@ class Answer:
         return self.text or json.dumps(self.data, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Parameter:
     """One argument of a tool, as its function's signature tells it."""
 
@@ -119,7 +119,7 @@ class Parameter:
             raise BadValue(self.name, f"{value} is out of range", next_step=f"Use {bounds}.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Tool:
     """One tool: a function with types and a docstring, and how it behaves."""
 
@@ -130,7 +130,6 @@ class Tool:
     destructive: bool = False
     always: bool = False
     """Whether clients that load tools on demand should show this one from the start."""
-    title: str = field(default="", kw_only=True)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

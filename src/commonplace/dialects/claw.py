@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from commonplace.errors import BadValue, NoSuchDocument, Refused
 from commonplace.memory import Memory
 from commonplace.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import one_line
+from commonplace.values import frozen
 
 STALE = timedelta(days=120)
 FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
@@ -129,7 +129,7 @@ def _line(hit: Hit) -> str:
     return f"- {hit.score:.2f} {day} {record.kind}: {one_line(record.text)} [{record.id}]"
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """Something that a scan saw: what kind of thing, in which records, in a sentence."""
 

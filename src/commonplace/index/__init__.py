@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from commonplace.records import Hit, Place, Record
+from commonplace.values import frozen
 
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Signature:
     """What tells, without reading it, that a document is still the one that was read."""
 
@@ -31,7 +31,7 @@ class Signature:
     """When somebody else had last read it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Known:
     """What the index knows of one document."""
 
@@ -43,7 +43,7 @@ class Known:
     """What was seen of outside saves that are not taken in yet, as whoever notes it writes it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Query:
     """What to look for: records that fit every field that is set."""
 

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -25,6 +24,7 @@ from commonplace.index.connections import Connections, Row
 from commonplace.index.vectors import closest
 from commonplace.index.words import indexed, match
 from commonplace.records import PASSAGE, Hit, Place, Record, Sensitivity
+from commonplace.values import fields_of
 
 EDITION = 1
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
@@ -45,7 +45,7 @@ LEVEL = 100
 SPARE = 32
 """How many more of the nearest to look at than are wanted, as some will not fit the query."""
 
-FIELDS = tuple(field.name for field in fields(Record))
+FIELDS = tuple(fields_of(Record))
 TIMESTAMP, TAGS, CONFIDENCE, SENSITIVITY, ORIGIN, SOURCES = map(
     FIELDS.index, ("timestamp", "tags", "confidence", "sensitivity", "origin", "sources")
 )

@@ -6,9 +6,10 @@ It does not know where documents are kept; it can say what any of them said at a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
+
+from commonplace.values import field, frozen
 
 
 class Op(StrEnum):
@@ -32,7 +33,7 @@ class Op(StrEnum):
     REJECT = "reject"
 
 
-@dataclass(frozen=True)
+@frozen
 class Append:
     """`lead` and the entry's lines were added to the end of a document that was `at` bytes long."""
 
@@ -44,7 +45,7 @@ class Append:
     crlf: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Cut:
     """The byte ranges `(start, length)` were taken out of a document."""
 
@@ -52,7 +53,7 @@ class Cut:
     spans: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """A document became the kept version of that name."""
 
@@ -60,7 +61,7 @@ class Text:
     version: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Gone:
     """A document went away."""
 
@@ -72,7 +73,7 @@ BLANK = b"\x7f"
 """What stands for each byte of a forgotten text, so that positions stay true."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """One change: when, what, by whom, to which documents."""
 

@@ -12,7 +12,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from commonplace.clock import Clock
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
 from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
 from commonplace.records import etag_of
+from commonplace.values import replace
 
 FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 SYNC = getattr(os, "fdatasync", os.fsync)

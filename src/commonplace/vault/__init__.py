@@ -6,11 +6,12 @@ It does not know what the documents say, nor that there is a journal or an index
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from commonplace.values import field, frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Stat:
     """What a look at a document from outside tells."""
 
@@ -23,7 +24,7 @@ class Stat:
     """Whether its time is one that we set and no other write can leave."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Listing:
     """Every document there is, and the directories that could not be read, with the reason."""
 
@@ -31,7 +32,7 @@ class Listing:
     unreadable: dict[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class Replaced:
     """A finished replacement: how the document looks now, and what it said instead of what was
     expected, when somebody wrote it at the same moment.

@@ -73,7 +73,7 @@ def tools_of(dialect: str) -> dict[str, Tool]:
 
 def listed(tool: Tool) -> Object:
     """A tool as clients see it."""
-    title = tool.title or tool.name.replace("_", " ").capitalize()
+    title = tool.name.replace("_", " ").capitalize()
     meta: Object = {"anthropic/alwaysLoad": True} if tool.always else {}
     if tool.read_only:
         meta["anthropic/maxResultSizeChars"] = LONG_RESULT

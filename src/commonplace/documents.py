@@ -104,11 +104,14 @@ class _Block(NamedTuple):
     title: str = ""
 
 
-def parse(text: str, *, reading: Reading) -> Parsed:
-    """Every record and passage of a text, in order. Never raises: what is wrong is a `Problem`."""
+def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None) -> Parsed:
+    """Every record and passage of a text, in order. Never raises: what is wrong is a `Problem`.
+
+    `seen` keeps the records of lines that say all of themselves, for the next document with them.
+    """
     if "\0" in text:
         return _parse_cut(text, reading)
-    page = _Page(text, reading)
+    page = _Page(text, reading, seen)
     for block in _Scan(text, bullets=reading.bullets).blocks():
         page.take(block)
     # A last heading is no passage yet: what is appended next will stand below it.
@@ -134,7 +137,8 @@ def _count_lines(text: str) -> int:
 class _Page:
     """A document being read: what was found so far, and the headings that stand above."""
 
-    def __init__(self, text: str, reading: Reading) -> None:
+    def __init__(self, text: str, reading: Reading, seen: dict[str, Record] | None) -> None:
+        self.seen = seen
         self.text = text
         self.reading = reading
         self.items: list[Item] = []
@@ -162,9 +166,16 @@ class _Page:
         self.bare = False
 
     def _item(self, start: int, end: int) -> None:
-        line = lines.read(self.text[start:end], reading=self.reading)
+        raw = self.text[start:end]
         number = self._line_of(start)
+        known = self.seen.get(raw) if self.seen is not None else None
+        if known and self.texts.setdefault(known.id, known.text) == known.text:
+            self.items.append(Item(known, number, start, end))
+            return
+        line = lines.read(raw, reading=self.reading)
         record = line.record
+        if self.seen is not None and record and not line.derived and '"timestamp"' in raw:
+            self.seen[raw] = record
         if line.problem:
             self._problem(number, line.problem)
         if record is None:

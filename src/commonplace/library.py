@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import (
@@ -193,7 +192,8 @@ class Library(Ledger):
     def _append_text(self, name: str, text: str, author: Author, *, headed: bool = True) -> Written:
         whole = text if text.endswith("\n") else text + "\n"
         if author.origin != Origin.OWNER:
-            whole = documents.disarm(whole, keep=())
+            # Nor may it join the item above, or leave a fence open over what comes below.
+            whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
         data = self._provenance(name, "", whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
@@ -436,6 +436,8 @@ class Library(Ledger):
         return self._tombstone(text) in self.forgotten().values()
 
     def _tombstone(self, text: str) -> str:
+        from hashlib import blake2b
+
         salt = self.journal.mark().encode()
         return blake2b(text.encode(), key=salt[:64], digest_size=16).hexdigest()
 

@@ -346,10 +346,14 @@ class Memory:
 
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, the newest of each first."""
-        first = self.search(kinds=tuple(sorted(BEHAVIORAL)), limit=limit)
+        self.library.refresh()
+        search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
+        first = search(Query(kinds=behavioral, limit=limit))
         left = limit - len(first)
-        rest = self.search(without_kinds=(PASSAGE, *sorted(BEHAVIORAL)), limit=left) if left else []
-        return [hit.record for hit in (*first, *rest)]
+        rest = search(Query(without_kinds=(PASSAGE, *behavioral), limit=left)) if left else []
+        records = [hit.record for hit in (*first, *rest)]
+        self._mind(records)
+        return records
 
     def count(self) -> int:
         """How many records there are that nothing has replaced."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any
 
 from commonplace.values import fields_of, frozen
@@ -127,6 +126,8 @@ class Hit:
 
 def etag_of(data: bytes) -> str:
     """The mark of one exact text of a document."""
+    from hashlib import sha256
+
     return sha256(data).hexdigest()[:32]
 
 
@@ -135,4 +136,6 @@ DERIVED = re.compile(r"mem-[0-9a-f]{32}\Z")
 
 def derived_id(*parts: str) -> str:
     """The id of a text that carries none: the same text in the same place has the same id."""
+    from hashlib import sha256
+
     return "mem-" + sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

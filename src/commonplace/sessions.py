@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from hashlib import sha256
 from pathlib import Path
 
 from commonplace.errors import BudgetSpent
@@ -72,4 +71,6 @@ class Sessions:
         os.replace(fresh, path)
 
     def _path(self, session_id: str) -> Path:
+        from hashlib import sha256
+
         return self.directory / f"{sha256(session_id.encode()).hexdigest()[:32]}.json"

@@ -65,7 +65,7 @@ def brief(
 ) -> Answer:
     """What to know first: how the user wants you to behave, then facts, each newest first."""
     records = memory.brief(limit=limit)
-    total = memory.count()
+    total = len(records) if len(records) < limit else memory.count()
     return Answer(
         {
             "entries": [described(record) for record in records],

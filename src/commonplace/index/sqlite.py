@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import islice
 from json.encoder import encode_basestring
 from operator import attrgetter
@@ -180,6 +179,8 @@ class SqliteIndex:
     def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
         self._last_told: _Told | None = None
+        self._tolds: dict[int, _Told] | None = None
+        """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
 
     @contextmanager
@@ -199,6 +200,7 @@ class SqliteIndex:
         return str(rows[0][1]) if rows else ""
 
     def set_mark(self, mark: str) -> None:
+        self._tolds = None
         self._connections.run(SET_MARK, mark)
 
     def known(self) -> dict[str, Known]:
@@ -239,12 +241,12 @@ class SqliteIndex:
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
-            self._replace(db, document, _pieces(entries))
+            self._replace(db, document, _pieces(entries, self._tolds))
             db.execute(SET_KNOWN, _known_row(document, known))
 
     def drop(self, document: str) -> None:
         with self._connections.transaction() as db:
-            self._replace(db, document, _pieces(()))
+            self._replace(db, document, _pieces((), None))
             db.execute("DELETE FROM documents WHERE name = ?", (document,))
 
     def _replace(self, db: sqlite3.Connection, document: str, pieces: Iterable[Piece]) -> None:
@@ -359,6 +361,7 @@ class SqliteIndex:
         )
 
     def clear(self) -> None:
+        self._tolds = {}
         with self._connections.transaction() as db:
             db.execute("INSERT INTO fts(fts) VALUES('delete-all')")
             for table in TABLES:
@@ -379,15 +382,26 @@ class SqliteIndex:
         self._connections.close()
 
 
-def _pieces(entries: Iterable[Entry]) -> Iterator[Piece]:
+def _pieces(entries: Iterable[Entry], tolds: dict[int, _Told] | None) -> Iterator[Piece]:
     """The lines of a whole document, some at a time."""
     wanted = {line: record for record, line in entries}
     lines = sorted(wanted)
     first = 0
     for at in range(0, max(len(lines), 1), AT_ONCE):
         last = lines[at + AT_ONCE] - 1 if at + AT_ONCE < len(lines) else END
-        yield first, last, {line: _told(wanted[line]) for line in lines[at : at + AT_ONCE]}
+        part = {line: wanted[line] for line in lines[at : at + AT_ONCE]}
+        yield first, last, {line: _told_once(record, tolds) for line, record in part.items()}
         first = last + 1
+
+
+def _told_once(record: Record, tolds: dict[int, _Told] | None) -> _Told:
+    """As it is told, kept by the record's own identity while all is told anew."""
+    if tolds is None:
+        return _told(record)
+    told = tolds.get(id(record))
+    if told is None:
+        told = tolds[id(record)] = _told(record)
+    return told
 
 
 def _replace_piece(
@@ -548,6 +562,13 @@ def _near(db: sqlite3.Connection, scored: list[tuple[float, int]], query: Query)
     return [(*row[:-1], min(max(-row[-1], 0.0), 1.0)) for row in rows]
 
 
+def _digest(data: bytes) -> bytes:
+    # Loading it takes longer than a search that needs none.
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=8).digest()
+
+
 def _told(record: Record) -> _Told:
     values = list(_fields_of(record))
     values[TAGS] = _listed(record.tags)
@@ -558,7 +579,7 @@ def _told(record: Record) -> _Told:
     confidence = float(record.confidence)
     values[CONFIDENCE] = repr(confidence)
     written = "\0".join(values).encode()
-    digest = int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
+    digest = int.from_bytes(_digest(written), "big", signed=True)
     values[CONFIDENCE] = confidence
     return _Told((record.id, digest), record, values)
 

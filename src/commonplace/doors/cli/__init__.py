@@ -86,6 +86,7 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         description="Persistent memory for AI agents, kept as markdown.",
         epilog="'commonplace COMMAND --help' explains a command.",
         parents=[_global_options(with_defaults=True)],
+        formatter_class=Page,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
@@ -109,6 +110,18 @@ def _command_of(words: Sequence[str]) -> str:
     return ""
 
 
+class Page(argparse.HelpFormatter):
+    """Help as wide as the terminal, found without shutil, which argparse would load for each."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            width = os.get_terminal_size().columns - 2
+        except OSError:
+            columns = os.environ.get("COLUMNS", "")
+            width = int(columns) - 2 if columns.isdecimal() else 78
+        super().__init__(prog, width=max(width, 40))
+
+
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
@@ -119,7 +132,7 @@ class _Version(argparse.Action):
 
 def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
     """Options that may stand before or after the command."""
-    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    options = argparse.ArgumentParser(add_help=False, formatter_class=Page, allow_abbrev=False)
 
     def add(name: str, default: Any, **rest: Any) -> None:
         options.add_argument(name, default=default if with_defaults else argparse.SUPPRESS, **rest)
@@ -165,6 +178,7 @@ def _add_tool(commands: Any, tool: Tool, shared: argparse.ArgumentParser) -> Non
         help=first,
         description=tool.description,
         parents=[shared],
+        formatter_class=Page,
         allow_abbrev=False,
     )
     positional = any(parameter.required for parameter in tool.parameters)

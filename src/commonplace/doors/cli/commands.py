@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import HOME, open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli import HOME, Page, open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.errors import BadValue, Refused
 from commonplace.journal import Entry
@@ -32,6 +32,7 @@ def add(commands: Subparsers, name: str, shared: argparse.ArgumentParser) -> Non
         help=about[0],
         description=" ".join(" ".join(about).split()),
         parents=[shared],
+        formatter_class=Page,
         allow_abbrev=False,
     )
     if name in ARGUMENTS:

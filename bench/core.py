@@ -6,6 +6,7 @@ python bench/core.py [--records 100000] [--only store,cold,search,rebuild]
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import random
 import sqlite3
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import commonplace
 from commonplace.index import Query
 from commonplace.index.words import match
 from commonplace.memory import Memory
@@ -84,17 +86,20 @@ def cold(root: Path, count: int) -> None:
     """A command from a cold shell against a Python that imports json and sqlite3."""
     vault = root / f"cold-{count}"
     filled(vault, count).close()
+    # As after an install: pip compiles what it installs.
+    compileall.compile_dir(str(Path(commonplace.__file__).parent), quiet=2)
     python = sys.executable
+    command = [str(Path(python).with_name("commonplace")), "--vault", str(vault)]
     commands = {
         "bare": [python, "-c", "import json, sqlite3"],
-        "search": [python, "-m", "commonplace", "--vault", str(vault), "search", "item42 balo"],
-        "brief": [python, "-m", "commonplace", "--vault", str(vault), "brief"],
+        "search": [*command, "search", "item42 balo"],
+        "brief": [*command, "brief"],
     }
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(25):
-        for name, command in commands.items():
+        for name, words in commands.items():
             started = time.perf_counter()
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
             times[name].append(time.perf_counter() - started)
     bare = statistics.median(times["bare"])
     for name in ("search", "brief"):

@@ -61,7 +61,7 @@ class Heads:
         os.pwrite(self._open(), json.dumps(value).encode() + b"\n", 0)
 
     def _open(self) -> int:
-        if self._process == os.getpid() and os.fstat(self._descriptor).st_nlink:
+        if self._process == os.getpid():
             return self._descriptor
         self.close()
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)

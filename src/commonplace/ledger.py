@@ -721,6 +721,8 @@ class Ledger:
     def _as_indexed(self, records: Iterable[Record]) -> list[Record]:
         """The records with what their written form does not carry."""
         carried = self._carried()
+        if not carried:
+            return list(records)
         return [_carrying(record, carried.get(record.id)) for record in records]
 
     def _carried(self) -> dict[str, dict[str, Any]]:

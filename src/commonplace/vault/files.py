@@ -100,14 +100,15 @@ class FileVault:
         atime = found.st_atime_ns if self._keeps_atime else 0
         return Stat(found.st_size, found.st_mtime_ns, found.st_ino, atime)
 
-    def _stamped(self, descriptor: int) -> Stat:
+    def _stamped(self, descriptor: int, before: os.stat_result) -> Stat:
         """Give a file we wrote the exact time, which the system's own, in ticks of 4 ms, is not.
 
-        So a write of the same length within the same tick is still seen to be another's.
+        So a write of the same length within the same tick is still seen to be another's. `before`
+        is how it looked before the write, which does not count as a read.
         """
         now = self._clock.now_ns()
         with suppress(PermissionError):
-            os.utime(descriptor, ns=(os.fstat(descriptor).st_atime_ns, now))
+            os.utime(descriptor, ns=(before.st_atime_ns, now))
         found = os.fstat(descriptor)
         atime = found.st_atime_ns if self._keeps_atime else 0
         stamped = found.st_mtime_ns == now
@@ -138,17 +139,16 @@ class FileVault:
     def append(self, name: str, data: bytes, *, like: Stat | None) -> Stat:
         at = like.size if like else 0
         try:
-            descriptor = self._tree.open(
+            descriptor, found = self._tree.opened(
                 check_name(name), os.O_WRONLY | os.O_APPEND | os.O_CREAT, make=like is None
             )
         except OSError as error:
             raise trouble(error, name) from None
         try:
-            found = os.fstat(descriptor)
             if not _is_like(found, like):
                 raise Moved(name)
             _write_all(descriptor, data, at=at)
-            return self._stamped(descriptor)
+            return self._stamped(descriptor, found)
         except OSError as error:
             raise trouble(error, name) from None
         finally:
@@ -204,7 +204,7 @@ class FileVault:
         try:
             _write_all(descriptor, data, at=0)
             os.fchmod(descriptor, mode)
-            found = self._stamped(descriptor)
+            found = self._stamped(descriptor, os.fstat(descriptor))
             os.fsync(descriptor)
             return found
         except OSError:

@@ -98,15 +98,20 @@ class Tree:
 
     def open(self, name: str, flags: int, *, make: bool = False) -> int:
         """A descriptor of a plain file. Anything else by that name is an `OSError`."""
+        return self.opened(name, flags, make=make)[0]
+
+    def opened(self, name: str, flags: int, *, make: bool = False) -> tuple[int, os.stat_result]:
+        """The same, with how the file looks."""
         with self.directory(name.split("/")[:-1], make=make) as directory:
             leaf = self.leaf(name, directory)
             if directory is None and os.path.islink(leaf):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), leaf)
             descriptor = os.open(leaf, flags | LEAF, 0o600, dir_fd=directory)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             os.close(descriptor)
             raise OSError(errno.EINVAL, "it is not a plain file", name)
-        return descriptor
+        return descriptor, found
 
     def stat(self, name: str) -> os.stat_result | None:
         """How a plain file looks; None when it is not there, an `OSError` if it is no file."""

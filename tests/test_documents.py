@@ -10,18 +10,15 @@ from hypothesis import strategies as st
 from commonplace import lines
 from commonplace.documents import (
     PASSAGE_LIMIT,
-    Merge,
     Parsed,
     Section,
     addition,
     append_to_section,
     carried,
     closed,
-    diff,
     disarm,
     dropped,
     ends_clean,
-    merge,
     parse,
     replace_section,
     sections,
@@ -29,6 +26,7 @@ from commonplace.documents import (
     touch_section,
 )
 from commonplace.lines import Reading
+from commonplace.merging import Merge, diff, merge
 from commonplace.records import PASSAGE, Origin, Problem, Record, derived_id
 from commonplace.values import replace
 from tests import strategies

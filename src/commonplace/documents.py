@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from commonplace import lines
 from commonplace.lines import Reading
+from commonplace.merging import newline_of, with_newlines
 from commonplace.records import PASSAGE, Problem, Record, derived_id
 from commonplace.values import frozen, replace
 
 PASSAGE_LIMIT = 1200
 """The longest passage, with the headings above it."""
 HEADINGS_LIMIT = 200
-WIDTH = 200
 """The longest line of a diff."""
 
 MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
@@ -86,14 +86,6 @@ class Section:
     body: int
     end: int
     updated: date | None
-
-
-@frozen
-class Merge:
-    """Two changes of one text in one, and how often they met in the same lines."""
-
-    text: str
-    conflicts: int
 
 
 class _Block(NamedTuple):
@@ -408,25 +400,14 @@ def addition(tail: bytes, text: str) -> str:
     Text that starts with an indented line is kept from joining the list item above it.
     """
     written = tail.decode("latin-1")
-    newline = _newline(written)
+    newline = newline_of(written)
     guard = "" if ends_clean(written) else "\n" if written.endswith("\r") else newline
-    return guard + _broken(apart(text) if tail else text, newline)
+    return guard + with_newlines(apart(text) if tail else text, newline)
 
 
 def apart(text: str) -> str:
     """The text as it can stand below anything: indented lines at its start join no list item."""
     return "<!-- -->\n" + text if INDENTED.match(text.replace("\0", "")) else text
-
-
-def _newline(text: str) -> str:
-    """How a text breaks its lines: as it does at its last line break."""
-    at = text.rfind("\n")
-    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
-
-
-def _broken(text: str, newline: str) -> str:
-    text = text.replace("\r\n", "\n")
-    return text if newline == "\n" else text.replace("\n", newline)
 
 
 def sections(text: str) -> tuple[Section, ...]:
@@ -488,8 +469,8 @@ def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
     above = text[: next(after, len(text))].rstrip("\r\n")
     if new.startswith(MARKERS, 1) and above[above.rfind("\n") + 1 :].startswith(LISTED):
         new = new.removeprefix("\n")
-    newline = _newline(text)
-    return above + _broken(f"\n{new}", newline) + (text[len(above) :] or newline)
+    newline = newline_of(text)
+    return above + with_newlines(f"\n{new}", newline) + (text[len(above) :] or newline)
 
 
 def touch_section(text: str, title: str, *, day: date) -> str:
@@ -544,8 +525,8 @@ def closed(text: str) -> str:
 
 
 def _addition(head: str, text: str) -> str:
-    newline = _newline(head)
-    return ("" if ends_clean(head) else newline) + _broken(text, newline)
+    newline = newline_of(head)
+    return ("" if ends_clean(head) else newline) + with_newlines(text, newline)
 
 
 def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -565,143 +546,6 @@ def _opening(text: str) -> tuple[bool, bool]:
     return _front(text) > 0, _start(text) > 0
 
 
-def merge(base: str, ours: str, theirs: str) -> Merge:
-    """Both changes of `base` in one text, line by line.
-
-    A line that either side removed is gone, and every line that either side added is there: theirs
-    first where both added at the same place. Lines that both changed are a conflict, and both
-    versions of them are kept.
-    """
-    if ours in (base, theirs):
-        return Merge(theirs, 0)
-    if theirs == base:
-        return Merge(ours, 0)
-    if len({_newline(text) for text in (base, ours, theirs)}) > 1:
-        base, ours, theirs = (_broken(text, _newline(theirs)) for text in (base, ours, theirs))
-    old, our, their = (text.split("\n") for text in (base, ours, theirs))
-    if old[-1] == our[-1] == their[-1] == "":
-        # The end of the last line is no line of its own, or it would move with what is appended.
-        merged, conflicts = _merge_lines(old[:-1], our[:-1], their[:-1])
-        return Merge("".join(f"{line}\n" for line in merged), conflicts)
-    merged, conflicts = _merge_lines(old, our, their)
-    return Merge("\n".join(merged), conflicts)
-
-
-def _merge_lines(old: list[str], ours: list[str], theirs: list[str]) -> tuple[list[str], int]:
-    our_hunks, their_hunks = _hunks(old, ours), _hunks(old, theirs)
-    gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
-    added = {hunk.start: hunk.lines for hunk in their_hunks}
-    for hunk in our_hunks:
-        added[hunk.start] = _union(added.get(hunk.start, []), hunk.lines)
-    merged: list[str] = []
-    for number in range(len(old) + 1):
-        merged += added.get(number, ())
-        if number < len(old) and number not in gone:
-            merged.append(old[number])
-    return merged, _conflicts(our_hunks, their_hunks)
-
-
-class _Hunk(NamedTuple):
-    """Lines `start` to `end` of the old text are replaced by `lines`."""
-
-    start: int
-    end: int
-    lines: list[str]
-
-
-def _union(first: list[str], second: list[str]) -> list[str]:
-    """All lines of both, with what they have in common once."""
-    united, at = [], 0
-    for hunk in _hunks(first, second):
-        united += [*first[at : hunk.end], *hunk.lines]
-        at = hunk.end
-    return united + first[at:]
-
-
-def _conflicts(ours: list[_Hunk], theirs: list[_Hunk]) -> int:
-    count = at = 0
-    for hunk in ours:
-        while at < len(theirs) and theirs[at].end < hunk.start:
-            at += 1
-        count += any(_clash(hunk, other) for other in _until(theirs, at, hunk.end))
-    return count
-
-
-def _until(hunks: list[_Hunk], at: int, end: int) -> Iterator[_Hunk]:
-    while at < len(hunks) and hunks[at].start <= end:
-        yield hunks[at]
-        at += 1
-
-
-def _clash(hunk: _Hunk, other: _Hunk) -> bool:
-    """Whether both changed the same lines, and not in the same way."""
-    if hunk == other or not (hunk.lines or other.lines):
-        return False
-    return max(hunk.start, other.start) < min(hunk.end, other.end) or (
-        hunk.start < other.start < hunk.end or other.start < hunk.start < other.end
-    )
-
-
-def _hunks(old: list[str], new: list[str]) -> list[_Hunk]:
-    """The differences between two lists of lines, in order."""
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
-    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
-    if not (before and after):
-        return [_Hunk(head, head + len(before), after)] if before or after else []
-    return _fold(_differences(before, after), head, after)
-
-
-def _alike(one: list[str], other: list[str]) -> int:
-    """How many lines the two start with in common."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _differences(before: list[str], after: list[str]) -> list[tuple[int, int]]:
-    """Runs of lines that are removed (-1), kept (0) or added (1), with their lengths."""
-    codes: dict[str, str] = {}
-    for line in (*before, *after):
-        if line not in codes:
-            codes[line] = _character(len(codes))
-    if len(codes) > CODES:
-        return [(-1, len(before)), (1, len(after))]
-    from diff_match_patch import diff_match_patch
-
-    engine = diff_match_patch()
-    engine.Diff_Timeout = 1.0
-    encoded = ("".join(map(codes.__getitem__, side)) for side in (before, after))
-    return [(what, len(run)) for what, run in engine.diff_main(*encoded, False)]
-
-
-CODES = 0x10FFFF - 0x800
-
-
-def _character(number: int) -> str:
-    """One character a line, none of them a surrogate."""
-    number += 1
-    return chr(min(number if number < 0xD800 else number + 0x800, 0x10FFFF))
-
-
-def _fold(runs: list[tuple[int, int]], at: int, after: list[str]) -> list[_Hunk]:
-    """Hunks from runs: what is removed and added between two kept runs is one hunk."""
-    hunks, start, taken = [], at, 0
-    added: list[str] = []
-    for what, length in [*runs, (0, 0)]:
-        if what == 0:
-            if at > start or added:
-                hunks.append(_Hunk(start, at, added))
-            start = at = at + length
-            added = []
-            taken += length
-        elif what < 0:
-            at += length
-        else:
-            added = added + after[taken : taken + length]
-            taken += length
-    return hunks
-
-
 def dropped(before: Parsed, after: Parsed) -> tuple[Record, ...]:
     """What `before` has and `after` lacks: neither the id nor the text is there."""
     ids = {item.record.id for item in after.items}
@@ -716,23 +560,6 @@ def dropped(before: Parsed, after: Parsed) -> tuple[Record, ...]:
 def _own(item: Item) -> str:
     """A text without the headings above it and however its words are spaced."""
     return " ".join(item.record.text[item.headings :].split())
-
-
-def diff(before: str, after: str, *, limit: int = 40) -> str:
-    """What changed, as a unified diff without context, of at most `limit` lines."""
-    old, new = before.split("\n"), after.split("\n")
-    shown: list[str] = []
-    shift = 0
-    for hunk in _hunks(old, new):
-        removed, added = old[hunk.start : hunk.end], hunk.lines
-        place = hunk.start + 1
-        shown.append(f"@@ -{place},{len(removed)} +{place + shift},{len(added)} @@")
-        shown += [f"-{line}" for line in removed] + [f"+{line}" for line in added]
-        shift += len(added) - len(removed)
-    more = len(shown) - limit
-    if more > 0:
-        shown[limit - 1 :] = [f"… and {more + 1} more lines"]
-    return "\n".join(line if len(line) <= WIDTH else line[:WIDTH] + "…" for line in shown)
 
 
 def disarm(text: str, *, keep: Container[str] = ()) -> str:

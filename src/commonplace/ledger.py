@@ -23,12 +23,13 @@ from commonplace.values import replace
 from commonplace.vault import Moved, Stat, Vault
 
 if TYPE_CHECKING:
-    from commonplace import documents, lines, stale
+    from commonplace import documents, lines, merging, stale
     from commonplace.documents import Parsed
     from commonplace.lines import Reading
     from commonplace.stale import Appended, Glimpse
 else:
-    documents, lines, stale = Lazy("documents"), Lazy("lines"), Lazy("stale")
+    documents, lines = Lazy("documents"), Lazy("lines")
+    merging, stale = Lazy("merging"), Lazy("stale")
 
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
@@ -779,7 +780,7 @@ def decoded(name: str, data: bytes, *, lenient: bool = False) -> str:
 def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """The 3-way merge of three texts; where both changed the same lines, both stay."""
     texts = (decoded("", data, lenient=True) for data in (base, ours, theirs))
-    return documents.merge(*texts).text.encode()
+    return merging.merge(*texts).text.encode()
 
 
 def _line_record(line: str, record_id: str, reading: Reading) -> Record:

@@ -36,10 +36,10 @@ from commonplace.safety import neutralise
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from commonplace import documents, lines
+    from commonplace import documents, lines, merging
     from commonplace.documents import Parsed
 else:
-    documents, lines = Lazy("documents"), Lazy("lines")
+    documents, lines, merging = Lazy("documents"), Lazy("lines"), Lazy("merging")
 
 WORD = re.compile(r"\w+")
 OUT_OF_REACH = (
@@ -258,7 +258,7 @@ class Library(Ledger):
         base = self.text_marked(name, etag)
         if base is None:
             raise DocumentChanged(name, etag_of(now))
-        merge = documents.merge(decoded(name, base), text, decoded(name, now))
+        merge = merging.merge(decoded(name, base), text, decoded(name, now))
         return merge.text.encode(), True, merge.conflicts
 
     def _with_secrets(self, name: str, before: str, after: str) -> str:
@@ -320,7 +320,7 @@ class Library(Ledger):
         lost = [record for record in documents.dropped(was, now) if _is_lost(record, words)]
         token = etag_of(b"\0".join((name.encode(), before, after)))[:8]
         if len(lost) > self.lose_share * len(was.items) and confirm != token:
-            diff = neutralise(documents.diff(old, new))
+            diff = neutralise(merging.diff(old, new))
             raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
 
     def strike(self, ids: Sequence[str], *, author: Author, undoes: int = -1) -> None:

@@ -1,0 +1,188 @@
+"""Merges and differences of texts, line by line.
+
+It knows lines, not what they say: no records, no sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from commonplace.values import frozen
+
+WIDTH = 200
+"""Characters of a line that a difference shows."""
+
+
+@frozen
+class Merge:
+    """Two changes of one text in one, and how often they met in the same lines."""
+
+    text: str
+    conflicts: int
+
+
+def merge(base: str, ours: str, theirs: str) -> Merge:
+    """Both changes of `base` in one text, line by line.
+
+    A line that either side removed is gone, and every line that either side added is there: theirs
+    first where both added at the same place. Lines that both changed are a conflict, and both
+    versions of them are kept.
+    """
+    if ours in (base, theirs):
+        return Merge(theirs, 0)
+    if theirs == base:
+        return Merge(ours, 0)
+    if len({newline_of(text) for text in (base, ours, theirs)}) > 1:
+        newline = newline_of(theirs)
+        base, ours, theirs = (with_newlines(text, newline) for text in (base, ours, theirs))
+    old, our, their = (text.split("\n") for text in (base, ours, theirs))
+    if old[-1] == our[-1] == their[-1] == "":
+        # The end of the last line is no line of its own, or it would move with what is appended.
+        merged, conflicts = _merge_lines(old[:-1], our[:-1], their[:-1])
+        return Merge("".join(f"{line}\n" for line in merged), conflicts)
+    merged, conflicts = _merge_lines(old, our, their)
+    return Merge("\n".join(merged), conflicts)
+
+
+def _merge_lines(old: list[str], ours: list[str], theirs: list[str]) -> tuple[list[str], int]:
+    our_hunks, their_hunks = _hunks(old, ours), _hunks(old, theirs)
+    gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
+    added = {hunk.start: hunk.lines for hunk in their_hunks}
+    for hunk in our_hunks:
+        added[hunk.start] = _union(added.get(hunk.start, []), hunk.lines)
+    merged: list[str] = []
+    for number in range(len(old) + 1):
+        merged += added.get(number, ())
+        if number < len(old) and number not in gone:
+            merged.append(old[number])
+    return merged, _conflicts(our_hunks, their_hunks)
+
+
+class _Hunk(NamedTuple):
+    """Lines `start` to `end` of the old text are replaced by `lines`."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
+def _union(first: list[str], second: list[str]) -> list[str]:
+    """All lines of both, with what they have in common once."""
+    united, at = [], 0
+    for hunk in _hunks(first, second):
+        united += [*first[at : hunk.end], *hunk.lines]
+        at = hunk.end
+    return united + first[at:]
+
+
+def _conflicts(ours: list[_Hunk], theirs: list[_Hunk]) -> int:
+    count = at = 0
+    for hunk in ours:
+        while at < len(theirs) and theirs[at].end < hunk.start:
+            at += 1
+        count += any(_clash(hunk, other) for other in _until(theirs, at, hunk.end))
+    return count
+
+
+def _until(hunks: list[_Hunk], at: int, end: int) -> Iterator[_Hunk]:
+    while at < len(hunks) and hunks[at].start <= end:
+        yield hunks[at]
+        at += 1
+
+
+def _clash(hunk: _Hunk, other: _Hunk) -> bool:
+    """Whether both changed the same lines, and not in the same way."""
+    if hunk == other or not (hunk.lines or other.lines):
+        return False
+    return max(hunk.start, other.start) < min(hunk.end, other.end) or (
+        hunk.start < other.start < hunk.end or other.start < hunk.start < other.end
+    )
+
+
+def _hunks(old: list[str], new: list[str]) -> list[_Hunk]:
+    """The differences between two lists of lines, in order."""
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not (before and after):
+        return [_Hunk(head, head + len(before), after)] if before or after else []
+    return _fold(_differences(before, after), head, after)
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines the two start with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _differences(before: list[str], after: list[str]) -> list[tuple[int, int]]:
+    """Runs of lines that are removed (-1), kept (0) or added (1), with their lengths."""
+    codes: dict[str, str] = {}
+    for line in (*before, *after):
+        if line not in codes:
+            codes[line] = _character(len(codes))
+    if len(codes) > CODES:
+        return [(-1, len(before)), (1, len(after))]
+    from diff_match_patch import diff_match_patch
+
+    engine = diff_match_patch()
+    engine.Diff_Timeout = 1.0
+    encoded = ("".join(map(codes.__getitem__, side)) for side in (before, after))
+    return [(what, len(run)) for what, run in engine.diff_main(*encoded, False)]
+
+
+CODES = 0x10FFFF - 0x800
+
+
+def _character(number: int) -> str:
+    """One character a line, none of them a surrogate."""
+    number += 1
+    return chr(min(number if number < 0xD800 else number + 0x800, 0x10FFFF))
+
+
+def _fold(runs: list[tuple[int, int]], at: int, after: list[str]) -> list[_Hunk]:
+    """Hunks from runs: what is removed and added between two kept runs is one hunk."""
+    hunks, start, taken = [], at, 0
+    added: list[str] = []
+    for what, length in [*runs, (0, 0)]:
+        if what == 0:
+            if at > start or added:
+                hunks.append(_Hunk(start, at, added))
+            start = at = at + length
+            added = []
+            taken += length
+        elif what < 0:
+            at += length
+        else:
+            added = added + after[taken : taken + length]
+            taken += length
+    return hunks
+
+
+def diff(before: str, after: str, *, limit: int = 40) -> str:
+    """What changed, as a unified diff without context, of at most `limit` lines."""
+    old, new = before.split("\n"), after.split("\n")
+    shown: list[str] = []
+    shift = 0
+    for hunk in _hunks(old, new):
+        removed, added = old[hunk.start : hunk.end], hunk.lines
+        place = hunk.start + 1
+        shown.append(f"@@ -{place},{len(removed)} +{place + shift},{len(added)} @@")
+        shown += [f"-{line}" for line in removed] + [f"+{line}" for line in added]
+        shift += len(added) - len(removed)
+    more = len(shown) - limit
+    if more > 0:
+        shown[limit - 1 :] = [f"… and {more + 1} more lines"]
+    return "\n".join(line if len(line) <= WIDTH else line[:WIDTH] + "…" for line in shown)
+
+
+def newline_of(text: str) -> str:
+    """How a text breaks its lines: as it does at its last line break."""
+    at = text.rfind("\n")
+    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+
+
+def with_newlines(text: str, newline: str) -> str:
+    text = text.replace("\r\n", "\n")
+    return text if newline == "\n" else text.replace("\n", newline)

@@ -137,3 +137,17 @@ class Child:
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
+
+
+def asked(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
+    """The text a real child answers to one call of a tool."""
+    lines = [initialize(), tell("notifications/initialized"), call(name, arguments)]
+    done = subprocess.run(
+        command(root, dialect, "parity"),
+        input="".join(json.dumps(line) + "\n" for line in lines),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout.strip().split("\n")[-1])
+    return str(answer["result"]["content"][0]["text"])

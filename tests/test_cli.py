@@ -153,7 +153,7 @@ USAGE = {
     "doctor": [],
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
-    "mcp": [],
+    "mcp": ["--http"],
     "setup": ["client", "--dry-run", "--yes", "--project"],
     "unsetup": ["client", "--dry-run", "--yes", "--project"],
     "selftest": ["--writers", "--kills", "--seed", "--keep"],

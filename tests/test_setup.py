@@ -1052,7 +1052,15 @@ for line in sys.stdin:
     if "id" in asked:
         print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], **said}}), flush=True)
 """
-PACKAGES = {"claude": "@anthropic-ai/claude-code", "codex": "@openai/codex"}
+PACKAGES = {
+    "claude": "@anthropic-ai/claude-code",
+    "codex": "@openai/codex",
+    "gemini": "@google/gemini-cli",
+    "opencode": "opencode-ai",
+    "qwen": "@qwen-code/qwen-code",
+    "copilot": "@github/copilot",
+    "cline": "cline",
+}
 LISTING = {
     "claude": ["mcp", "list"],
     "codex": ["mcp", "get", "commonplace", "--json"],
@@ -1078,14 +1086,14 @@ def installed(client: str) -> str | None:
 
 
 def install_in_ci(client: str) -> None:
-    """The two clients that CI must have, by one of the processes that run the tests."""
+    """The clients, which CI must have, by one of the processes that run the tests."""
     words = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
     path = Path(tempfile.gettempdir()) / "commonplace-clients.lock"
-    lock = Lock(path, seconds=300, clock=Clock())
+    lock = Lock(path, seconds=700, clock=Clock())
     with lock.held():
         if not installed(client):
             packages = PACKAGES.values()
-            subprocess.run([*words, "--prefix", str(ROOT), *packages], check=True, timeout=240)
+            subprocess.run([*words, "--prefix", str(ROOT), *packages], check=True, timeout=600)
     lock.close()
 
 

@@ -606,15 +606,16 @@ def start_of(path: Path) -> str:
 
 
 def _layout_of(root: Path, options: Options, state: Path) -> Layout:
-    """The layout that was asked for, or that the vault was opened with before, or that it shows.
+    """The layout the vault was opened with before, or that is asked for, or that it shows.
 
-    What is written first, a lone USER.md say, must not make another dialect of a vault.
+    What is written first, a lone USER.md say, must not make another dialect of a vault, nor must
+    a call that only asks for another dialect's tools.
     """
     noted = state / "dialect"
+    if noted.is_file():
+        return layout_named(noted.read_text(encoding="utf-8").strip())
     if options.dialect and options.dialect not in SHARED:
         layout = layout_named(options.dialect)
-    elif noted.is_file():
-        return layout_named(noted.read_text(encoding="utf-8").strip())
     else:
         layout = _detected(root) or LAYOUTS["native"]
     noted.write_text(layout.name + "\n", encoding="utf-8")

@@ -20,10 +20,15 @@ def add(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "mcp", help=ABOUT, description=ABOUT, parents=[shared], allow_abbrev=False
     )
+    parser.add_argument(
+        "--http", type=int, metavar="PORT", help="serve on 127.0.0.1 over streamable HTTP instead"
+    )
     parser.set_defaults(run=mcp)
 
 
 def mcp(arguments: argparse.Namespace) -> int:
+    if arguments.http is not None:
+        return _over_http(arguments)
     from commonplace.doors.mcp import run
 
     return run(
@@ -40,6 +45,26 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
     memory = open_memory(argparse.Namespace(**{**vars(arguments), "session": session}))
     memory.origin = "agent"
     return memory
+
+
+def _over_http(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.mcp import over_http
+    from commonplace.doors.sessions import new_session
+
+    session = arguments.session or new_session("http")
+    with _open(arguments, session) as memory:
+        token = over_http.token_in(memory.state)
+    application = over_http.app(
+        lambda session: _open(arguments, session),
+        dialect=arguments.dialect or _dialect(arguments),
+        session=session,
+        token=token,
+    )
+    print(
+        f"MCP at http://127.0.0.1:{arguments.http}/mcp, Authorization: Bearer {token}", flush=True
+    )
+    over_http.serve(application, port=arguments.http)
+    return 0
 
 
 def _dialect(arguments: argparse.Namespace) -> str:

@@ -1,0 +1,129 @@
+"""The same methods over streamable HTTP, on the official SDK (extra `mcp`), behind a token.
+
+It knows the SDK and the web; what a method answers it takes from `methods`, as the stdio loop does.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.doors.mcp import methods, words
+from commonplace.doors.mcp.wire import Fault
+from commonplace.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+RESULTS = {
+    "tools/list": ("on_list_tools", "ListToolsResult"),
+    "tools/call": ("on_call_tool", "CallToolResult"),
+    "resources/list": ("on_list_resources", "ListResourcesResult"),
+    "resources/templates/list": ("on_list_resource_templates", "ListResourceTemplatesResult"),
+    "resources/read": ("on_read_resource", "ReadResourceResult"),
+    "prompts/list": ("on_list_prompts", "ListPromptsResult"),
+    "prompts/get": ("on_get_prompt", "GetPromptResult"),
+    "completion/complete": ("on_completion", "CompleteResult"),
+}
+"""For each method, what the SDK calls its handler and its result."""
+
+
+def app(open_memory: Callable[[str], Memory], *, dialect: str, session: str, token: str) -> App:
+    """The web application: MCP at `/mcp`, for whoever brings the token."""
+    return guarded(server(open_memory, dialect=dialect, session=session), token=token)
+
+
+def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) -> App:
+    """The SDK's server over our table of tools, as a web application."""
+    try:
+        import mcp_types
+        from mcp.server.lowlevel import Server
+    except ImportError:
+        raise MissingExtra("MCP over HTTP", "mcp") from None
+    held = _Held(open_memory, session)
+    handlers = {
+        name: _handler(method, getattr(mcp_types, result), dialect, held)
+        for method, (name, result) in RESULTS.items()
+    }
+    made: Any = Server("commonplace", instructions=words.INSTRUCTIONS, **handlers)
+    application: App = made.streamable_http_app()
+    return application
+
+
+class _Held:
+    """The memory, opened by the first call that needs it."""
+
+    def __init__(self, open_memory: Callable[[str], Memory], session: str) -> None:
+        self._open = open_memory
+        self._session = session
+        self._memory: Memory | None = None
+
+    def __call__(self) -> Memory:
+        self._memory = self._memory or self._open(self._session)
+        return self._memory
+
+
+def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
+    """What the SDK awaits for a method: our own answer, made on a thread, as its type."""
+
+    def answer(given: dict[str, Any]) -> Any:
+        def offered() -> Any:
+            return methods.tools_of(dialect)
+
+        if method in methods.AT_ONCE:
+            return methods.AT_ONCE[method](given, offered)
+        return methods.WITH_MEMORY[method](given, offered, held)
+
+    async def handle(context: Any, params: Any) -> Any:
+        from anyio.to_thread import run_sync
+        from mcp.shared.exceptions import MCPError
+
+        given = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params else {}
+        try:
+            found = await run_sync(answer, given)
+        except Fault as fault:
+            raise MCPError(fault.code, fault.message, fault.data) from None
+        return result.model_validate(found, by_name=False)
+
+    return handle
+
+
+def guarded(inner: App, *, token: str) -> App:
+    """The application for requests that bring the token, and nothing for any other."""
+    expected = f"Bearer {token}".encode()
+
+    async def outer(scope: Any, receive: Any, send: Any) -> None:
+        brought = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] != "http" or hmac.compare_digest(brought, expected):
+            await inner(scope, receive, send)
+            return
+        refusal = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+        await send({"type": "http.response.start", "status": 401, "headers": refusal})
+        body = b"The token is missing or wrong: 'commonplace mcp --http PORT' prints it.\n"
+        await send({"type": "http.response.body", "body": body})
+
+    return outer
+
+
+def token_in(state: Path) -> str:
+    """The token of a vault, made at first use and readable by its owner alone."""
+    path = state / "token"
+    if not path.exists():
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(32))
+    return path.read_text(encoding="ascii").strip()
+
+
+def serve(application: App, *, port: int) -> None:
+    """Serve on loopback until told to stop."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("MCP over HTTP", "mcp") from None
+    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning")

@@ -581,6 +581,12 @@ def find_root(path: Path) -> Path:
     return path
 
 
+def has_layout(path: Path) -> bool:
+    """Whether a directory is already a vault of some dialect."""
+    root = find_root(path)
+    return (root / STATE / "dialect").is_file() or _detected(root) is not None
+
+
 def _detected(path: Path) -> Layout | None:
     return detect(names_in(path), lambda name: start_of(path / name))
 
@@ -606,16 +612,15 @@ def start_of(path: Path) -> str:
 
 
 def _layout_of(root: Path, options: Options, state: Path) -> Layout:
-    """The layout the vault was opened with before, or that is asked for, or that it shows.
+    """The layout that was asked for, or that the vault was opened with before, or that it shows.
 
-    What is written first, a lone USER.md say, must not make another dialect of a vault, nor must
-    a call that only asks for another dialect's tools.
+    What is written first, a lone USER.md say, must not make another dialect of a vault.
     """
     noted = state / "dialect"
-    if noted.is_file():
-        return layout_named(noted.read_text(encoding="utf-8").strip())
     if options.dialect and options.dialect not in SHARED:
         layout = layout_named(options.dialect)
+    elif noted.is_file():
+        return layout_named(noted.read_text(encoding="utf-8").strip())
     else:
         layout = _detected(root) or LAYOUTS["native"]
     noted.write_text(layout.name + "\n", encoding="utf-8")

@@ -233,15 +233,22 @@ def show(answer: Answer, *, as_json: bool) -> None:
     print(json.dumps(answer.data, ensure_ascii=False, indent=2) if as_json else str(answer))
 
 
-def open_memory(arguments: argparse.Namespace) -> Memory:
-    """The vault that the options, the environment or the working directory name."""
-    from commonplace.memory import Memory
+def open_memory(arguments: argparse.Namespace, *, for_tools: bool = False) -> Memory:
+    """The vault that the options, the environment or the working directory name.
 
+    `for_tools`: a dialect that is named means its tools; a vault stays what it is.
+    """
+    from commonplace.memory import Memory, has_layout
+
+    path, dialect, environ = vault_path(arguments), arguments.dialect, dict(os.environ)
+    if for_tools and Path(path).expanduser().is_dir() and has_layout(Path(path).expanduser()):
+        dialect = environ["COMMONPLACE_DIALECT"] = ""
     return Memory.open(
-        vault_path(arguments),
-        dialect=_layout_dialect(arguments.dialect),
+        path,
+        dialect=_layout_dialect(dialect),
         session=arguments.session,
         origin=origin(),
+        environ=environ,
         create=False,
     )
 

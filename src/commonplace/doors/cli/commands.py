@@ -310,7 +310,7 @@ def tool(arguments: argparse.Namespace) -> int:
         return 0
     text = sys.stdin.read() if arguments.arguments == "-" else arguments.arguments
     given = tools.parse_arguments(text)
-    with open_memory(arguments) as memory:
+    with open_memory(arguments, for_tools=True) as memory:
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)
     return 0

@@ -42,7 +42,8 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
     """The vault for one session. Whoever speaks MCP is an agent, whatever the terminal."""
     from commonplace.doors.cli import open_memory
 
-    memory = open_memory(argparse.Namespace(**{**vars(arguments), "session": session}))
+    named = argparse.Namespace(**{**vars(arguments), "session": session})
+    memory = open_memory(named, for_tools=True)
     memory.origin = "agent"
     return memory
 

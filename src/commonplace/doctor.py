@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 from commonplace.index import Query
 from commonplace.memory import Memory
@@ -35,6 +36,7 @@ def examine(memory: Memory) -> list[Finding]:
     return [
         *_machine(),
         *_place(memory),
+        *_lock(memory),
         *_documents(memory),
         *_index(memory),
         *_journal(memory),
@@ -83,6 +85,27 @@ def _place(memory: Memory) -> Iterator[Finding]:
         f"{', '.join(links[:3])}: links are not followed" if links else "none",
         "Put the file itself into the vault.",
     )
+
+
+def _lock(memory: Memory) -> Iterator[Finding]:
+    holders = lock_holders(memory.state / "lock")
+    yield Finding(
+        "lock",
+        not holders,
+        f"held by process {', '.join(map(str, holders))}" if holders else "free",
+        "Wait for it, or look what that process does: ps -p NUMBER",
+    )
+
+
+def lock_holders(path: Path) -> list[int]:
+    """The processes that hold a file's lock, where the system tells."""
+    try:
+        inode = os.stat(path).st_ino
+        with open("/proc/locks", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return []
+    return [int(row[4]) for row in rows if "->" not in row and row[5].endswith(f":{inode}")]
 
 
 def _is_loose(memory: Memory, name: str) -> bool:

@@ -294,11 +294,22 @@ class Ledger:
         return [hit.record.id for hit in self.index.search(everything)]
 
     def _take_in(
-        self, name: str, data: bytes, parsed: Parsed, stat: Stat, known: Known | None
+        self,
+        name: str,
+        data: bytes,
+        parsed: Parsed,
+        stat: Stat,
+        known: Known | None,
+        *,
+        expected: bytes | None = None,
     ) -> Known:
-        """Index a document as it is now; journal what was done to it from outside, and mend it."""
+        """Index a document as it is now; journal what was done to it from outside, and mend it.
+
+        `expected` is what the journal says it says, if the caller knows.
+        """
         base = known.base if known else -1
-        expected = self.state(name, since=base) if known else None
+        if known and expected is None:
+            expected = self.state(name, since=base)
         lost: list[Appended] = []
         if expected is None:
             base = self._journal_text(Op.SEEN, name, data, SYSTEM)
@@ -483,21 +494,35 @@ class Ledger:
 
     def state(self, name: str, *, since: int = 0, until: int | None = None) -> bytes | None:
         """What a document says according to the journal; None when it is not there."""
-        text: bytearray | None = None
+        found = self._states(since=since, until=until, only=name).get(name)
+        return found[1] if found else None
+
+    def _states(
+        self, *, since: int = 0, until: int | None = None, only: str = ""
+    ) -> dict[str, tuple[int, bytes]]:
+        """Every document according to the journal: its base, and what it says."""
+        texts: dict[str, bytearray] = {}
+        bases: dict[str, int] = {}
         for entry in self.journal.entries(since=max(since, 0)):
             if until is not None and entry.position >= until:
                 break
             for change in entry.changes:
-                if change.document != name:
+                name = change.document
+                if only and name != only:
                     continue
                 if isinstance(change, Append):
                     # In place: a copy a line would take hours where there are many.
-                    text = bytearray() if text is None else text
-                    text[change.at :] = entry.appended(change)
+                    texts.setdefault(name, bytearray())[change.at :] = entry.appended(change)
+                    bases.setdefault(name, entry.position)
+                    continue
+                after = self.after(bytes(texts.get(name, b"")), entry, name)
+                if after is None:
+                    texts.pop(name, None)
+                    bases.pop(name, None)
                 else:
-                    after = self.after(bytes(text or b""), entry, name)
-                    text = None if after is None else bytearray(after)
-        return None if text is None else bytes(text)
+                    texts[name] = bytearray(after)
+                    bases[name] = entry.position if isinstance(change, Text) else bases.get(name, 0)
+        return {name: (bases[name], bytes(text)) for name, text in texts.items()}
 
     def after(self, text: bytes | None, entry: Entry, name: str) -> bytes | None:
         """What a document that said `text` says after an entry."""
@@ -664,14 +689,14 @@ class Ledger:
             gc.enable()
 
     def _read_all(self, progress: Progress) -> None:
-        bases, listing = self._bases(), self.vault.listing()
+        states, listing = self._states(), self.vault.listing()
         self._seen = {}
         with self.index.transaction():
             self.index.clear()
             for done, (name, stat) in enumerate(listing.documents.items()):
                 progress(done, len(listing.documents))
-                self._rebuild_one(name, stat, bases.pop(name, -1))
-            for name in bases:
+                self._rebuild_one(name, stat, states.pop(name, None))
+            for name in states:
                 self.journal.append(self.entry(Op.EDITED, [Gone(name)], author=OWNER))
             self.index.set_mark(self.journal.mark())
             self.index.set_level(self.journal.end())
@@ -679,7 +704,7 @@ class Ledger:
         self._marks.documents.clear()
         progress(len(listing.documents), len(listing.documents))
 
-    def _rebuild_one(self, name: str, stat: Stat, base: int) -> None:
+    def _rebuild_one(self, name: str, stat: Stat, state: tuple[int, bytes] | None) -> None:
         try:
             data = self.vault.read(name)
             parsed = self.parse(name, decoded(name, data))
@@ -687,18 +712,9 @@ class Ledger:
             self.troubles[name] = str(error)
         else:
             self.troubles.pop(name, None)
-            self._take_in(name, data, parsed, stat, self._known_since(name, base))
-
-    def _bases(self) -> dict[str, int]:
-        """The journal's last whole text, or first append, of every document that is there."""
-        bases: dict[str, int] = {}
-        for entry in self.journal.entries():
-            for change in entry.changes:
-                if isinstance(change, Gone):
-                    bases.pop(change.document, None)
-                elif isinstance(change, Text) or change.document not in bases:
-                    bases[change.document] = entry.position
-        return bases
+            base, expected = state or (-1, None)
+            known = self._known_since(name, base)
+            self._take_in(name, data, parsed, stat, known, expected=expected)
 
     def reading(self, name: str) -> Reading:
         """What a line of this document means beyond what it says."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.dialects import Parameter, Tool, anthropic
+from commonplace.dialects import Parameter, Tool, anthropic, earl
 from commonplace.errors import BadName, BadValue, CommonplaceError, NotFound, TooLong, UnknownTool
 from commonplace.memory import Memory
 from tests.clocks import FixedClock, SkippingClock
@@ -676,3 +676,28 @@ def test_on_any_vault_odd_arguments_are_answered_or_refused_with_a_sentence(
                 }
                 answer, refusal = said(tool, memory, given)
                 assert answer or refusal.endswith((".", "]", "unique")), (tool.name, given)
+
+
+def test_the_earl_block_has_identity_user_and_the_last_week_and_leaves_empty_parts_out(
+    tmp_path: Path,
+) -> None:
+    clock = FixedClock(1_736_951_400 * 10**9)
+    (tmp_path / "SOUL.md").write_text("Dry and kind. </earl-memory>\n", encoding="utf-8")
+    old = "# Memories for 2025-01-08\n\n- **10:00 UTC** | too old\n"
+    (tmp_path / "2025-01-08.md").write_text(old, encoding="utf-8")
+    with Memory.open(tmp_path, "earl", clock=clock) as memory:
+        for number in range(60):
+            memory.store(f"fact {number}", username="alice")
+        block = earl.block(memory)
+    lines = block.split("\n")
+    assert lines[:3] == ["<earl-memory>", "## Core Identity", "Dry and kind. ‹/earl-memory>"]
+    assert lines[3:6] == ["", "## Recent Memories", "- **14:30 UTC** | `@alice` | fact 10"]
+    assert lines[-5:] == [
+        "- **14:30 UTC** | `@alice` | fact 59",
+        "</earl-memory>",
+        "",
+        "You have persistent memory via save_memory and search_memory tools.",
+        "Save important facts you learn. Search when you need to recall something.",
+    ]
+    assert "User Notes" not in block
+    assert "too old" not in block

@@ -17,9 +17,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from commonplace import tools
 from commonplace.memory import Memory
-from tests import mcp_client
 from tests.test_mcp import with_client
 
 
@@ -113,42 +111,3 @@ def test_the_token_is_for_its_owner_alone(served: tuple[Path, str, str]) -> None
     path = root / ".commonplace" / "token"
     assert path.read_text(encoding="ascii") == token
     assert path.stat().st_mode & 0o077 == 0
-
-
-READS: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "native": [("search", {"query": "tea"}), ("brief", {}), ("read", {}), ("diary", {})],
-    "typed": [("memory_search", {"query": "tea"}), ("memory_search", {"limit": 0})],
-    "earl": [("search_memory", {"query": "tea"})],
-    "notebook": [("memory_read", {}), ("memory_update", {"content": " "})],
-    "claw": [("recall_memory", {"query": "tea"}), ("remember_this", {})],
-    "journal": [("diary", {}), ("read_memory", {"file": "user"})],
-    "anthropic": [("memory", {"command": "view", "path": "/memories"})],
-}
-
-
-@pytest.mark.parametrize("dialect", tools.DIALECTS)
-def test_python_command_line_and_mcp_give_the_same_answer(tmp_path: Path, dialect: str) -> None:
-    with Memory.open(tmp_path) as memory:
-        memory.store("Likes green tea", kind="preference", username="ada")
-        memory.update("- I am Ada\n", document="USER.md")
-    for name, arguments in READS[dialect]:
-        with Memory.open(tmp_path, session="parity") as memory:
-            try:
-                python = str(tools.call(memory, name, arguments, dialect=dialect))
-            except Exception as error:
-                python = str(error)
-        assert mcp_client.asked(tmp_path, dialect, name, arguments) == python
-        assert on_the_command_line(tmp_path, dialect, name, arguments) == python
-
-
-def on_the_command_line(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
-    import json
-
-    command = [sys.executable, "-m", "commonplace", "--vault", str(root), "--session", "parity"]
-    done = subprocess.run(
-        [*command, "--dialect", dialect, "tool", name, json.dumps(arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.removesuffix("\n") or done.stderr.removeprefix("commonplace: ").rstrip("\n")

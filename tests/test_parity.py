@@ -1,0 +1,124 @@
+"""Every tool gives the same answer through Python, the command line and MCP."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import tools
+from commonplace.errors import CommonplaceError
+from commonplace.memory import Memory
+from tests import mcp_client
+
+CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
+    "native": {
+        "store": [{"text": "Plays chess", "tags": ["games"]}, {"text": ""}],
+        "search": [{"query": "tea"}, {"limit": 0}],
+        "brief": [{}],
+        "read": [{}, {"document": "USER.md"}, {"document": "../up.md"}],
+        "update": [{"document": "notes.md", "content": "- new"}],
+        "delete": [{"id": "ID"}, {"id": "mem-none"}],
+        "diary": [{}, {"text": "A quiet day."}],
+        "undo": [{}],
+    },
+    "typed": {
+        "memory_store": [{"type": "fact", "content": "Plays chess"}, {"type": "x", "content": "y"}],
+        "memory_search": [{"query": "tea"}],
+        "memory_brief": [{}],
+        "memory_delete": [{"id": "ID"}],
+    },
+    "earl": {
+        "save_memory": [{"text": "Plays chess", "username": "ada"}],
+        "search_memory": [{"query": "tea"}, {"query": "nothing at all"}],
+    },
+    "notebook": {
+        "memory_read": [{}],
+        "memory_update": [{"content": "- Plays chess"}, {"content": " "}],
+    },
+    "claw": {
+        "remember_this": [{"text": "Plays chess"}, {}],
+        "recall_memory": [{"query": "tea"}],
+        "query_experiences": [{"query": "tea"}],
+    },
+    "journal": {
+        "diary": [{}, {"text": "A quiet day."}],
+        "read_memory": [{"file": "user"}],
+        "rewrite_memory": [{"file": "user", "content": "I am Ada, and I play chess."}],
+    },
+    "anthropic": {
+        "memory": [
+            {"command": "view", "path": "/memories"},
+            {"command": "create", "path": "/memories/a.md", "file_text": "x"},
+            {"command": "view", "path": "/memories/../etc"},
+        ],
+    },
+}
+EVERY = [
+    pytest.param(dialect, name, arguments, id=f"{dialect} {name} {number}")
+    for dialect, named in CALLS.items()
+    for name, calls in named.items()
+    for number, arguments in enumerate(calls)
+]
+
+
+def test_no_tool_is_left_out() -> None:
+    assert {dialect: list(named) for dialect, named in CALLS.items()} == {
+        dialect: list(tools.table(dialect)) for dialect in tools.DIALECTS
+    }
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    root = tmp_path_factory.mktemp("parity") / "vault"
+    with Memory.open(root, session="parity") as memory:
+        record = memory.store("Likes green tea", kind="preference", username="ada")
+        memory.update("- I am Ada", document="USER.md")
+    return root, record.id
+
+
+@pytest.mark.parametrize(("dialect", "name", "arguments"), EVERY)
+def test_every_door_gives_the_same_answer(
+    vault: tuple[Path, str], tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]
+) -> None:
+    root, record_id = vault
+    given = {key: record_id if value == "ID" else value for key, value in arguments.items()}
+    answers = {}
+    for door, ask in {"python": in_python, "shell": in_a_shell, "mcp": mcp_client.asked}.items():
+        copy = tmp_path / door
+        shutil.copytree(root, copy)
+        answers[door] = masked(ask(copy, dialect, name, given))
+    assert set(answers.values()) == {answers["python"]}
+
+
+def masked(answer: str) -> str:
+    """The answer without what is new each time: ids, marks and times."""
+    answer = re.sub(r"mem-[0-9a-f-]{32,}", "ID", answer)
+    answer = re.sub(r"\b[0-9a-f]{32}\b", "MARK", answer)
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.-]+Z?", "TIME", answer)
+
+
+def in_python(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
+    with Memory.open(root, session="parity") as memory:
+        try:
+            return str(tools.call(memory, name, arguments, dialect=dialect))
+        except CommonplaceError as error:
+            return str(error)
+
+
+def in_a_shell(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
+    command = [sys.executable, "-m", "commonplace", "--vault", str(root), "--session", "parity"]
+    done = subprocess.run(
+        [*command, "--dialect", dialect, "tool", name, json.dumps(arguments)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.removesuffix("\n") or done.stderr.removeprefix("commonplace: ").rstrip("\n")

@@ -495,3 +495,14 @@ def test_the_day_of_a_native_log_is_the_users_and_that_of_an_earl_log_is_utc(
     with Memory.open(tmp_path / "earl", "earl", clock=late) as memory:
         memory.store("Half past ten in Greenwich")
         assert memory.documents() == ["2026-06-30.md"]
+
+
+@pytest.mark.parametrize("left", ["", "\n", "nonsense\n"])
+def test_a_note_of_the_dialect_that_was_cut_off_is_written_anew(tmp_path: Path, left: str) -> None:
+    with Memory.open(tmp_path, "earl", clock=SkippingClock()) as memory:
+        memory.store("Likes tea")
+        noted = memory.state / "dialect"
+    noted.write_text(left, encoding="utf-8")
+    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+        assert memory.layout.name == "earl"
+    assert noted.read_text(encoding="utf-8") == "earl\n"

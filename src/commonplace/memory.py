@@ -584,7 +584,7 @@ def find_root(path: Path) -> Path:
 def has_layout(path: Path) -> bool:
     """Whether a directory is already a vault of some dialect."""
     root = find_root(path)
-    return (root / STATE / "dialect").is_file() or _detected(root) is not None
+    return _noted_dialect(root / STATE) in LAYOUTS or _detected(root) is not None
 
 
 def _detected(path: Path) -> Layout | None:
@@ -616,15 +616,30 @@ def _layout_of(root: Path, options: Options, state: Path) -> Layout:
 
     What is written first, a lone USER.md say, must not make another dialect of a vault.
     """
-    noted = state / "dialect"
+    noted = _noted_dialect(state)
     if options.dialect and options.dialect not in SHARED:
         layout = layout_named(options.dialect)
-    elif noted.is_file():
-        return layout_named(noted.read_text(encoding="utf-8").strip())
+    elif noted in LAYOUTS:
+        return LAYOUTS[noted]
     else:
         layout = _detected(root) or LAYOUTS["native"]
-    noted.write_text(layout.name + "\n", encoding="utf-8")
+    if noted != layout.name:
+        _note_dialect(state, layout.name)
     return layout
+
+
+def _noted_dialect(state: Path) -> str:
+    try:
+        return (state / "dialect").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _note_dialect(state: Path, name: str) -> None:
+    """At once or not at all: other processes open the vault while this one is killed."""
+    fresh = state / f".dialect.{os.getpid()}.tmp"
+    fresh.write_text(name + "\n", encoding="utf-8")
+    os.replace(fresh, state / "dialect")
 
 
 def _state_directory(root: Path, options: Options) -> tuple[Path, bool]:

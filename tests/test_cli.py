@@ -998,3 +998,16 @@ def test_a_command_is_the_same_as_a_process_of_its_own(run: Run, vault: Path) ->
     missing = piped("read", "nothing.md")
     assert missing == run("read", "nothing.md")
     assert (missing.code, missing.out) == (3, "")
+
+
+@pytest.mark.parametrize("command", [["blame", "USER.md"], ["restore", "USER.md", "--show"]])
+def test_what_acts_on_a_terminal_is_not_printed_to_it(
+    run: Run, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "USER.md").write_text("- \x1b[2Jcleared\u202e\n", encoding="utf-8")
+    run("--vault", str(tmp_path), "search", "cleared")
+    when = ["--as-of", "2999-01-01"] if command[0] == "restore" else []
+    shown = run("--vault", str(tmp_path), *command, *when).out
+    assert "cleared" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown

@@ -18,6 +18,7 @@ from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.errors import BadValue, Refused
 from commonplace.journal import Entry
 from commonplace.records import Origin
+from commonplace.safety import neutralise
 
 Subparsers = Any
 Run = Callable[[argparse.Namespace], int]
@@ -193,7 +194,7 @@ def blame(arguments: argparse.Namespace) -> int:
     ]
     shown = [
         f"{line.entry.at[:19] if line.entry else 'before':<19}  "
-        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  {line.text}"
+        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  {neutralise(line.text)}"
         for line in found
     ]
     show(Answer(data, "\n".join(shown)), as_json=arguments.json)
@@ -220,7 +221,7 @@ def restore(arguments: argparse.Namespace) -> int:
         memory.library.refresh()
         if arguments.show:
             text = memory.text_at(arguments.document, moment)
-            show(Answer({"text": text}, text), as_json=arguments.json)
+            show(Answer({"text": text}, neutralise(text)), as_json=arguments.json)
             return 0
         names = memory.restore(moment, arguments.document)
     show(Answer({"restored": names}, f"Restored {', '.join(names)}."), as_json=arguments.json)
@@ -238,7 +239,6 @@ def _review_arguments(parser: argparse.ArgumentParser) -> None:
 def review(arguments: argparse.Namespace) -> int:
     """What waits for your approval, because it tells agents how to behave and came from outside."""
     from commonplace.dialects.native import described
-    from commonplace.safety import neutralise
 
     with open_memory(arguments) as memory:
         if arguments.id and (arguments.approve or arguments.reject):

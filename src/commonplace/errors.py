@@ -29,7 +29,11 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── ReadOnly             503
     │   ├── DiskFull             507
     │   └── Busy                 503   another process holds the lock too long
-    └── MissingExtra          7  501   the door or engine asked for needs an extra package
+    ├── MissingExtra          7  501   the door or engine asked for needs an extra package
+    └── EncoderTrouble        8  503   there are no vectors of the encoder asked for
+        ├── NoSuchModel                its files are not where they should be
+        ├── BadModel                   its files cannot be used
+        └── NoAnswer             502   the endpoint does not answer as it should
 """
 
 from __future__ import annotations
@@ -308,4 +312,43 @@ class MissingExtra(CommonplaceError):
         super().__init__(
             f"{what} needs the extra '{extra}'.",
             next_step=f"pip install 'commonplace[{extra}]'",
+        )
+
+
+class EncoderTrouble(CommonplaceError):
+    """There are no vectors of the encoder asked for."""
+
+    exit_code = 8
+    status = 503
+
+
+class NoSuchModel(EncoderTrouble):
+    """The files of a model are not where they should be."""
+
+    def __init__(self, encoder: str, path: str) -> None:
+        super().__init__(
+            f"The encoder {encoder} finds no model at {path}.",
+            next_step="Set encoder_path to where it is, or encoder to 'static'.",
+        )
+
+
+class BadModel(EncoderTrouble):
+    """The files of a model cannot be used."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"The model {path} cannot be used: {problem}.",
+            next_step="Put a whole copy in its place, or set encoder to 'static'.",
+        )
+
+
+class NoAnswer(EncoderTrouble):
+    """The endpoint does not answer as it should."""
+
+    status = 502
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(
+            f"{url} gave no vectors: {problem}.",
+            next_step="Look at encoder_url, encoder_model and the key, or set encoder to 'static'.",
         )

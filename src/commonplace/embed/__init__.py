@@ -5,8 +5,11 @@ They do not know records or where vectors are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from commonplace.config import Options
 
 
 class Encoder(Protocol):
@@ -19,5 +22,29 @@ class Encoder(Protocol):
     @property
     def dim(self) -> int: ...
 
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent elsewhere: what is marked sensitive must be kept from it."""
+
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
         """One vector a text: a signed byte a dimension, and the length of what those bytes say."""
+
+    def encode_query(
+        self, text: str, weigh: Callable[[str], float] | None = None
+    ) -> tuple[bytes, float]:
+        """The vector of a question.
+
+        Where the encoder adds up words, `weigh` says how much each is worth: the rarer it is in
+        the vault, the more. It is asked for words in small letters without accents.
+        """
+
+
+def encoder_named(name: str, options: Options) -> Encoder:
+    """The encoder that an option names, opened."""
+    if name == "hashed":
+        from commonplace.embed.hashed import HashedEncoder
+
+        return HashedEncoder()
+    from commonplace.embed.static import StaticEncoder
+
+    return StaticEncoder(options.encoder_path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import log, sqrt
 from struct import pack
@@ -26,9 +26,15 @@ class HashedEncoder:
 
     model = "hashed-256-1"
     dim = DIM
+    leaves_machine = False
 
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
         return [_encoded(text) for text in texts]
+
+    def encode_query(
+        self, text: str, weigh: Callable[[str], float] | None = None
+    ) -> tuple[bytes, float]:
+        return _encoded(text)
 
 
 def _encoded(text: str) -> tuple[bytes, float]:

@@ -1,0 +1,92 @@
+"""The static encoder: a text's vector is the mean of its pieces' rows, in the standard library.
+
+Rows are added as whole numbers, a field of 64 bits a dimension: one addition of Python's does all
+dimensions at once, and it is exact, so that every machine gives the same vector. It does not know
+where vectors are kept or how rare a word is in a vault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import sqrt
+from os.path import dirname, join
+from struct import Struct
+
+from commonplace.embed.weights import ZERO, Weights
+from commonplace.embed.wordpiece import pieces, words
+
+FILE = join(dirname(__file__), "static.bin")
+FIELD = 8
+"""Bytes a dimension: a row's byte, its scale and a word's weight leave room for 2**24 words."""
+UNIT = 256
+HEAVIEST = 256.0
+"""A word of a query weighs whole 256ths, up to this."""
+KEPT_WORDS = 4096
+"""Words whose sum is kept in memory, at 2 KB each."""
+Sum = tuple[int, int]
+"""Rows added up, with how often zero was added to each field."""
+
+
+class StaticEncoder:
+    """Vectors from a table of rows that comes with the package."""
+
+    leaves_machine = False
+
+    def __init__(self, path: str = "") -> None:
+        self._weights = Weights(path or FILE)
+        self.model, self.dim = self._weights.name, self._weights.dim
+        self._numbers = Struct(f"<{self.dim}Q")
+        self._signed = Struct(f"{self.dim}b")
+        self._word = lru_cache(KEPT_WORDS)(self._summed)
+
+    def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
+        return [self._vector(self._added(words(text))) for text in texts]
+
+    def encode_query(
+        self, text: str, weigh: Callable[[str], float] | None = None
+    ) -> tuple[bytes, float]:
+        """The vector of a question, each word as heavy as `weigh` says.
+
+        Signs weigh nothing then: how rare they are says nothing.
+        """
+        if weigh is None:
+            return self._vector(self._added(words(text)))
+        total = zeros = 0
+        for word in filter(str.isalnum, words(text)):
+            weight = round(UNIT * min(max(weigh(word), 0.0), HEAVIEST))
+            number, zero = self._word(word)
+            total += weight * number
+            zeros += weight * zero
+        return self._vector((total, zeros))
+
+    def _added(self, found: list[str]) -> Sum:
+        total = zeros = 0
+        for number, zero in map(self._word, found):
+            total += number
+            zeros += zero
+        return total, zeros
+
+    def _summed(self, word: str) -> Sum:
+        """The rows of one word's pieces, added up."""
+        weights = self._weights
+        total = zeros = 0
+        for row in pieces(word, weights.find, longest=weights.longest):
+            scale = weights.scale(row)
+            spread = bytearray(FIELD * self.dim)
+            spread[::FIELD] = weights.row(row)
+            total += scale * int.from_bytes(spread, "little")
+            zeros += scale
+        return total, zeros
+
+    def _vector(self, summed: Sum) -> tuple[bytes, float]:
+        """The sum scaled so that its largest number is 127."""
+        total, zeros = summed
+        numbers = self._numbers.unpack(total.to_bytes(FIELD * self.dim, "little"))
+        zero = ZERO * zeros
+        most = max(max(numbers) - zero, zero - min(numbers))
+        if not most:
+            return bytes(self.dim), 0.0
+        factor = 127 / most
+        whole = [round(factor * (number - zero)) for number in numbers]
+        return self._signed.pack(*whole), sqrt(sum([value * value for value in whole]))

@@ -37,6 +37,10 @@ class Clock:
         """A record id: `mem-` and a uuid7, so that ids sort by time."""
         return "mem-" + uuid7(self.now_ns())
 
+    def new_message_id(self) -> str:
+        """The id of a message: `msg-` and a uuid7."""
+        return "msg-" + uuid7(self.now_ns())
+
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 

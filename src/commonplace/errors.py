@@ -7,6 +7,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── BadValue                   one argument is not what it must be
     │   │   └── TooLong                … because it is too long
     │   ├── BadName                    a document name outside the vault's grammar
+    │   ├── BadLines                   a dump with lines that are not messages
+    │   ├── BadStatement               SQL that is wrong, or more than a question
     │   ├── BadOption                  an unknown option or a value it does not take
     │   ├── UnknownTool                no tool of that name in the dialect
     │   └── UnknownDialect             no dialect of that name
@@ -21,11 +23,13 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   └── AlreadyExists
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
+    │   ├── TooSlow                    a question in SQL that takes too long
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
+    │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
     │   ├── DiskFull             507
     │   └── Busy                 503   another process holds the lock too long
@@ -84,6 +88,28 @@ class BadName(BadInput):
         super().__init__(
             f"{name!r} is not a document of this vault: {problem}.",
             next_step="Use a relative path of plain names that ends in .md, such as notes/home.md.",
+        )
+
+
+class BadLines(BadInput):
+    """A dump with lines that are not messages."""
+
+    def __init__(self, problems: list[str], *, more: bool) -> None:
+        self.problems = problems
+        listed = "\n".join(problems) + ("\n…" if more else "")
+        super().__init__(
+            f"Nothing was loaded, because of these lines:\n{listed}\n",
+            next_step="Mend or remove them and load the file again.",
+        )
+
+
+class BadStatement(BadInput):
+    """SQL that is wrong, or that does more than ask."""
+
+    def __init__(self, problem: str, *, views: str) -> None:
+        super().__init__(
+            f"The statement was not run: {problem}.",
+            next_step=f"Ask with one SELECT over {views}.",
         )
 
 
@@ -215,6 +241,16 @@ class BudgetSpent(Refused):
         )
 
 
+class TooSlow(Refused):
+    """A question in SQL that takes too long."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The statement took over {seconds:g} s and was stopped.",
+            next_step="Ask for less: fewer rows, a WHERE on session or time, no cross joins.",
+        )
+
+
 class LessTrusted(Refused):
     """A less trusted record may not replace a more trusted one."""
 
@@ -263,6 +299,17 @@ class Unreadable(VaultTrouble):
         super().__init__(
             f"{name} cannot be read: {why}. Nothing was changed.",
             next_step="Mend the file (permissions, UTF-8), then run 'commonplace doctor'.",
+        )
+
+
+class NewerHistory(VaultTrouble):
+    """The history was written by a newer commonplace."""
+
+    def __init__(self, path: str, *, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} has the shape {found}, and this commonplace knows up to {known}. Nothing was "
+            "changed.",
+            next_step="Update commonplace on this machine.",
         )
 
 

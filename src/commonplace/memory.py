@@ -43,6 +43,7 @@ from commonplace.vault.tree import Tree
 
 if TYPE_CHECKING:
     from commonplace import documents, past, secrets
+    from commonplace.history import History, Message
 else:
     documents, past, secrets = Lazy("documents"), Lazy("past"), Lazy("secrets")
 
@@ -84,6 +85,7 @@ class Memory:
         self.origin = origin
         self.read_only = read_only
         self.sessions = Sessions(state / "sessions")
+        self._messages: History | None = None
 
     @classmethod
     def open(
@@ -480,6 +482,49 @@ class Memory:
         """Every change that was about one record, oldest first."""
         return past.history(self.library, budgets.check_id(record_id))
 
+    @property
+    def messages(self) -> History:
+        """The messages of the conversations, as they were recorded."""
+        if self._messages is None:
+            from commonplace.history.sqlite import SqliteHistory
+
+            self._messages = SqliteHistory(self.state / "history.db")
+        return self._messages
+
+    def record_message(
+        self,
+        role: str,
+        content: str,
+        *,
+        agent: str = "",
+        channel: str = "",
+        session: str | None = None,
+        message_id: str = "",
+    ) -> Message:
+        """Keep one message of a conversation. It becomes history, never memory by itself.
+
+        A message whose id is there already is not kept twice; what is there is returned.
+        """
+        from commonplace.history import Message, checked
+
+        budgets.check_text(content, limit=DOCUMENT_LIMIT, argument="content")
+        said = self.session if session is None else session
+        message = Message(
+            id=budgets.check_word(message_id, argument="id") or self.clock.new_message_id(),
+            session=budgets.check_word(said, argument="session"),
+            agent=budgets.check_word(agent, argument="agent"),
+            channel=budgets.check_word(channel, argument="channel"),
+            role=budgets.check_word(role, argument="role"),
+            content=self._without_secrets(content),
+            time=self.clock.stamp(),
+        )
+        self.messages.append([checked(message)])
+        return self.messages.get(message.id) or message
+
+    def load_messages(self, lines: Iterable[str]) -> int:
+        """Keep the messages of a dump, without their secrets. Returns how many were new."""
+        return self.messages.load(lines, clean=self._without_secrets)
+
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""
         return past.blame(self.library, self._document(document))
@@ -541,6 +586,8 @@ class Memory:
     def close(self) -> None:
         """Return when everything is on disk, and let go of the files."""
         self.library.close()
+        if self._messages is not None:
+            self._messages.close()
         if self.read_only:
             from shutil import rmtree
 

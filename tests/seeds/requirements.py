@@ -311,7 +311,6 @@ JOURNAL = (
         "journal, Overview",
         "What was said is kept as conversation history, apart from the documents that hold what "
         "is known.",
-        awaits="history",
     ),
     Claim(
         "journal.markdown-on-disk",
@@ -345,13 +344,11 @@ JOURNAL = (
         "journal.history-both-roles",
         "journal, Storage",
         "Every message of the user and every message of the assistant is stored.",
-        awaits="history",
     ),
     Claim(
         "journal.history-written-by-application",
         "journal, Storage",
         "The application records messages through a call of its own, with no action by the agent.",
-        awaits="history",
     ),
     Claim(
         "journal.history-by-sql",
@@ -540,7 +537,6 @@ JOURNAL = (
         "journal, When Memories Get Written",
         "Recording messages of a conversation never writes memory by itself; the agent decides "
         "what is worth it.",
-        awaits="history",
     ),
     Claim(
         "journal.heartbeat-reflects",
@@ -600,7 +596,6 @@ JOURNAL = (
         "journal, Edge Cases",
         "Information that a concurrent rewrite displaced can be found again in the conversation "
         "history.",
-        awaits="history",
     ),
     Claim(
         "journal.diary-listing",

@@ -1,7 +1,8 @@
 """Connections to one SQLite file: lent to threads, let go before a fork, made anew with their file.
 
-It does not know what is in the file but the statements that create it. What is in it can be told
-again, so a file that is damaged or of another version is replaced by an empty one.
+It does not know what is in the file but the statements that create it. Where what is in it can be
+told again, a file that is damaged or of another version is replaced by an empty one; a file of data
+is brought up to date instead and never replaced.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,19 @@ class _Held(threading.local):
 class Connections:
     """As many connections to one file as are used at once; a single one when it is in memory."""
 
-    def __init__(self, path: Path | None, *, schema: Sequence[str], version: int) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        schema: Sequence[str] = (),
+        version: int = 0,
+        migrate: Callable[[sqlite3.Connection, str], None] | None = None,
+    ) -> None:
+        """`migrate` brings a file of data up to date; without it the file can be made anew."""
         self.path = path
         self._schema = schema
         self._version = version
+        self._migrate = migrate
         self._start()
         with self.lent():
             pass
@@ -71,9 +81,9 @@ class Connections:
                 finally:
                     self._give(db, idle)
         except sqlite3.DatabaseError as error:
-            if _is_damage(error):
+            if _is_damage(error) and not self._migrate:
                 self._replace_file()
-            raise _in_our_words(error, self.path) from error
+            raise _in_our_words(error, self.path, kept=bool(self._migrate)) from error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -143,12 +153,24 @@ class Connections:
     def _open(self) -> sqlite3.Connection:
         _living.add(self)
         try:
-            return _opened(self.path, self._schema, self._version)
+            return _opened(self.path, self._prepare)
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if self._migrate or not _is_damage(error):
                 raise
         self._replace_file()
-        return _opened(self.path, self._schema, self._version)
+        return _opened(self.path, self._prepare)
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        for pragma in PRAGMAS:
+            db.execute(f"PRAGMA {pragma}")
+        if self._migrate:
+            # What is acknowledged must outlive the machine, not only the process.
+            db.execute("PRAGMA synchronous = FULL")
+            _use_log(db)
+            self._migrate(db, str(self.path or "the history in memory"))
+        elif _version(db) != self._version:
+            _use_log(db)
+            _create(db, self._schema, self._version)
 
     def _replace_file(self) -> None:
         self.close()
@@ -171,7 +193,7 @@ class _OtherVersion(sqlite3.DatabaseError):
     """A file that is fine, but not ours as we make it now."""
 
 
-def _opened(path: Path | None, schema: Sequence[str], version: int) -> sqlite3.Connection:
+def _opened(path: Path | None, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     if path:
         with _told_of_disk(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -179,19 +201,11 @@ def _opened(path: Path | None, schema: Sequence[str], version: int) -> sqlite3.C
         path or ":memory:", timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        _prepare(db, schema, version)
+        prepare(db)
     except BaseException:
         db.close()
         raise
     return db
-
-
-def _prepare(db: sqlite3.Connection, schema: Sequence[str], version: int) -> None:
-    for pragma in PRAGMAS:
-        db.execute(f"PRAGMA {pragma}")
-    if _version(db) != version:
-        _use_log(db)
-        _create(db, schema, version)
 
 
 def _version(db: sqlite3.Connection) -> int:
@@ -234,8 +248,8 @@ def _code(error: sqlite3.DatabaseError) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _in_our_words(error: sqlite3.DatabaseError, path: Path | None) -> Exception:
-    where = str(path or "the index in memory")
+def _in_our_words(error: sqlite3.DatabaseError, path: Path | None, *, kept: bool) -> Exception:
+    where = str(path or "the database in memory")
     code = _code(error)
     if code == sqlite3.SQLITE_FULL:
         return DiskFull(where)
@@ -243,6 +257,11 @@ def _in_our_words(error: sqlite3.DatabaseError, path: Path | None) -> Exception:
         return ReadOnly(where)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(where, WAIT_SECONDS)
+    if kept and _is_damage(error):
+        return VaultTrouble(
+            f"{where} is damaged ({error}). It was left as it is.",
+            next_step="Move it away, keep it for repair, and load your last dump into a new one.",
+        )
     if _is_damage(error):
         return VaultTrouble(
             f"The index {where} was damaged ({error}); it starts anew.",

@@ -55,6 +55,11 @@ def indexed(record: Record) -> str:
     return " ".join((beside, *_spellings(f"{record.text} {beside}")))
 
 
+def spellings(text: str) -> str:
+    """Other spellings of what is not Latin, to be searched beside a text."""
+    return "" if text.isascii() else " ".join(_spellings(text))
+
+
 def match(text: str) -> str:
     """The FTS5 expression for any text: quoted words joined by OR; empty when it has no words."""
     tokens = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)

@@ -1,0 +1,133 @@
+"""One question in SQL, asked of a file that cannot be written through it.
+
+It knows two views and nothing of the tables below them. Three things keep it a question: the file
+is opened for reading only, every access is looked at before the statement runs, and what runs is
+stopped after a time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from commonplace.clock import monotonic
+from commonplace.errors import BadStatement, TooSlow
+from commonplace.history import Table
+from commonplace.values import frozen
+
+VIEWS = (
+    "messages(id, session, agent, channel, role, content, time) and "
+    "sessions(session, messages, first, last)"
+)
+VIEW_NAMES = ("messages", "sessions")
+FUNCTIONS_OF_ROWS = ("json_each", "json_tree")
+CALLED_FOR_HARM = frozenset({"load_extension", "fts3_tokenizer", "sqlite_log"})
+STEPS = 10_000
+"""Steps of SQLite's machine between two looks at the time."""
+CEILINGS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 50_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 100_000,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
+}
+
+
+@frozen
+class Bounds:
+    """How much one question may take."""
+
+    seconds: float = 5.0
+    cell: int = 20_000
+    """Characters of one cell."""
+    characters: int = 1_000_000
+    """Characters of all cells."""
+
+
+BOUNDS = Bounds()
+
+
+def asked(path: Path, statement: str, *, limit: int, bounds: Bounds = BOUNDS) -> Table:
+    """The rows that one SELECT gives, at most `limit` of them."""
+    db = _opened(path)
+    deadline = monotonic() + bounds.seconds
+    try:
+        # Prepared like this, and not before, as it would keep us from preparing.
+        db.set_authorizer(_allowed)
+        db.set_progress_handler(lambda: monotonic() > deadline, STEPS)
+        cursor = db.execute(statement)
+        if cursor.description is None:
+            raise BadStatement("it asks nothing", views=VIEWS)
+        return _table(cursor, limit, bounds)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        if _code(error) == sqlite3.SQLITE_INTERRUPT:
+            raise TooSlow(bounds.seconds) from None
+        raise BadStatement(_problem(error), views=VIEWS) from None
+    finally:
+        db.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+        db.execute(f"PRAGMA {pragma}")
+    for limit, value in CEILINGS.items():
+        db.setlimit(limit, value)
+    return db
+
+
+def _allowed(
+    action: int, first: str | None, second: str | None, _: str | None, view: str | None
+) -> int:
+    """Whether a statement may do this: read what the views show, compute, and nothing else."""
+    if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        harmful = (second or "").lower() in CALLED_FOR_HARM
+        return sqlite3.SQLITE_DENY if harmful else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_READ and _is_shown((first or "").lower(), second, view):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _is_shown(table: str, column: str | None, view: str | None) -> bool:
+    # Without a column nothing but the number of rows is read; a name of the statement's own is
+    # looked up in this way too.
+    return not column or view in VIEW_NAMES or table in (*VIEW_NAMES, *FUNCTIONS_OF_ROWS)
+
+
+def _table(cursor: sqlite3.Cursor, limit: int, bounds: Bounds) -> Table:
+    columns = tuple(name for name, *_ in cursor.description)
+    rows: list[tuple[Any, ...]] = []
+    left, cut = bounds.characters, 0
+    for row in cursor:
+        if len(rows) == limit or left < 0:
+            return Table(columns, tuple(rows), more=True, cut=cut)
+        shown = tuple(_cell(value, bounds.cell) for value in row)
+        cut += sum(value is not short for value, short in zip(row, shown) if isinstance(value, str))
+        left -= sum(len(str(value)) for value in shown)
+        rows.append(shown)
+    return Table(columns, tuple(rows), cut=cut)
+
+
+def _cell(value: Any, most: int) -> Any:
+    if isinstance(value, bytes):
+        value = f"x'{value[:most].hex()}'"
+    if isinstance(value, str) and len(value) > most:
+        return value[:most] + "…"
+    return value
+
+
+def _problem(error: Exception) -> str:
+    if _code(error) == sqlite3.SQLITE_AUTH:
+        return f"it does what a question may not ({error})"
+    return str(error)
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

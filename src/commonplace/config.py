@@ -49,6 +49,9 @@ class Options:
         0.3, "share of a document's entries that a rewrite may drop without a confirm token"
     )
     lock_seconds: float = _option(30.0, "how long to wait for another writer")
+    conversation_minutes: int = _option(
+        10, "how long after its last turn a conversation keeps the heartbeat away"
+    )
     memory_max_records: int = _option(0, "rolling window of MEMORY.md in records; 0: none")
     memory_max_chars: int = _option(0, "rolling window of MEMORY.md in characters; 0: none")
     memory_archive_path: str = _option("", "document that takes what the window trims")

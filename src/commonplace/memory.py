@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -44,10 +45,14 @@ from commonplace.vault.tree import Tree
 if TYPE_CHECKING:
     from commonplace import documents, past, secrets
     from commonplace.history import History, Message
+    from commonplace.leases import Lease, Leases
 else:
     documents, past, secrets = Lazy("documents"), Lazy("past"), Lazy("secrets")
 
 STATE = ".commonplace"
+HEARTBEAT = "heartbeat"
+"""The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
+"""
 DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
 
@@ -85,6 +90,7 @@ class Memory:
         self.origin = origin
         self.read_only = read_only
         self.sessions = Sessions(state / "sessions")
+        self.agent = ""
         self._messages: History | None = None
 
     @classmethod
@@ -143,6 +149,7 @@ class Memory:
             origin=origin,
             read_only=read_only,
         )
+        memory.agent = environ.get("COMMONPLACE_AGENT", "")
         memory.make_first_document()
         return memory
 
@@ -512,7 +519,7 @@ class Memory:
         message = Message(
             id=budgets.check_word(message_id, argument="id") or self.clock.new_message_id(),
             session=budgets.check_word(said, argument="session"),
-            agent=budgets.check_word(agent, argument="agent"),
+            agent=budgets.check_word(agent or self.agent, argument="agent"),
             channel=budgets.check_word(channel, argument="channel"),
             role=budgets.check_word(role, argument="role"),
             content=self._without_secrets(content),
@@ -520,6 +527,31 @@ class Memory:
         )
         self.messages.append([checked(message)])
         return self.messages.get(message.id) or message
+
+    @property
+    def leases(self) -> Leases:
+        """Which conversations are running."""
+        from commonplace.leases import Leases
+
+        return Leases(self.state / "leases", clock=self.clock)
+
+    def note_conversation(self, *, seconds: float | None = None) -> None:
+        """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
+        if self.agent != HEARTBEAT and not self.read_only:
+            limit = self.options.conversation_minutes * 60 if seconds is None else seconds
+            self.leases.note(self.session, seconds=limit)
+
+    def end_conversation(self) -> None:
+        """Say that this session talks no more."""
+        self.leases.end(self.session)
+
+    def conversation_running(self) -> bool:
+        """Whether any conversation is going on in this vault."""
+        return bool(self.leases.running())
+
+    def conversing(self, seconds: float = 3600) -> AbstractContextManager[Lease]:
+        """A conversation that runs as long as the block, the process, or `seconds` at most."""
+        return self.leases.held(self.session, seconds=seconds)
 
     def load_messages(self, lines: Iterable[str]) -> int:
         """Keep the messages of a dump, without their secrets. Returns how many were new."""

@@ -63,6 +63,8 @@ class Layout:
     memory_header: str = ""
     diary: str = ""
     archive: str = ""
+    trims_to: str = ""
+    """The document that what the window trims goes into when no option names one."""
     anywhere: bool = False
     """Whether markdown in further directories is memory too."""
     subdirectory: str = ""
@@ -128,6 +130,7 @@ LAYOUTS = {
             daily_header="# Memories for {day}\n\n",
             diary="diary/",
             archive="archive/MEMORY.md",
+            trims_to="archive/MEMORY.md",
             anywhere=True,
         ),
         Layout(
@@ -160,6 +163,7 @@ LAYOUTS = {
             memory="MEMORY.md",
             memory_header=NOTEBOOK,
             archive="archive/MEMORY.md",
+            trims_to="archive/MEMORY.md",
             anywhere=True,
             subdirectory="data",
         ),

@@ -43,8 +43,8 @@ RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
 PENDING = 256
 """Records that may wait for the next search before they are indexed."""
-ACTIVE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.FORGET, Op.UNDO, Op.RESTORE, Op.PUT_BACK))
-"""What we do to a document; the other entries say what was found."""
+FOUND = frozenset((Op.SEEN, Op.EDITED))
+"""Entries that say what was found; the others are what we do to a document."""
 
 
 class Unsettled(Exception):
@@ -190,7 +190,7 @@ class Ledger:
     def _index_append(self, entry: Entry, change: Append) -> None:
         name, was = change.document, self.index.known_of(change.document)
         first = was.lines + 1 if was else change.lead.count("\n") + 1
-        records = self._as_indexed(
+        records = self.as_indexed(
             _line_record(line, key, self.reading(name)) for key, line in zip(entry.ids, entry.lines)
         )
         rows = _numbered(records, entry.lines, first)
@@ -441,7 +441,7 @@ class Ledger:
                 before = bases.setdefault(name, self._base_of(name))
                 if isinstance(change, Text) or (isinstance(change, Append) and change.at == 0):
                     bases[name] = entry.position
-                if entry.op in ACTIVE:
+                if entry.op not in FOUND:
                     self._finish(entry, name, since=before)
         for name, base in bases.items():
             self._reread(name, base)
@@ -602,13 +602,16 @@ class Ledger:
                 like = _stat_of(was.signature) if was else None
                 stats.append(self.vault.append(change.document, entry.appended(change), like=like))
         except (CommonplaceError, Moved):
-            for change, stat in zip(changes, stats):
-                self.vault.cut(change.document, at=change.at, size=stat.size)
-            self.journal.take_back(entry.position)
-            # From now on look at the documents themselves.
-            self._level_index()
+            self._take_back(entry, changes, stats)
             raise
         return stats
+
+    def _take_back(self, entry: Entry, changes: Sequence[Append], stats: Sequence[Stat]) -> None:
+        for change, stat in zip(changes, stats):
+            self.vault.cut(change.document, at=change.at, size=stat.size)
+        self.journal.take_back(entry.position)
+        # From now on look at the documents themselves.
+        self._level_index()
 
     def _reindex(self, name: str) -> None:
         """Read a document of ours anew, when what was appended is not one record a line."""
@@ -627,19 +630,41 @@ class Ledger:
     def write_texts(
         self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
     ) -> Entry:
-        """The same, with the marks left behind: dying now, it would all be done again."""
+        """The same, with the marks left behind: dying now, it would all be done again.
+
+        What the entry appends to other documents is appended first: that can always be taken back.
+        """
         self._level_index()
+        appends = [change for change in entry.changes if isinstance(change, Append)]
+        known = [self.look(change.document) for change in appends]
         entry = self.journal.append(entry)
         self.journal.sync()
-        done: list[str] = []
+        stats = self._apply(entry, appends, known)
         try:
             for name, (before, after) in texts.items():
                 self._write_text(name, before, after, entry)
-                done.append(name)
         except CommonplaceError:
-            self._write_back(entry, {name: texts[name] for name in done})
+            self._write_back(texts)
+            self._take_back(entry, appends, stats)
             raise
+        for change, was, stat in zip(appends, known, stats):
+            self._index_moved(entry, change, self._known_after(entry, change, was, stat))
         return entry
+
+    def _index_moved(self, entry: Entry, change: Append, known: Known) -> None:
+        """Index lines that stood in another document before."""
+        name = change.document
+        if all(not lines.read(line, reading=self.reading(name)).derived for line in entry.lines):
+            self._index_append(entry, change)
+            self.index.note(name, known=known)
+        else:
+            # What carries no id has the one that its new place gives it.
+            parsed = self.parse(name, decoded(name, self.vault.read(name)))
+            self.index.put(name, self._indexed(parsed), known=replace(known, lines=parsed.lines))
+
+    def to_append(self, name: str) -> Append:
+        """The change that appends an entry's lines to a document. Called under the lock."""
+        return self._append_change(name, self.look(name), headed=True)
 
     def _write_text(
         self, name: str, before: bytes | None, after: bytes | None, entry: Entry
@@ -650,12 +675,15 @@ class Ledger:
         else:
             self._replace(name, before, after, entry)
 
-    def _write_back(
-        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
-    ) -> None:
-        """Leave no trace of a change of which a part could not be made."""
-        self.journal.take_back(entry.position)
+    def _write_back(self, texts: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
+        """Put back what was written of a change that could not be made whole.
+
+        Its entry is still there: what can't be put back either, the next writer carries through.
+        """
         for name, (before, after) in texts.items():
+            now = self.vault.read(name) if self.vault.stat(name) else None
+            if before == after or now != after:
+                continue
             if before is None:
                 self.vault.remove(name)
             else:
@@ -732,10 +760,10 @@ class Ledger:
         return documents.parse(text, reading=self.reading(name), seen=self._seen)
 
     def _indexed(self, parsed: Parsed) -> list[tuple[Record, int]]:
-        records = self._as_indexed(item.record for item in parsed.items)
+        records = self.as_indexed(item.record for item in parsed.items)
         return [(record, item.line) for record, item in zip(records, parsed.items)]
 
-    def _as_indexed(self, records: Iterable[Record]) -> list[Record]:
+    def as_indexed(self, records: Iterable[Record]) -> list[Record]:
         """The records with what their written form does not carry."""
         carried = self._carried()
         if not carried:

@@ -481,11 +481,14 @@ def _is_lost(record: Record, words: set[str]) -> bool:
 
 def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int], ...]:
     """Where these records stand in a text, in bytes."""
-    return tuple(
-        (len(text[: item.start].encode()), len(text[item.start : item.end].encode()))
-        for item in parsed.items
-        if item.record.id in ids
-    )
+    spans: list[tuple[int, int]] = []
+    at = offset = 0
+    for item in parsed.items:
+        if item.record.id in ids:
+            start = offset + len(text[at : item.start].encode())
+            spans.append((start, len(text[item.start : item.end].encode())))
+            at, offset = item.end, sum(spans[-1])
+    return tuple(spans)
 
 
 def _blanked(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:

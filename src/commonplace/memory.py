@@ -38,7 +38,7 @@ from commonplace.library import Library, Receipt, Written
 from commonplace.records import BEHAVIORAL, PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
 from commonplace.sessions import Sessions
-from commonplace.values import frozen
+from commonplace.values import frozen, replace
 from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
 
@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     from commonplace import documents, past, secrets
     from commonplace.history import History, Message
     from commonplace.leases import Lease, Leases
+    from commonplace.upkeep import window
 else:
     documents, past, secrets = Lazy("documents"), Lazy("past"), Lazy("secrets")
+    window = Lazy("upkeep.window")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -195,10 +197,29 @@ class Memory:
         tainted = self.sessions.read(self.session).tainted
         records = [self._record(**memory, tainted=tainted) for memory in memories]
         ready = [record for record in records if not self._must_wait(record)]
-        for record in records:
-            if record not in ready:
+        if len(ready) < len(records):
+            for record in filter(self._must_wait, records):
                 self.library.hold(record, author=self.author)
-        return self.library.add(ready, to=self._targets(), author=self.author) if ready else ()
+        if not ready:
+            return ()
+        limits = self._window()
+        stored = self.library.add(ready, to=self._targets(), author=self.author)
+        if limits:
+            window.trim(self.library, limits)
+        return stored
+
+    def trim(self) -> tuple[str, ...]:
+        """Take the oldest records out of the main document where it grew past its window.
+
+        Returns their ids. Every append does this; nothing happens where no window is set.
+        """
+        limits = self._window()
+        return window.trim(self.library, limits) if limits else ()
+
+    def _window(self) -> window.Window | None:
+        if not (self.options.memory_max_records or self.options.memory_max_chars):
+            return None
+        return window.window_of(self.layout, self.options)
 
     @staticmethod
     def _must_wait(record: Record) -> bool:
@@ -226,6 +247,7 @@ class Memory:
         """Let a held record in, exactly as it was held."""
         record = self._held(record_id)
         self.library.approve(record, to=self._targets(), author=self.author)
+        self.trim()
         return record
 
     def reject(self, record_id: str) -> Record:
@@ -439,7 +461,8 @@ class Memory:
         self._check_content(content, may_be_empty=mode == "rewrite")
         content = self._without_secrets(content)
         if mode == "append" and not section:
-            return self.library.append_text(name, content, author=self.author)
+            written = self.library.append_text(name, content, author=self.author)
+            return replace(written, etag=self.read(name).etag) if self.trim() else written
         text = self._with_section(name, section, content, mode) if section else content
         return self.library.rewrite(
             name, text, author=self.author, etag=etag, confirm=confirm, strict=strict

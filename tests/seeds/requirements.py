@@ -833,7 +833,6 @@ NOTEBOOK = (
         "notebook.truncate-oldest",
         "notebook, Ideas for Future Improvements / Size limits",
         "By option the oldest entries are taken out automatically when the file passes its cap.",
-        awaits="upkeep",
     ),
     Claim(
         "notebook.semantic-entries",
@@ -1033,19 +1032,16 @@ CLAW = (
         "claw.trim-by-records",
         "claw, 2. MemoryStore (runtime)",
         "After an append, `MEMORY.md` holds no more than `continuity.memoryMaxRecords` records.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.trim-by-chars",
         "claw, 2. MemoryStore (runtime)",
         "After an append, `MEMORY.md` holds no more than `continuity.memoryMaxChars` characters.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.trim-leaves-daily",
         "claw, 2. MemoryStore (runtime)",
         "Trimming rewrites `MEMORY.md` only; daily logs keep the trimmed records.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-memory-archive-path",
@@ -1062,13 +1058,11 @@ CLAW = (
         "claw, 2. MemoryStore (runtime)",
         "With `continuity.memoryArchivePath` set, trimmed lines are appended to that file as "
         "they stood.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.trim-resyncs-index",
         "claw, 2. MemoryStore (runtime)",
         "After a trim the memory embedding index, if enabled, is brought level with `MEMORY.md`.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-embeddings-enabled",
@@ -1286,7 +1280,6 @@ CLAW = (
         "claw.trim-oldest-first",
         "claw, 7. Rolling window (optional)",
         "When `MEMORY.md` exceeds its limit the oldest records are the ones removed.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-reference",

@@ -56,7 +56,9 @@ def memory_update(
         content = _new(memory, page, content)
     if not content and mode == "append":
         return Answer(_measured(memory, page), f"{page.name} says this already: nothing was added.")
-    _check_size(memory, page, _foreseen(memory, page, content, mode=mode, section=section))
+    if not _is_trimmed(memory, page, mode=mode, section=section):
+        text = _foreseen(memory, page, content, mode=mode, section=section)
+        _check_size(memory, page, text)
     memory.update(content, document=page.name, mode=mode, section=section, confirm=confirm)
     size = _measured(memory, memory.read(page.name))
     room = f" of {size['cap']:,}" if size["cap"] else ""
@@ -108,6 +110,12 @@ def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, sectio
         change = documents.append_to_section if append else documents.replace_section
         return change(page.text, section, content, day=memory.clock.today())
     return f"{page.text}{content}\n" if mode == "append" else content
+
+
+def _is_trimmed(memory: Memory, page: Document, *, mode: str, section: str) -> bool:
+    """Whether the oldest entries make room by themselves for what is appended."""
+    windowed = page.name == memory.layout.memory and memory.options.memory_max_chars
+    return bool(windowed) and mode == "append" and not section
 
 
 def _check_size(memory: Memory, page: Document, text: str) -> None:

@@ -31,6 +31,10 @@ class Op(StrEnum):
     """A record that waits for a person's approval. No document changes."""
     APPROVE = "approve"
     REJECT = "reject"
+    TRIM = "trim"
+    """The oldest records of a document that grew past its limit were taken out."""
+    COMPACT = "compact"
+    """Old records were taken out, and summaries of them written."""
 
 
 @frozen
@@ -85,7 +89,10 @@ class Entry:
     removed: tuple[str, ...] = ()
     """Of these, the ones that were taken out."""
     lines: tuple[str, ...] = ()
-    """What was appended: one for each of `ids`, or any text where there are none."""
+    """What was appended: one for each of `ids`, or any text where there are none.
+
+    Of a trim, what was taken out, be it appended somewhere or not.
+    """
     data: dict[str, Any] = field(default_factory=dict)
     """What a record carries that its written form does not show."""
     origin: str = ""

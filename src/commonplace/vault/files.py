@@ -181,7 +181,7 @@ class FileVault:
         stat_now = self._write_new(fresh, data, directory, mode=mode)
         try:
             old = _swap(fresh, leaf, directory)
-            found = self._settled_text(old, directory) if old else None
+            found = self._settled_text(old, expected, directory) if old else None
             _sync_directory(directory)
             return Replaced(stat_now, found if found != expected else None)
         finally:
@@ -213,7 +213,7 @@ class FileVault:
         finally:
             os.close(descriptor)
 
-    def _settled_text(self, leaf: str, directory: int | None) -> bytes:
+    def _settled_text(self, leaf: str, expected: bytes | None, directory: int | None) -> bytes:
         """What the displaced file says once nobody writes it any more: an editor may be at it."""
         deadline = monotonic() + 1.0
         while True:
@@ -222,7 +222,7 @@ class FileVault:
                 text = file.read()
                 changed = os.fstat(descriptor).st_mtime_ns
             age = (self._clock.now_ns() - changed) / 1e9
-            if age >= SETTLED or age < 0 or monotonic() > deadline:
+            if text == expected or age >= SETTLED or age < 0 or monotonic() > deadline:
                 return text
             self._clock.sleep(SETTLED - age)
 

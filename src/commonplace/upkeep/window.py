@@ -1,0 +1,155 @@
+"""The rolling window: the main document stays within so many records and so many characters.
+
+After an append the oldest records go out of it, and into the archive where there is one. It does
+not know what they say. A line that a person wrote by hand stays, and so does the newest record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.config import Options
+from commonplace.errors import BadOption, CommonplaceError
+from commonplace.journal import Change, Cut, Entry, Op, without
+from commonplace.layouts import Layout, check_name
+from commonplace.ledger import decoded
+from commonplace.library import Library, spans_of
+from commonplace.records import PASSAGE, SYSTEM, Origin
+from commonplace.values import frozen
+
+if TYPE_CHECKING:
+    from commonplace.documents import Item
+
+EXACT_RECORDS, EXACT_CHARACTERS = 200, 40_000
+"""Limits up to which each append takes out just what is too much …"""
+SLACK = 8
+"""… and past which an eighth goes at once: rewriting a long document each time is slow."""
+
+
+@frozen
+class Window:
+    """How long a document may get, and where what is too much goes; 0 is no limit."""
+
+    document: str
+    archive: str = ""
+    records: int = 0
+    characters: int = 0
+
+
+def window_of(layout: Layout, options: Options) -> Window | None:
+    """The window of a vault; None when it has none."""
+    records, characters = options.memory_max_records, options.memory_max_chars
+    if not layout.memory or not (records or characters):
+        return None
+    return Window(layout.memory, archive_of(layout, options), records, characters)
+
+
+def archive_of(layout: Layout, options: Options) -> str:
+    """The document that takes what is trimmed; empty for none."""
+    name = options.memory_archive_path
+    if not name:
+        return layout.trims_to
+    try:
+        held = layout.holds(check_name(name)) and name != layout.memory
+    except CommonplaceError as error:
+        raise BadOption("memory_archive_path", str(error), source="options") from None
+    if not held or layout.day_of(name) or layout.diary_time(name):
+        why = f"{name} is not a document that the {layout.name} layout keeps an archive in"
+        raise BadOption("memory_archive_path", why, source="options")
+    return name
+
+
+def trim(library: Library, window: Window) -> tuple[str, ...]:
+    """Bring the document back within its limits. Returns the ids of what was taken out."""
+    known = library.known(window.document)
+    # Neither are there more records than lines, nor more characters than bytes.
+    if not _exceeds(window, known.lines, known.signature.size):
+        return ()
+    entry = library.locked(lambda: _trim(library, window))
+    return entry.ids if entry else ()
+
+
+def _trim(library: Library, window: Window) -> Entry | None:
+    name = window.document
+    if library.look(name) is None:
+        return None
+    data = library.vault.read(name)
+    text = decoded(name, data)
+    parsed = library.parse(name, text)
+    origins = [record.origin for record in library.as_indexed(i.record for i in parsed.items)]
+    items = [
+        (item, bool(item.record.timestamp) or origin != Origin.OWNER)
+        for item, origin in zip(parsed.items, origins)
+        if item.record.kind != PASSAGE
+    ]
+    chosen = overflow(items, size=len(text), window=window)
+    if not chosen:
+        return None
+    ids = tuple(item.record.id for item in chosen)
+    spans = joined(spans_of(text, parsed, set(ids)))
+    changes: list[Change] = [Cut(name, spans)]
+    if window.archive:
+        changes.insert(0, library.to_append(window.archive))
+    entry = library.entry(
+        Op.TRIM,
+        changes,
+        ids=ids,
+        removed=ids,
+        lines=tuple(as_line(text[item.start : item.end]) for item in chosen),
+        author=SYSTEM,
+    )
+    return library.replace_texts(entry, {name: (data, without(data, spans))})
+
+
+def overflow(items: Sequence[tuple[Item, bool]], *, size: int, window: Window) -> tuple[Item, ...]:
+    """The records to take out, in the order of the document, so that what stays fits.
+
+    `items` are the records, each with whether it may go; `size` is that of the whole document.
+    """
+    count = len(items)
+    if not _exceeds(window, count, size):
+        return ()
+    aim = Window(
+        window.document,
+        records=_less(window.records, EXACT_RECORDS),
+        characters=_less(window.characters, EXACT_CHARACTERS),
+    )
+    oldest = sorted((item for item, may_go in items[:-1] if may_go), key=_age)
+    chosen: list[Item] = []
+    for item in oldest:
+        if not _exceeds(aim, count, size):
+            break
+        chosen.append(item)
+        count, size = count - 1, size - (item.end - item.start)
+    return tuple(sorted(chosen, key=lambda item: item.start))
+
+
+def _exceeds(window: Window, records: int, characters: int) -> bool:
+    return bool(
+        (window.records and records > window.records)
+        or (window.characters and characters > window.characters)
+    )
+
+
+def _less(limit: int, exact: int) -> int:
+    return limit - limit // SLACK if limit > exact else limit
+
+
+def _age(item: Item) -> tuple[str, int]:
+    return item.record.timestamp, item.start
+
+
+def as_line(raw: str) -> str:
+    """An item as it stood, as a line of an entry: whole, and with line feeds only."""
+    return raw.replace("\r\n", "\n").replace("\0", "").removesuffix("\n") + "\n"
+
+
+def joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The same stretches with neighbours in one."""
+    made: list[tuple[int, int]] = []
+    for start, length in spans:
+        if made and sum(made[-1]) == start:
+            start, length = made[-1][0], made.pop()[1] + length
+        made.append((start, length))
+    return tuple(made)

@@ -26,7 +26,15 @@ def commands() -> list[str]:
         command = chosen.choices[name]
         lines += ["", f"### commonplace {name}", "", command.description or "", ""]
         lines += _options(command, without=_flags(parser))
+        for word, below in _words_of(command).items():
+            lines += ["", f"#### commonplace {name} {word}", "", below.description or "", ""]
+            lines += _options(below, without=_flags(parser))
     return lines
+
+
+def _words_of(command: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    found = [a for a in command._actions if isinstance(a, argparse._SubParsersAction)]
+    return dict(found[0].choices) if found else {}
 
 
 def _flags(parser: argparse.ArgumentParser) -> set[str]:

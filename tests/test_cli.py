@@ -17,7 +17,7 @@ import pytest
 
 from commonplace import tools
 from commonplace.config import OPTIONS
-from commonplace.doors.cli import COMMANDS, main
+from commonplace.doors.cli import COMMANDS, HISTORY_WORDS, main
 from commonplace.doors.cli.terminal import has_colour
 from commonplace.errors import HeldForReview
 from commonplace.memory import Memory
@@ -145,7 +145,7 @@ USAGE = {
     "init": ["path", "--yes"],
     "status": ["--options"],
     "log": ["--limit"],
-    "history": ["id"],
+    "history": ["ID", *HISTORY_WORDS],
     "blame": ["document"],
     "restore": ["document", "--as-of", "--show"],
     "review": ["id", "--approve", "--reject"],

@@ -44,7 +44,7 @@ from commonplace.vault.tree import Tree
 
 if TYPE_CHECKING:
     from commonplace import documents, past, secrets
-    from commonplace.history import History, Message
+    from commonplace.history import History, Message, Table
     from commonplace.leases import Lease, Leases
     from commonplace.upkeep import window
 else:
@@ -549,7 +549,65 @@ class Memory:
             time=self.clock.stamp(),
         )
         self.messages.append([checked(message)])
+        self.note_conversation()
         return self.messages.get(message.id) or message
+
+    def last_messages(
+        self, count: int = 20, *, agent: str = "", channel: str = ""
+    ) -> list[Message]:
+        """The last messages, oldest first: of this session, or of all when it has no name."""
+        budgets.check_limit(count, most=1 << 30)
+        found = self.messages.last(self.session, count, agent=agent, channel=channel)
+        self._mind_said((message.session, message.role) for message in found)
+        return found
+
+    def search_messages(
+        self, text: str, *, limit: int = 20, session: str | None = None
+    ) -> list[Message]:
+        """The messages that fit best: of this session, or of all when it has no name."""
+        budgets.check_type(text, str, "text")
+        said = self.session if session is None else session
+        found = self.messages.search(
+            text, limit=budgets.check_limit(limit, most=1 << 30), session=said
+        )
+        self._mind_said((message.session, message.role) for message in found)
+        return found
+
+    def ask_messages(self, statement: str, *, limit: int = 100) -> Table:
+        """Answer one SELECT over the messages. Nothing can be written with it."""
+        table = self.messages.sql(statement, limit=budgets.check_limit(limit, most=10_000))
+        said = self.messages.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
+        self._mind_said((str(session), str(role)) for session, role in said.rows)
+        return table
+
+    def _mind_said(self, said: Iterable[tuple[str, str]]) -> None:
+        """What a tool answered may come from anywhere, and so may what a tainted session said."""
+        agent = self.origin == Origin.AGENT and self.session and not self.read_only
+        if agent and any(
+            role == "tool" or self.sessions.read(session).tainted for session, role in set(said)
+        ):
+            self.taint()
+
+    def messages_to_forget(
+        self, ids: Sequence[str] = (), *, query: str = "", session: str | None = None
+    ) -> list[Message]:
+        """The messages of these ids, with all these words, or of a whole session: one of them."""
+        if (bool(ids), bool(query.strip()), session is not None).count(True) != 1:
+            raise BadValue(
+                "what", "it is not clear", next_step="Name ids, a query or a session, one of them."
+            )
+        if ids:
+            return [message for key in ids if (message := self.messages.get(key))]
+        if session is not None:
+            said = self.messages.last(session, 1 << 30)
+            return [message for message in said if message.session == session]
+        words = query.lower().split()
+        found = self.messages.search(query, limit=1 << 30)
+        return [each for each in found if all(word in each.content.lower() for word in words)]
+
+    def forget_messages(self, ids: Sequence[str]) -> int:
+        """Erase messages for good. Returns how many there were."""
+        return self.messages.forget(ids)
 
     @property
     def leases(self) -> Leases:

@@ -282,9 +282,7 @@ class HistoryContract:
 
     def test_what_is_forgotten_is_gone(self, history: History) -> None:
         history.append(message(number, f"pineapple {number}") for number in range(4))
-        history.append([message(9, "pineapple", session="tuesday")])
         assert history.forget(["msg-00001", "msg-00002", "msg-none"]) == 2
-        assert history.forget(session="tuesday") == 1
         assert told(history.last("", 9)) == ["pineapple 0", "pineapple 3"]
         assert len(history.search("pineapple", limit=9)) == 2
         assert history.forget([]) == 0

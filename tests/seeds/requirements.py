@@ -354,7 +354,6 @@ JOURNAL = (
         "journal.history-by-sql",
         "journal, Storage",
         "The agent can query stored messages with SQL from a shell.",
-        awaits="history",
     ),
     Claim(
         "journal.memories-directory",
@@ -523,7 +522,6 @@ JOURNAL = (
         "journal.heartbeat-queries-history",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "A heartbeat agent can ask for recent messages from the shell when it needs them.",
-        awaits="history",
     ),
     Claim(
         "journal.prompt-asks-to-write",

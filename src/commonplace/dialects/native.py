@@ -5,12 +5,15 @@ What they answer is meant to be read by a model or a person; how it gets there t
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.memory import Memory
 from commonplace.records import PASSAGE, Hit, Record
 from commonplace.safety import FRAMING, neutralise, one_line
+
+if TYPE_CHECKING:
+    from commonplace.history import Message
 
 Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
 Kind = Annotated[
@@ -19,6 +22,8 @@ Kind = Annotated[
 ]
 Tags = Annotated[list[str], Argument("Up to 10.", max_items=10, item_length=50)]
 Limit = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
+SAID_MOST = 4000
+"""Characters of one message that are shown: a pasted log would fill a context."""
 
 
 @tool(always=True)
@@ -141,7 +146,26 @@ def undo(
     return Answer(data, f"Took back: {entry.op} of {entry.at} in {', '.join(entry.documents())}.")
 
 
-TOOLS = (store, search, brief, read, update, delete, diary, undo)
+@tool()
+def history(
+    memory: Memory,
+    action: Annotated[Literal["last", "search", "append"], Argument("What to do.")] = "last",
+    text: Annotated[str, Argument("Words to search, or the message to append.")] = "",
+    role: Annotated[str, Argument("Who said it: user or assistant.")] = "user",
+    limit: Limit = 20,
+) -> Answer:
+    """Messages of past conversations: the last ones, a search in all of them, or append one."""
+    if action == "append":
+        kept = memory.record_message(role, text)
+        return Answer(kept.__dict__, f"Kept {kept.id}.")
+    if action == "search":
+        found = memory.search_messages(text, limit=limit, session="")
+    else:
+        found = memory.last_messages(limit)
+    return Answer([_said(message) for message in found], _spoken(found))
+
+
+TOOLS = (store, search, brief, read, update, delete, diary, undo, history)
 
 
 def described(record: Record) -> dict[str, object]:
@@ -154,6 +178,21 @@ def found(hit: Hit) -> dict[str, object]:
     """A hit as plain data: the record, how well it fits and where it stands."""
     places = [f"{place.document}:{place.line}" for place in hit.places]
     return described(hit.record) | {"score": round(hit.score, 4), "places": places}
+
+
+def _said(message: Message) -> dict[str, str]:
+    """A message as plain data, as much of it as fits a context."""
+    if len(message.content) <= SAID_MOST:
+        return message.__dict__
+    return message.__dict__ | {"content": message.content[:SAID_MOST] + "…"}
+
+
+def _spoken(found: list[Message]) -> str:
+    lines = [
+        f"- {message.time[:16]} {message.role}: {one_line(_said(message)['content'])}"
+        for message in found
+    ]
+    return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
 def _listed(hits: list[Hit]) -> str:

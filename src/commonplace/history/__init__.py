@@ -94,8 +94,8 @@ class History(Protocol):
 
     def count(self) -> int: ...
 
-    def forget(self, ids: Sequence[str] = (), *, session: str | None = None) -> int:
-        """Erase these messages, or all of a session, so that no byte of them is left."""
+    def forget(self, ids: Sequence[str]) -> int:
+        """Erase these messages, so that no byte of them is left. Returns how many there were."""
 
     def size(self) -> int:
         """Bytes on disk."""

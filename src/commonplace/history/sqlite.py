@@ -36,9 +36,9 @@ CONTAINING = f"""SELECT {COLUMNS} FROM message WHERE instr(content, ?) AND (? = 
     ORDER BY time DESC, position DESC LIMIT ?"""
 ALL = f"SELECT {COLUMNS} FROM message ORDER BY time, position"
 SESSIONS = "SELECT session, messages, first, last FROM sessions ORDER BY last DESC, session"
-UNWORD = """INSERT INTO message_words(message_words, rowid, content, words)
-    SELECT 'delete', position, content, words FROM message WHERE {where}"""
 BY_ID = "id IN (SELECT value FROM json_each(?))"
+UNWORD = f"""INSERT INTO message_words(message_words, rowid, content, words)
+    SELECT 'delete', position, content, words FROM message WHERE {BY_ID}"""
 PROBLEMS = 20
 """How many bad lines of a dump are named."""
 
@@ -109,13 +109,11 @@ class SqliteHistory:
     def count(self) -> int:
         return int(self._connections.rows("SELECT count(*) FROM message")[0][0])
 
-    def forget(self, ids: Sequence[str] = (), *, session: str | None = None) -> int:
-        where, value = (
-            (BY_ID, json.dumps(list(ids))) if session is None else ("session = ?", session)
-        )
+    def forget(self, ids: Sequence[str]) -> int:
+        named = json.dumps(list(ids))
         with self._connections.transaction() as db:
-            db.execute(UNWORD.format(where=where), (value,))
-            gone = db.execute(f"DELETE FROM message WHERE {where}", (value,)).rowcount
+            db.execute(UNWORD, (named,))
+            gone = db.execute(f"DELETE FROM message WHERE {BY_ID}", (named,)).rowcount
             # Merged into one, the words of what was deleted are in no segment any more.
             db.execute("INSERT INTO message_words(message_words) VALUES('optimize')")
             self._connections.scrub()

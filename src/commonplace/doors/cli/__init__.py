@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,9 @@ COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
 HOME = "~/commonplace"
 HOMES = {"earl": "~/.config/earl/memory"}
 """Where a dialect's own program keeps its memory."""
+HISTORY_WORDS = (
+    *("record", "last", "search", "append", "sessions", "sql", "dump", "load", "forget"),
+)
 VALUED = ("--vault", "--dialect", "--session")
 """Global options that take a value, which may read like a command."""
 
@@ -64,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     try:
+        words = spelled_out(words)
         arguments = build_parser(words).parse_args(words)
         run: Run = arguments.run
         return run(arguments)
@@ -101,13 +105,26 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 def _command_of(words: Sequence[str]) -> str:
     """The command among the words; empty when there is none, or help was asked for first."""
-    rest = iter(words)
-    for word in rest:
-        if word in VALUED:
-            next(rest, None)
-        elif word in COMMANDS:
-            return word
-    return ""
+    return next((words[at] for at in _bare(words) if words[at] in COMMANDS), "")
+
+
+def _bare(words: Sequence[str]) -> Iterator[int]:
+    """Where the words stand that are no options, nor values of global ones."""
+    is_value = False
+    for at, word in enumerate(words):
+        if not is_value and not word.startswith("-"):
+            yield at
+        is_value = not is_value and word in VALUED
+
+
+def spelled_out(words: Sequence[str]) -> list[str]:
+    """`history ID` as `history record ID`."""
+    spelled, bare = list(words), list(_bare(words))
+    if _command_of(words) == "history":
+        rest = bare[[words[at] for at in bare].index("history") + 1 :]
+        if rest and words[rest[0]] not in HISTORY_WORDS:
+            spelled.insert(rest[0], "record")
+    return spelled
 
 
 class Page(argparse.HelpFormatter):
@@ -165,6 +182,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace.doors.cli import serving
 
         serving.add(commands, shared)
+    elif name == "history":
+        from commonplace.doors.cli import history
+
+        history.add(commands, shared)
     else:
         from commonplace.doors.cli import commands as others
 

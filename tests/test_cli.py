@@ -154,6 +154,8 @@ USAGE = {
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
     "mcp": ["--http"],
+    "serve": ["PATH", "--port", "--host", "--name", "--open"],
+    "token": ["--scope", "--for-vault", "add", "list", "revoke"],
     "setup": ["client", "--dry-run", "--yes", "--project"],
     "unsetup": ["client", "--dry-run", "--yes", "--project"],
     "selftest": ["--writers", "--kills", "--seed", "--keep"],

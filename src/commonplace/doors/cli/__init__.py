@@ -34,6 +34,8 @@ OTHER_COMMANDS = (
     "tool",
     "ipc",
     "mcp",
+    "serve",
+    "token",
     "setup",
     "unsetup",
     "selftest",

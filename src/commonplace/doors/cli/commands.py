@@ -14,6 +14,7 @@ from typing import Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import HOME, Page, open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.errors import BadValue, Refused
 from commonplace.journal import Entry
@@ -408,6 +409,8 @@ RUNS: dict[str, Run] = {
     "doctor": doctor,
     "tool": tool,
     "ipc": ipc,
+    "serve": serve,
+    "token": token,
     "setup": setup,
     "unsetup": unsetup,
     "selftest": selftest,
@@ -422,6 +425,8 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "review": _review_arguments,
     "tool": _tool_arguments,
     "ipc": _ipc_arguments,
+    "serve": serve_arguments,
+    "token": token_arguments,
     "setup": _setup_arguments,
     "unsetup": _setup_arguments,
     "selftest": _selftest_arguments,

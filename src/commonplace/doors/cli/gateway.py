@@ -1,0 +1,110 @@
+"""The commands of the gateway: serving it, and the tokens of those who may come in."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from commonplace.dialects import Answer
+from commonplace.doors.cli import open_memory, show, vault_path
+
+if TYPE_CHECKING:
+    from commonplace.doors.http.vaults import Reader
+    from commonplace.memory import Memory
+
+PORT = 8377
+
+
+def serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("vaults", nargs="*", metavar="PATH", help="vaults to serve; else --vault")
+    parser.add_argument("--port", type=int, default=PORT, help=f"(default {PORT})")
+    parser.add_argument("--host", default="127.0.0.1", help="address to bind (default: loopback)")
+    parser.add_argument(
+        "--name", action="append", default=[], help="another host name it answers to; may repeat"
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+
+
+def serve(arguments: argparse.Namespace) -> int:
+    """Serve the page, the HTTP API and MCP over HTTP, and print the link to log in."""
+    from commonplace.doors import http
+
+    paths = arguments.vaults or [vault_path(arguments)]
+    for path in paths:
+        _open(arguments, path, origin="owner").close()
+    made = http.gateway(
+        paths,
+        lambda path, reader: _for_reader(arguments, path, reader),
+        port=arguments.port,
+        host=arguments.host,
+        names=tuple(arguments.name),
+        mcp=lambda name, path: _mcp(arguments, name, path),
+    )
+    shown = "127.0.0.1" if arguments.host in ("0.0.0.0", "::") else arguments.host
+    link = f"http://{shown}:{arguments.port}/login?code={made.tokens.login_code()}"
+    print(f"Serving {', '.join(made.vaults.paths)}.")
+    print(f"Page (this link lets you in once): {link}")
+    print(f"MCP: http://{shown}:{arguments.port}/mcp with a token of 'commonplace token add'.")
+    print("Stop with Ctrl+C.", flush=True)
+    if arguments.open:
+        import webbrowser
+
+        webbrowser.open(link)
+    http.run(made.app, host=arguments.host, port=arguments.port)
+    return 0
+
+
+def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str = "") -> Memory:
+    named = argparse.Namespace(**{**vars(arguments), "vault": path, "session": session})
+    memory = open_memory(named, for_tools=True)
+    memory.origin = origin
+    return memory
+
+
+def _for_reader(arguments: argparse.Namespace, path: str, reader: Reader) -> Memory:
+    return _open(arguments, path, origin=reader.origin, session=reader.session)
+
+
+def _mcp(arguments: argparse.Namespace, name: str, path: str) -> Any:
+    from commonplace import tools
+    from commonplace.doors.mcp import over_http
+    from commonplace.doors.sessions import new_session
+
+    with _open(arguments, path, origin="agent") as memory:
+        dialect = arguments.dialect or tools.dialect_of(memory.layout.name)
+    return over_http.server(
+        lambda session: _open(arguments, path, origin="agent", session=session),
+        dialect=dialect,
+        session=arguments.session or new_session(f"http-{name}"),
+    )
+
+
+def token_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("add", "list", "revoke"))
+    parser.add_argument("name", nargs="?", default="", help="who will use it")
+    parser.add_argument(
+        "--scope", default="read", choices=("read", "write", "admin"), help="(default read)"
+    )
+    parser.add_argument(
+        "--for-vault", action="append", default=[], metavar="NAME", help="only this vault"
+    )
+
+
+def token(arguments: argparse.Namespace) -> int:
+    """Make, list or revoke tokens for programs that ask the gateway. Each is shown only once."""
+    from commonplace.clock import Clock
+    from commonplace.doors.http.tokens import Tokens, tokens_file
+
+    tokens = Tokens(tokens_file(), clock=Clock())
+    if arguments.action == "add":
+        made = tokens.add(arguments.name, arguments.scope, vaults=tuple(arguments.for_vault))
+        answer = Answer({"name": arguments.name, "token": made}, made)
+    elif arguments.action == "revoke":
+        tokens.revoke(arguments.name)
+        answer = Answer({"revoked": arguments.name}, f"Revoked {arguments.name}.")
+    else:
+        listed = [{**vars(each), "vaults": list(each.vaults)} for each in tokens.named()]
+        lines = [f"{each['name']}  {each['scope']}" for each in listed]
+        answer = Answer(listed, "\n".join(lines) or "There are no tokens.")
+    show(answer, as_json=arguments.json)
+    return 0

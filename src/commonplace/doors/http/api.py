@@ -1,0 +1,326 @@
+"""What the gateway can be asked for, one function each: they call the memory and answer plain data.
+
+They do not know HTTP: methods, paths and scopes stand beside them, tokens and headers elsewhere.
+Whoever asks over HTTP is a person with a page or a program with a token; both see what `Memory`
+shows them, and nothing here reaches past it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from commonplace.clock import parse_stamp
+from commonplace.dialects import Argument
+from commonplace.doors.http import changes
+from commonplace.doors.http.routes import Reply, Route, route
+from commonplace.errors import BadValue, DocumentChanged, NoSuchDocument
+from commonplace.memory import Memory
+from commonplace.merging import merge
+from commonplace.records import PASSAGE, Hit, Record
+from commonplace.safety import trust_of
+
+Limit = Annotated[int, Argument("most to answer with", minimum=1, maximum=500)]
+Offset = Annotated[int, Argument("how many to leave out first", minimum=0, maximum=100_000)]
+Id = Annotated[str, Argument("the id of a record", max_length=200)]
+Name = Annotated[str, Argument("the name of a document, such as MEMORY.md", max_length=400)]
+Moment = Annotated[str, Argument("a time, ISO 8601", max_length=40)]
+
+
+def shown_record(record: Record) -> dict[str, Any]:
+    """A record as data, with what follows from it."""
+    return {
+        "text": record.text,
+        **record.data(),
+        "behavioral": record.behavioral,
+        "sensitivity": str(record.sensitivity),
+        "origin": str(record.origin),
+        "trust": trust_of(record.origin).name.lower(),
+        "passage": record.kind == PASSAGE,
+    }
+
+
+def shown_hit(hit: Hit) -> dict[str, Any]:
+    """Something found, with where it stands."""
+    places = [{"document": place.document, "line": place.line} for place in hit.places]
+    return {**shown_record(hit.record), "places": places, "score": round(hit.score, 4)}
+
+
+@route("GET", "/status", scope="read")
+def status(memory: Memory) -> Any:
+    """What the vault holds and how it is."""
+    return memory.status()
+
+
+@route("GET", "/records", scope="read")
+def list_records(
+    memory: Memory,
+    text: Annotated[str, Argument("words to look for; empty: the newest", max_length=2000)] = "",
+    kinds: Annotated[list[str], Argument("any of these kinds", max_items=20)] = [],  # noqa: B006
+    tags: Annotated[list[str], Argument("all of these tags", max_items=20)] = [],  # noqa: B006
+    document: Annotated[str, Argument("standing in this document", max_length=400)] = "",
+    session: Annotated[str, Argument("of this session", max_length=200)] = "",
+    superseded: Annotated[bool, Argument("replaced ones too")] = False,
+    passages: Annotated[bool, Argument("plain text of documents too")] = False,
+    offset: Offset = 0,
+    limit: Limit = 50,
+) -> Any:
+    """Records that fit every filter, a page at a time."""
+    hits = memory.search(
+        text,
+        kinds=tuple(kinds),
+        tags=tuple(tags),
+        documents=(document,) if document else (),
+        session=session,
+        include_superseded=superseded,
+        include_passages=passages,
+        limit=offset + limit + 1,
+    )
+    page = hits[offset : offset + limit]
+    return {"records": [shown_hit(hit) for hit in page], "more": len(hits) > offset + limit}
+
+
+@route("GET", "/records/{id}", scope="read")
+def show_record(memory: Memory, id: Id) -> Any:
+    """One record with where it stands, what replaced it and every change it went through."""
+    hit = memory.get(id)
+    return {
+        **shown_hit(hit),
+        "superseded_by": list(memory.library.index.children(hit.record.id)),
+        "history": [changes.told(entry) for entry in memory.history(hit.record.id)],
+    }
+
+
+@route("POST", "/records", scope="write")
+def add_record(
+    memory: Memory,
+    text: Annotated[str, Argument("what to remember", max_length=20_000)],
+    kind: Annotated[str, Argument("preference, fact, instruction …", max_length=50)] = "note",
+    tags: Annotated[list[str], Argument("words to find it by", max_items=20)] = [],  # noqa: B006
+) -> Any:
+    """Store one memory."""
+    return Reply(shown_record(memory.store(text, kind=kind, tags=tags)), status=201)
+
+
+@route("POST", "/records/{id}/supersede", scope="write")
+def supersede_record(
+    memory: Memory,
+    id: Id,
+    text: Annotated[str, Argument("what is so now", max_length=20_000)],
+) -> Any:
+    """Replace a memory by a newer one; the old one stays, marked as replaced."""
+    return Reply(shown_record(memory.supersede(id, text)), status=201)
+
+
+@route("DELETE", "/records/{id}", scope="write")
+def forget_record(memory: Memory, id: Id) -> Any:
+    """Erase a memory for good. The answer is the receipt."""
+    return _receipt(memory.delete(id))
+
+
+def _receipt(receipt: Any) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in vars(receipt).items()
+    }
+
+
+@route("GET", "/documents", scope="read")
+def list_documents(memory: Memory) -> Any:
+    """Every document with its size and the role it has."""
+    roles = {
+        memory.layout.soul: "soul",
+        memory.layout.user: "user",
+        memory.layout.memory: "memory",
+        memory.layout.status: "status",
+    }
+    return {"documents": [_document(memory, name, roles) for name in memory.documents()]}
+
+
+def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any]:
+    stat = memory.library.vault.stat(name)
+    return {"name": name, "size": stat.size if stat else 0, "role": roles.get(name, "")}
+
+
+@route("GET", "/documents/{name:path}", scope="read")
+def read_document(memory: Memory, name: Name) -> Any:
+    """One document's text, with the etag that a change must bring along."""
+    found = memory.read(name)
+    return Reply({"name": found.name, "text": found.text, "etag": found.etag}, etag=found.etag)
+
+
+@route("PUT", "/documents/{name:path}", scope="write")
+def write_document(
+    memory: Memory,
+    name: Name,
+    text: Annotated[str, Argument("the whole new text")],
+    etag: Annotated[str, Argument("of the text it was made from", max_length=80)] = "",
+    confirm: Annotated[str, Argument("the token of a refusal", max_length=200)] = "",
+) -> Any:
+    """Put a whole new text in place; what others wrote since is merged in where it can be."""
+    done = memory.update(
+        text, document=name, mode="rewrite", etag=etag, confirm=confirm, strict=True
+    )
+    answer = {"name": done.document, "etag": done.etag, "merged": done.merged}
+    if done.merged:
+        answer["text"] = memory.read(name).text
+    return Reply(answer, etag=done.etag)
+
+
+@route("POST", "/documents/{name:path}/append", scope="write")
+def append_to_document(
+    memory: Memory, name: Name, text: Annotated[str, Argument("what to add at the end")]
+) -> Any:
+    """Add text to the end of a document, whatever others do meanwhile."""
+    done = memory.update(text, document=name)
+    return Reply({"name": done.document, "etag": done.etag}, etag=done.etag)
+
+
+@route("DELETE", "/documents/{name:path}", scope="write")
+def remove_document(memory: Memory, name: Name) -> Any:
+    """Take a document away. It can be undone."""
+    memory.read(name)
+    memory.remove(name)
+    return {"removed": name}
+
+
+@route("GET", "/versions/{name:path}", scope="read")
+def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
+    """Every change that a document went through, newest first."""
+    memory.library.refresh()
+    entries = memory.log(limit=1 << 30)
+    found = [changes.told(entry) for entry in entries if name in entry.documents()]
+    if not found:
+        raise NoSuchDocument(name)
+    return {"versions": found[:limit]}
+
+
+@route("GET", "/texts/{name:path}", scope="read")
+def text_at(memory: Memory, name: Name, moment: Moment) -> Any:
+    """What a document said at a time."""
+    return {"name": name, "moment": moment, "text": memory.text_at(name, _moment(moment))}
+
+
+@route("POST", "/restore/{name:path}", scope="write")
+def restore_document(memory: Memory, name: Name, moment: Moment) -> Any:
+    """Make a document say again what it said at a time. It can be undone."""
+    memory.restore(_moment(moment), name)
+    return read_document.tool.run(memory, name=name)
+
+
+@route("GET", "/blame/{name:path}", scope="read")
+def blame_document(memory: Memory, name: Name) -> Any:
+    """Each line of a document with the change that brought it."""
+    lines = memory.blame(name)
+    return {
+        "lines": [
+            {
+                "line": each.line,
+                "text": each.text,
+                "change": changes.told(each.entry) if each.entry else None,
+            }
+            for each in lines
+        ]
+    }
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return parse_stamp(text)
+    except (ValueError, TypeError):
+        raise BadValue("moment", f"{text!r} is no time", next_step="Use ISO 8601.") from None
+
+
+@route("GET", "/review", scope="read")
+def list_review(memory: Memory) -> Any:
+    """What waits for a person's approval, oldest first."""
+    return {"waiting": [shown_record(record) for record in memory.review()]}
+
+
+@route("POST", "/review/{id}", scope="admin")
+def decide_review(
+    memory: Memory,
+    id: Id,
+    decision: Annotated[Literal["approve", "reject"], Argument("what to do with it")],
+) -> Any:
+    """Let a held memory in exactly as it is, or turn it away."""
+    decided = memory.approve(id) if decision == "approve" else memory.reject(id)
+    return {"decision": decision, **shown_record(decided)}
+
+
+@route("GET", "/log", scope="read")
+def list_changes(memory: Memory, limit: Limit = 50) -> Any:
+    """The last changes, newest first."""
+    memory.library.refresh()
+    return {"changes": [changes.told(entry) for entry in memory.log(limit=limit)]}
+
+
+@route("POST", "/undo", scope="write")
+def undo_change(
+    memory: Memory,
+    position: Annotated[int, Argument("which change; else the last", minimum=0)] = -1,
+) -> Any:
+    """Take back the last change, or the one at a position of the log."""
+    return {"undone": changes.told(memory.undo(None if position < 0 else position))}
+
+
+@route("GET", "/history/sessions", scope="read")
+def list_sessions(memory: Memory) -> Any:
+    """The conversations that were recorded."""
+    return {"sessions": [dict(vars(each)) for each in memory.messages.sessions()]}
+
+
+@route("GET", "/history/messages", scope="read")
+def list_messages(
+    memory: Memory,
+    session: Annotated[str, Argument("of this conversation", max_length=200)],
+    limit: Limit = 100,
+) -> Any:
+    """The last messages of a conversation, oldest first."""
+    return {"messages": [dict(vars(each)) for each in memory.messages.last(session, limit)]}
+
+
+@route("GET", "/history/search", scope="read")
+def search_messages(
+    memory: Memory,
+    text: Annotated[str, Argument("words to look for", max_length=2000)],
+    limit: Limit = 20,
+) -> Any:
+    """Messages that fit the words, best first."""
+    found = memory.messages.search(text, limit=limit)
+    return {"messages": [dict(vars(each)) for each in found]}
+
+
+@route("GET", "/days", scope="read")
+def list_days(memory: Memory) -> Any:
+    """How many records each day brought, and the diary entries and daily logs that there are."""
+    memory.library.refresh()
+    names = memory.documents()
+    daily = {name: str(day) for name in names if (day := memory.layout.day_of(name))}
+    diary = {name: str(time) for name in names if (time := memory.layout.diary_time(name))}
+    counts = Counter(
+        hit.record.timestamp[:10]
+        for hit in memory.search("", include_superseded=True, include_passages=False, limit=1 << 30)
+    )
+    return {"counts": dict(sorted(counts.items())), "daily": daily, "diary": diary}
+
+
+def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any]) -> dict[str, Any]:
+    """What a page needs to settle a conflict: the text as it is now, and both put together."""
+    now = memory.read(given["name"])
+    base = memory.library.text_marked(now.name, given.get("etag", "")) or b""
+    mine, theirs = str(given.get("text", "")), now.text
+    offered = merge(base.decode("utf-8", "replace"), mine, theirs)
+    return {
+        "current": now.text,
+        "etag": error.etag,
+        "merged": offered.text,
+        "conflicts": offered.conflicts,
+    }
+
+
+ROUTES: tuple[Route, ...] = tuple(
+    each for each in list(globals().values()) if isinstance(each, Route)
+)
+"""In the order of their paths' precision: what names more comes before what takes any name."""

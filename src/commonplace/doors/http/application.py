@@ -1,0 +1,311 @@
+"""The gateway as one web application: API, page, stream of changes and MCP behind one guard.
+
+It knows Starlette. What a route answers it takes from `api`, and tools from the same table that
+every door reads.
+"""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any, cast
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route as Path
+
+from commonplace import tools
+from commonplace.clock import Clock
+from commonplace.dialects import Answer
+from commonplace.doors.http import api, changes, openapi
+from commonplace.doors.http.guard import (
+    COOKIE,
+    App,
+    Guard,
+    Scope,
+    pass_of,
+    problem,
+    problem_of,
+)
+from commonplace.doors.http.routes import Reply, Route
+from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
+from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
+from commonplace.errors import BadValue, CommonplaceError, DocumentChanged, Refused
+
+THREADS = 8
+PAGES = files("commonplace.doors.http") / "web"
+Sent = Response | App
+"""What an endpoint returns: both are applications to Starlette."""
+IMMUTABLE = "public, max-age=31536000, immutable"
+
+
+class NotAllowed(Refused):
+    """A token that may not do this, or not here."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"This token may not {what}.",
+            next_step="'commonplace token add NAME --scope …' makes one that may.",
+        )
+
+
+class Gateway:
+    """Everything that the requests share."""
+
+    def __init__(
+        self,
+        vaults: Vaults,
+        tokens: Tokens,
+        *,
+        clock: Clock,
+        hosts: Iterable[str],
+        mcp: Mapping[str, Any],
+    ) -> None:
+        self.vaults = vaults
+        self.tokens = tokens
+        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
+        self.mcp = mcp
+        self._own = self._application()
+        self.app = Guard(self._inside, tokens=tokens, hosts=hosts, public=is_public, clock=clock)
+
+    async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
+        """MCP at `/mcp/VAULT`, and at `/mcp` for the first vault; the rest is ours."""
+        parts = scope.get("path", "").strip("/").split("/")
+        if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
+            await self._own(scope, receive, send)
+            return
+        vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
+        found = pass_of(scope)
+        if vault not in self.mcp:
+            answer = problem_of(NoSuchName(vault, self.mcp))
+        elif found is None or not found.allows("write") or not found.opens(vault):
+            answer = problem_of(NotAllowed("use the tools of this vault"))
+        else:
+            answer, scope = self.mcp[vault], {**scope, "path": "/mcp"}
+        await answer(scope, receive, send)
+
+    def _application(self) -> Starlette:
+        below = [_path(each, self._endpoint(each)) for each in api.ROUTES]
+        routes: list[Any] = [
+            *below,
+            Path("/api/login", self._log_in, methods=["POST"]),
+            Path("/api/logout", self._log_out, methods=["POST"]),
+            Path("/api/vaults", self._list_vaults),
+            Path("/api/openapi.json", self._openapi),
+            Path("/api/vaults/{vault}/tools", self._list_tools),
+            Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
+            Path("/api/vaults/{vault}/changes", self._changes),
+        ]
+        routes.append(Path("/{name:path}", self._page))
+        return Starlette(
+            routes=routes,
+            exception_handlers={HTTPException: _told_wrong, Exception: _broken},
+            lifespan=self._lifespan,
+        )
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        try:
+            async with AsyncExitStack() as running:
+                for each in self.mcp.values():
+                    await running.enter_async_context(each.router.lifespan_context(each))
+                yield
+        finally:
+            self.pool.shutdown(wait=True)
+            self.vaults.close()
+
+    async def work(self, function: Callable[..., Any], *given: Any) -> Any:
+        """Do something that takes time on one of our threads."""
+        from asyncio import get_running_loop
+
+        return await get_running_loop().run_in_executor(self.pool, partial(function, *given))
+
+    def _endpoint(self, route: Route) -> Any:
+        async def endpoint(request: Request) -> Sent:
+            return await self._answered(request, route.scope, partial(self._run, route))
+
+        return endpoint
+
+    async def _answered(self, request: Request, scope: str, run: Callable[..., Any]) -> Sent:
+        """What comes of a call for a vault: its answer, or the problem in its own words."""
+        try:
+            found = _allowed(request, scope)
+            body = await _body(request)
+            answer = await self.work(run, request, found, body)
+            return _response(answer)
+        except CommonplaceError as error:
+            return problem_of(error)
+        except ClientDisconnect:
+            return problem(413, "The body is too long.")
+
+    def _run(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Any:
+        memory = self._memory(request, found)
+        if match := request.headers.get("if-match"):
+            body.setdefault("etag", match.strip('"'))
+        path = {name: str(value) for name, value in request.path_params.items()}
+        query = {name: request.query_params.getlist(name) for name in request.query_params}
+        given = route.arguments(path, query, body)
+        try:
+            return route.run(memory, given)
+        except DocumentChanged as error:
+            return problem_of(error, **api.merge_offered(memory, error, given))
+
+    def _memory(self, request: Request, found: Pass) -> Any:
+        session = request.headers.get("x-commonplace-session", "")[:200]
+        return self.vaults.memory(request.path_params["vault"], Reader(found.origin, session))
+
+    async def _call_tool(self, request: Request) -> Sent:
+        """Any tool of the vault's dialect."""
+
+        def run(request: Request, found: Pass, body: dict[str, Any]) -> Answer:
+            memory = self._memory(request, found)
+            dialect = tools.dialect_of(memory.layout.name)
+            tool = tools.find(request.path_params["tool"], dialect=dialect)
+            if not tool.read_only and not found.allows("write"):
+                raise NotAllowed("write")
+            return tool.call(memory, body)
+
+        return await self._answered(request, "read", run)
+
+    async def _list_tools(self, request: Request) -> Sent:
+        def run(request: Request, found: Pass, _: dict[str, Any]) -> Any:
+            dialect = tools.dialect_of(self._memory(request, found).layout.name)
+            return {"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]}
+
+        return await self._answered(request, "read", run)
+
+    async def _list_vaults(self, request: Request) -> Sent:
+        found = pass_of(request.scope)
+        names = [name for name in self.vaults.paths if found and found.opens(name)]
+        who = {"name": found.name, "scope": found.scope} if found else None
+        return JSONResponse({"vaults": names, "who": who, "version": version("commonplace")})
+
+    async def _openapi(self, request: Request) -> Sent:
+        return JSONResponse(
+            openapi.document(api.ROUTES, _table("native"), version=version("commonplace"))
+        )
+
+    async def _changes(self, request: Request) -> Sent:
+        """The stream of changes, from where the listener left off."""
+        try:
+            found = _allowed(request, "read")
+        except CommonplaceError as error:
+            return problem_of(error)
+
+        def look(position: int) -> Any:
+            return changes.since(self._memory(request, found), position)
+
+        last = request.headers.get("last-event-id", "")
+        try:
+            start = int(last) if last.isdecimal() else (await self.work(look, 1 << 62))[0]
+        except CommonplaceError as error:
+            return problem_of(error)
+        told = changes.stream(lambda position: self.work(look, position), start)
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(told, media_type="text/event-stream", headers=headers)
+
+    async def _log_in(self, request: Request) -> Sent:
+        """Exchange the code of a login link for a cookie."""
+        body = await _body(request)
+        token = self.tokens.log_in(str(body.get("code", "")))
+        if not token:
+            return problem(401, "This link was used already or is too old: start a new one.")
+        answer = JSONResponse({"ok": True})
+        answer.set_cookie(
+            COOKIE, token, max_age=SESSION_SECONDS, httponly=True, samesite="strict", path="/"
+        )
+        return answer
+
+    async def _log_out(self, request: Request) -> Sent:
+        self.tokens.log_out(request.scope.get("commonplace.token", ""))
+        answer = JSONResponse({"ok": True})
+        answer.delete_cookie(COOKIE, path="/")
+        return answer
+
+    async def _page(self, request: Request) -> Sent:
+        """A file of the page; any other path is a place inside it."""
+        name = request.path_params["name"] or "index.html"
+        return _file(name if _is_asset(name) else "index.html")
+
+
+def is_public(method: str, path: str) -> bool:
+    """The page itself holds nothing private: it asks for everything with the cookie."""
+    if path == "/api/login":
+        return method == "POST"
+    return method in ("GET", "HEAD") and not path.startswith(("/api/", "/mcp"))
+
+
+def _path(route: Route, endpoint: Any) -> Path:
+    return Path(route.full_path, endpoint, methods=[route.method], name=route.name)
+
+
+def _allowed(request: Request, scope: str) -> Pass:
+    found = pass_of(request.scope)
+    vault = request.path_params.get("vault", "")
+    if found is None or not found.allows(scope):
+        raise NotAllowed(f"{scope} here")
+    if not found.opens(vault):
+        raise NotAllowed("open this vault")
+    return found
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    raw = await request.body()
+    if not raw:
+        return {}
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise BadValue("body", "it is not JSON", next_step="Send an object.") from None
+    if not isinstance(body, dict):
+        raise BadValue("body", "it is not an object", next_step="Send {…}.")
+    return body
+
+
+def _response(answer: Any) -> Sent:
+    if callable(answer):
+        return cast(App, answer)
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    data = reply.data
+    if isinstance(data, Answer):
+        data = {"data": data.data, "text": str(data)}
+    headers = {"cache-control": "no-store"} | ({"etag": f'"{reply.etag}"'} if reply.etag else {})
+    return JSONResponse(data, status_code=reply.status, headers=headers)
+
+
+def _table(dialect: str) -> Iterable[Any]:
+    return tools.table(dialect).values()
+
+
+def _shown(tool: Any) -> Mapping[str, Any]:
+    return {"name": tool.name, "description": tool.description, "schema": tool.schema()}
+
+
+def _is_asset(name: str) -> bool:
+    return "/" not in name.removeprefix("assets/") and (PAGES / name).is_file()
+
+
+def _file(name: str) -> Response:
+    found = PAGES / name
+    if not found.is_file():
+        return Response("The page was not installed with this package.", status_code=404)
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    cache = IMMUTABLE if name.startswith("assets/") else "no-cache"
+    return Response(found.read_bytes(), media_type=kind, headers={"cache-control": cache})
+
+
+async def _told_wrong(request: Request, error: Any) -> Any:
+    return problem(error.status_code, str(error.detail))
+
+
+async def _broken(request: Request, error: Exception) -> Any:
+    """Whoever asked learns nothing of our insides; the person at the terminal does."""
+    return problem(500, "Something is wrong with the gateway; its terminal says what.")

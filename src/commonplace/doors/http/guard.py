@@ -1,0 +1,231 @@
+"""The guard at the gateway: every request passes it, and every answer leaves through it.
+
+It knows headers, hosts and tokens; what a route does it does not know. A page of another site, or
+one that had its name pointed at this machine, gets nothing: Host, Origin and Sec-Fetch-Site must be
+ours, and a token is asked for on every route but the ones that need none to log in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+from commonplace.clock import Clock
+from commonplace.doors.http.tokens import Pass, Tokens
+from commonplace.errors import CommonplaceError
+
+Scope = MutableMapping[str, Any]
+App = Callable[[Scope, Any, Any], Awaitable[None]]
+
+COOKIE = "commonplace"
+BODY_LIMIT = 12_000_000
+"""Bytes of a request: the longest document, with room for how JSON spells it."""
+RATE, BURST = 400.0, 800.0
+"""Requests a second that one token may send for long, and at once."""
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+)
+
+
+class Guard:
+    """An application that lets through to another only what may come in."""
+
+    def __init__(
+        self,
+        inner: App,
+        *,
+        tokens: Tokens,
+        hosts: Iterable[str],
+        public: Callable[[str, str], bool],
+        clock: Clock,
+    ) -> None:
+        self._inner = inner
+        self._tokens = tokens
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._public = public
+        self._rates = Rates(clock)
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._inner(scope, receive, send)
+            return
+        fault = self._fault(scope)
+        if fault:
+            await problem(*fault)(scope, receive, _hardened(send))
+            return
+        await self._inner(scope, _bounded(receive), _hardened(send))
+
+    def _fault(self, scope: Scope) -> tuple[int, str] | None:
+        """Why the request is refused, as a status and a sentence; None when it is not."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in _first(scope)}
+        if headers.get("host", "").lower() not in self._hosts:
+            return 421, "This gateway does not answer to that host name."
+        if not self._is_own(headers):
+            return 403, "A page of another site asked for this."
+        if not _is_json(scope["method"], headers):
+            return 415, "The body must be JSON: send Content-Type: application/json."
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > BODY_LIMIT:
+            return 413, f"The body is longer than {BODY_LIMIT:,} bytes."
+        return self._unknown(scope, headers)
+
+    def _is_own(self, headers: dict[str, str]) -> bool:
+        """Whether it comes from our own page, or from no page at all."""
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return False
+        origin = headers.get("origin")
+        if origin is None:
+            return True
+        scheme, _, host = origin.partition("://")
+        return scheme in ("http", "https") and host.lower() == headers["host"].lower()
+
+    def _unknown(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        token = token_of(headers)
+        found = self._tokens.find(token) if token else None
+        scope["commonplace.pass"] = found
+        scope["commonplace.token"] = token if found else ""
+        if found is None and not self._public(scope["method"], scope["path"]):
+            return 401, "The token is missing or no longer good: 'commonplace serve' prints a link."
+        if not self._rates.allow(token if found else ""):
+            return 429, "Too many requests: wait a second."
+        return None
+
+
+class Rates:
+    """How many requests each token may still send: so many a second, and some saved up."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def allow(self, token: str) -> bool:
+        now = self._clock.now_ns() / 1e9
+        left, since = self._left.get(token, (BURST, now))
+        left = min(BURST, left + max(0.0, now - since) * RATE)
+        if len(self._left) > 10_000:
+            self._left.clear()
+        self._left[token] = (left - 1 if left >= 1 else left, now)
+        return left >= 1
+
+
+def token_of(headers: dict[str, str]) -> str:
+    """The token a request brings: as a bearer, or in our cookie."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return token.strip()
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value
+    return ""
+
+
+def pass_of(scope: Scope) -> Pass | None:
+    """The pass that the guard found for a request."""
+    found: Pass | None = scope.get("commonplace.pass")
+    return found
+
+
+def problem(status: int, sentence: str, **more: Any) -> App:
+    """An answer that says what is wrong, in the form of RFC 9457."""
+    told = {"type": "about:blank", "title": TITLES.get(status, "Error"), "status": status}
+    body = json.dumps({**told, "detail": sentence, **more}, ensure_ascii=False).encode()
+    headers = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+
+    async def answer(scope: Scope, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return answer
+
+
+TITLES = {
+    400: "The request is wrong",
+    401: "Not logged in",
+    403: "Refused",
+    404: "Not there",
+    405: "Not done here",
+    409: "It changed, or must be confirmed",
+    412: "It changed meanwhile",
+    413: "Too long",
+    415: "Not JSON",
+    421: "Wrong host",
+    429: "Too much",
+    500: "The vault is in trouble",
+    501: "Not installed",
+    503: "Not now",
+    507: "The disk is full",
+}
+
+
+def problem_of(error: CommonplaceError, **more: Any) -> App:
+    """The answer for an error of ours: its own sentence."""
+    return problem(error.status, str(error), error=type(error).__name__, **more)
+
+
+def _first(scope: Scope) -> Iterable[tuple[bytes, bytes]]:
+    """The headers, of which the first of a name counts; two hosts are none."""
+    seen: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name == b"host" and name in seen:
+            value = b""
+            seen[name] = value
+        seen.setdefault(name, value)
+    return seen.items()
+
+
+def _is_json(method: str, headers: dict[str, str]) -> bool:
+    """A form of another page can send text, never JSON. What has no body needs no type."""
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    kind = headers.get("content-type", "").split(";")[0].strip().lower()
+    return method in ("GET", "HEAD") or not has_body or kind == "application/json"
+
+
+def _bounded(receive: Any) -> Any:
+    """The body as far as it may go: a stream that hides its length ends like a lost connection."""
+    seen = 0
+
+    async def bounded() -> Any:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if seen > BODY_LIMIT else message
+
+    return bounded
+
+
+def _hardened(send: Any) -> Any:
+    """Adds to every answer the headers that tell a browser what it must not do."""
+
+    async def hardened(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            names = {name for name, _ in message.get("headers", ())}
+            more = [(name, value) for name, value in HEADERS if name not in names]
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        await send(message)
+
+    return hardened

@@ -1,0 +1,87 @@
+"""A route: one function with types and a docstring, reached by a method and a path.
+
+It does not know what the functions do. Arguments are told and checked as those of tools are; where
+they stand (path, query or body) follows from the path and the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from commonplace.dialects import Answer, Parameter, Tool, tool
+from commonplace.errors import BadValue
+from commonplace.values import frozen
+
+PREFIX = "/api/vaults/{vault}"
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+@frozen
+class Reply:
+    """What a route answers, when it is more than data."""
+
+    data: Any
+    etag: str = ""
+    status: int = 200
+
+
+@frozen
+class Route:
+    """A method and a path below a vault, the scope that it needs, and what is done."""
+
+    method: str
+    path: str
+    scope: str
+    tool: Tool
+
+    @property
+    def name(self) -> str:
+        return self.tool.name
+
+    @property
+    def full_path(self) -> str:
+        return PREFIX + self.path
+
+    def stands_in_path(self, parameter: Parameter) -> bool:
+        return f"{{{parameter.name}}}" in self.path or f"{{{parameter.name}:path}}" in self.path
+
+    def arguments(
+        self, path: Mapping[str, str], query: Mapping[str, list[str]], body: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The arguments of the function, from wherever they stand."""
+        given = dict(body)
+        known = {parameter.name: parameter for parameter in self.tool.parameters}
+        for name, texts in query.items():
+            given[name] = _read(known[name], texts) if name in known else texts[0]
+        return given | {name: text for name, text in path.items() if name in known}
+
+    def run(self, memory: Any, given: Mapping[str, Any]) -> Any:
+        return self.tool.call(memory, given)
+
+
+def route(method: str, path: str, *, scope: str) -> Callable[[Callable[..., Any]], Route]:
+    """Make a route of a function whose first argument is the memory."""
+
+    def made(function: Callable[..., Answer]) -> Route:
+        return Route(method, path, scope, tool(read_only=scope == "read")(function))
+
+    return made
+
+
+def _read(parameter: Parameter, texts: list[str]) -> Any:
+    """A value that came as text in the query."""
+    if parameter.type == "array":
+        return [word for text in texts for word in text.split(",") if word]
+    text = texts[-1]
+    try:
+        if parameter.type == "boolean":
+            return TRUTH[text.lower()]
+        kinds: dict[str, Callable[[str], Any]] = {"integer": int, "number": float}
+        return kinds.get(parameter.type, str)(text)
+    except (ValueError, KeyError):
+        raise BadValue(
+            parameter.name,
+            f"{text[:60]!r} is not what it takes",
+            next_step=parameter.about.description,
+        ) from None

@@ -1,0 +1,87 @@
+"""The vaults that a gateway serves, and their memories: one for each thread that works.
+
+It does not know HTTP. Threads share no memory: to each other they are like processes, and that is
+what the vault's locks are made for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.errors import NotFound
+from commonplace.values import frozen
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+OPEN = 16
+"""How many memories a thread keeps open."""
+
+
+class NoSuchName(NotFound):
+    """A name that no vault of this gateway has."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"This gateway has no vault {name!r}.", next_step=f"It has {', '.join(known)}."
+        )
+
+
+@frozen
+class Reader:
+    """For whom a memory is opened: the origin of what they write, and their session."""
+
+    origin: str
+    session: str = ""
+
+
+class Vaults:
+    """Vaults by name, opened when they are first asked for."""
+
+    def __init__(self, paths: dict[str, str], open_memory: Callable[[str, Reader], Memory]) -> None:
+        self.paths = paths
+        self._open = open_memory
+        self._local = threading.local()
+        self._all: list[Memory] = []
+        self._guard = threading.Lock()
+
+    def memory(self, name: str, reader: Reader) -> Memory:
+        """The memory of this thread for a reader of a vault."""
+        if name not in self.paths:
+            raise NoSuchName(name, self.paths)
+        held: dict[tuple[str, Reader], Memory] = self._local.__dict__.setdefault("held", {})
+        memory = held.pop((name, reader), None) or self._opened(name, reader)
+        held[name, reader] = memory
+        while len(held) > OPEN:
+            self._close(held.pop(next(iter(held))))
+        return memory
+
+    def close(self) -> None:
+        for memory in list(self._all):
+            self._close(memory)
+
+    def _opened(self, name: str, reader: Reader) -> Memory:
+        memory = self._open(self.paths[name], reader)
+        with self._guard:
+            self._all.append(memory)
+        return memory
+
+    def _close(self, memory: Memory) -> None:
+        with self._guard:
+            self._all.remove(memory)
+        memory.close()
+
+
+def named(paths: Iterable[str]) -> dict[str, str]:
+    """A short name for each path: its last part, with a number where two are the same."""
+    found: dict[str, str] = {}
+    for path in paths:
+        base = Path(path).expanduser().resolve().name or "vault"
+        name, number = base, 2
+        while name in found:
+            name, number = f"{base}-{number}", number + 1
+        found[name] = path
+    return found

@@ -6,6 +6,7 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -122,6 +123,19 @@ class Hit:
     record: Record
     places: tuple[Place, ...]
     score: float
+
+
+class Found(list[Hit]):
+    """What a search found, best first, and how: a list that also says what it rests on."""
+
+    def __init__(
+        self, hits: Iterable[Hit] = (), *, mode: str = "words", degraded: str = ""
+    ) -> None:
+        super().__init__(hits)
+        self.mode = mode
+        """`words`, `vectors` or `hybrid`."""
+        self.degraded = degraded
+        """Why it may have found less than it could; empty when nothing was wanting."""
 
 
 def etag_of(data: bytes) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from commonplace.records import Hit, Place, Record
 from commonplace.values import frozen
@@ -61,6 +61,45 @@ class Query:
     include_secret: bool = False
     include_passages: bool = True
     limit: int = 20
+
+
+@frozen
+class Asked:
+    """A question as a vector: the model that made it, signed bytes, and their length."""
+
+    model: str
+    vector: bytes
+    norm: float
+
+
+class Candidate(NamedTuple):
+    """Something that may answer a question, with what a ranking decides by.
+
+    Ranks count from 0, and are -1 for what was not among the best of that sort; a score is then
+    0.0. What stands beside a candidate may not be one itself, when it does not fit the query.
+    """
+
+    key: int
+    """Its number in this index, as `hits` takes it; good until the index changes."""
+    id: str
+    kind: str
+    text: str
+    timestamp: str
+    session: str
+    username: str
+    channel: str
+    origin: str
+    superseded: bool
+    within: str
+    """The session, or the document of what is in no session."""
+    before: int
+    """The key of the candidate right before it in there; 0 when there is none."""
+    after: int
+    words: float
+    """BM25, from 0 up."""
+    words_rank: int
+    cosine: float
+    cosine_rank: int
 
 
 class Index(Protocol):
@@ -119,24 +158,48 @@ class Index(Protocol):
     def erase(self, record_ids: Iterable[str]) -> None:
         """Remove records so that no byte of them is left in what the index keeps."""
 
-    def unembedded(self, model: str, *, limit: int) -> list[tuple[int, str]]:
-        """Which of the `limit` newest texts have no vector of this model, with the key for `embed`.
+    def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
+        """What may answer a query with text, to be ranked, in no order that means anything.
 
-        Secrets are never among them. Vectors of older texts are dropped.
+        The best 200 by words, with `asked` the best 200 by vectors, and what stands right before
+        and after each of them. All of them fit the query; its limit is not used.
         """
+
+    def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
+        """Keys of candidates with the scores they were given, as hits, in that order."""
+
+    def rarity(self, words: Sequence[str]) -> dict[str, float]:
+        """How rare each word is here: the logarithm of how many times more records there are."""
+
+    def unembedded(
+        self, model: str, *, dim: int, limit: int, sensitive: bool = True
+    ) -> tuple[list[tuple[int, str]], int]:
+        """Texts that have no vector of this model, with the key for `embed`, and how many in all.
+
+        Secrets are never among them, and what is sensitive only where it may be.
+        """
+
+    def window(self, model: str, *, size: int) -> list[tuple[int, str]]:
+        """Drop vectors so that only the newest texts have one; those of them that have none."""
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
         """Keep vectors: key, signed bytes, length. One whose text is gone by now is left out."""
 
-    def nearest(self, model: str, *, vector: bytes, norm: float, query: Query) -> list[Hit]:
+    def keep_models(self, models: Iterable[str]) -> None:
+        """Drop the vectors of every other model."""
+
+    def nearest(self, asked: Asked, query: Query) -> list[Hit]:
         """The most alike by cosine of those that fit the query, whose text is not used."""
 
     def dump(self) -> list[tuple[Any, ...]]:
         """Everything it was told, sorted: equal for equal vaults however they came to be.
 
         Left out are vectors, which are made when they are first wanted, and what tells one write
-        of a file from another.
+        of a file from another. `dump_vectors` has those.
         """
+
+    def dump_vectors(self) -> list[tuple[Any, ...]]:
+        """Model, dimension, id, digest of the text, length, vector and code of each, sorted."""
 
     def clear(self) -> None:
         """Forget everything, the level and the mark too."""

@@ -5,24 +5,24 @@ It does not know what a document is but a name, nor what the journal is but a nu
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
-from json.encoder import encode_basestring
+from math import log
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from commonplace.errors import CommonplaceError
-from commonplace.index import Entry, Known, Query, Signature
+from commonplace.index import Asked, Candidate, Entry, Known, Query, Signature, nearest
+from commonplace.index.candidates import candidates, first_of, in_order
+from commonplace.index.conditions import as_json, clean, fits, listed, unlisted
 from commonplace.index.connections import Connections, Row
-from commonplace.index.vectors import closest
+from commonplace.index.nearest import Nearest
 from commonplace.index.words import indexed, match
-from commonplace.records import PASSAGE, Hit, Place, Record, Sensitivity
+from commonplace.records import Hit, Place, Record
 from commonplace.values import fields_of
 
 EDITION = 1
@@ -39,10 +39,6 @@ small write together. Whoever searches next takes in what waits.
 """
 HALFWAY = 4.0
 """The BM25 that makes a score of one half."""
-LEVEL = 100
-"""How many matches that are level with the last to look at, to take the newest of them."""
-SPARE = 32
-"""How many more of the nearest to look at than are wanted, as some will not fit the query."""
 
 FIELDS = tuple(fields_of(Record))
 TIMESTAMP, TAGS, CONFIDENCE, SENSITIVITY, ORIGIN, SOURCES = map(
@@ -60,22 +56,20 @@ SCHEMA = (
     f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
     "CREATE INDEX records_by_time ON records(timestamp, id)",
-    "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> ''",
+    "CREATE INDEX records_by_session ON records(session, timestamp, id) WHERE session <> ''",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",
     """CREATE TABLE places(document TEXT, line INTEGER, key INTEGER, PRIMARY KEY(document, line))
         WITHOUT ROWID""",
     "CREATE INDEX places_by_key ON places(key)",
-    """CREATE TABLE vectors(
-        key INTEGER, model TEXT, dim INTEGER, norm REAL, vector BLOB, PRIMARY KEY(key, model)
-    ) WITHOUT ROWID""",
+    *nearest.SCHEMA,
     """CREATE VIRTUAL TABLE fts USING fts5(
         text, words, content='records', content_rowid='key',
         tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
     )""",
 )
 VERSION = crc32(f"{EDITION} {SCHEMA}".encode()) & 0x7FFFFFFF
-TABLES = ("documents", "records", "places", "vectors")
+TABLES = ("documents", "records", "places", *nearest.TABLES)
 # The row without a name is the journal's: it is on a page that every write touches anyway.
 GET_JOURNAL = "SELECT base, digest FROM documents WHERE name = ''"
 SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
@@ -119,30 +113,9 @@ PLACES = """SELECT r.id, p.document, p.line FROM records r JOIN places p ON p.ke
 CHILDREN = """SELECT DISTINCT id FROM records
     WHERE supersedes = ? AND supersedes <> '' AND lead AND id <> supersedes ORDER BY id"""
 
-NOT_SUPERSEDED = """NOT EXISTS(SELECT 1 FROM records s
-    WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id)"""
-HAS_TAG = "instr(r.tags, ?)"
-IN_SESSION = "r.session = ? AND r.session <> ''"
-STANDS_IN = """EXISTS(SELECT 1 FROM records v JOIN places p ON p.key = v.key
-    WHERE v.id = r.id AND p.document IN (SELECT value FROM json_each(?)))"""
-# The same, for when there is nothing else to begin with.
-AMONG_THOSE_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
-    WHERE p.document IN (SELECT value FROM json_each(?)))"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
-
-NEWEST_FEW = f"""SELECT r.key FROM records r
-    WHERE r.lead AND r.sensitivity <> '{Sensitivity.SECRET}'{NEWEST}"""
-UNEMBEDDED = f"""SELECT r.key, r.digest, r.text FROM records r
-    WHERE r.key IN ({NEWEST_FEW}) AND NOT EXISTS(
-        SELECT 1 FROM vectors v WHERE v.key = r.key AND v.model = ?)
-    ORDER BY r.timestamp DESC, r.id DESC"""
-TOO_MANY = f"DELETE FROM vectors WHERE model = ? AND key NOT IN ({NEWEST_FEW})"
-# A key may have gone to another record meanwhile: the low bits of the digest tell.
-CHECK_BITS = 20
-CHECK = (1 << CHECK_BITS) - 1
-EMBED = f"""INSERT OR REPLACE INTO vectors SELECT key, ?, ?, ?, ? FROM records
-    WHERE key = ? AND digest & {CHECK} = ?"""
-KEPT_VECTORS = "SELECT key, norm, vector FROM vectors WHERE model = ? AND dim = ?"
+OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
+HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"
 
 DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
     FROM records r LEFT JOIN places p ON p.key = r.key"""
@@ -155,7 +128,6 @@ END = 1 << 62
 """A line after every line."""
 
 _fields_of = attrgetter(*FIELDS)
-_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class _Told(NamedTuple):
@@ -182,6 +154,7 @@ class SqliteIndex:
         self._tolds: dict[int, _Told] | None = None
         """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
+        self._nearest = Nearest()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -272,19 +245,19 @@ class SqliteIndex:
         with self._connections.lent() as db:
             rows = db.execute(
                 f"SELECT {SHOWN}, 0.0 FROM records r WHERE r.id = ? AND r.lead",
-                (_clean(record_id),),
+                (clean(record_id),),
             ).fetchall()
             return next(iter(self._hits(db, rows)), None)
 
     def children(self, record_id: str) -> tuple[str, ...]:
-        return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, _clean(record_id)))
+        return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, clean(record_id)))
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         with self._connections.lent() as db:
             return self._places(db, [record_id]).get(record_id, ())
 
     def _places(self, db: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[Place, ...]]:
-        rows = db.execute(PLACES, (_clean(_json(ids)),)).fetchall()
+        rows = db.execute(PLACES, (clean(as_json(ids)),)).fetchall()
         rows.sort(key=lambda row: (self._rank(row[1]), row[2]))
         found: dict[str, list[Place]] = {}
         for id_, document, line in rows:
@@ -322,34 +295,71 @@ class SqliteIndex:
         with self._connections.transaction() as db:
             db.execute(CATCH_UP)
             for id_ in record_ids:
-                _remove(db, [key for key, _ in db.execute(VARIANTS, (_clean(id_),)).fetchall()])
+                _remove(db, [key for key, _ in db.execute(VARIANTS, (clean(id_),)).fetchall()])
             # Also when no row was left: what an earlier put took out is still in FTS5's segments.
             db.execute("INSERT INTO fts(fts) VALUES('optimize')")
             self._connections.scrub()
         self._last_told = None
 
-    def unembedded(self, model: str, *, limit: int) -> list[tuple[int, str]]:
+    def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
+        with self._ready(query) as db:
+            found = candidates(db, self._nearest, query, asked)
+        self._mend()
+        return found
+
+    def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
+        with self._connections.lent() as db:
+            found = db.execute(OF_KEYS, (as_json([key for key, _ in scored]),)).fetchall()
+            rows = {row[-1]: row for row in found}
+            return self._hits(
+                db, [(*rows[key][:-1], score) for key, score in scored if key in rows]
+            )
+
+    def rarity(self, words: Sequence[str]) -> dict[str, float]:
+        with self._connections.lent() as db:
+            total = db.execute("SELECT count(*) FROM fts_docsize").fetchall()[0][0]
+            return {word: _rarity(db, word, total) for word in words}
+
+    def unembedded(
+        self, model: str, *, dim: int, limit: int, sensitive: bool = True
+    ) -> tuple[list[tuple[int, str]], int]:
+        with self._connections.lent() as db:
+            found = nearest.unembedded(db, model, dim=dim, limit=limit, sensitive=sensitive)
+        if not found[0]:
+            with self._connections.transaction() as db:
+                nearest.reached(db, model, dim=dim)
+        return found
+
+    def window(self, model: str, *, size: int) -> list[tuple[int, str]]:
         with self._connections.transaction() as db:
-            db.execute(TOO_MANY, (model, limit))
-        rows = self._connections.rows(UNEMBEDDED, limit, model)
-        return [(key << CHECK_BITS | digest & CHECK, text) for key, digest, text in rows]
+            return nearest.window(db, model, size=size)
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
-        kept = [
-            (model, dim, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows
-        ]
         with self._connections.transaction() as db:
-            db.executemany(EMBED, kept)
+            nearest.embed(db, model, dim, rows)
 
-    def nearest(self, model: str, *, vector: bytes, norm: float, query: Query) -> list[Hit]:
+    def keep_models(self, models: Iterable[str]) -> None:
+        with self._connections.transaction() as db:
+            nearest.keep_only(db, models)
+
+    def nearest(self, asked: Asked, query: Query) -> list[Hit]:
         with self._connections.lent() as db:
-            kept = _vectors(db, model, len(vector), query)
-            seen = query.limit + SPARE
-            rows = _near(db, closest(kept, vector=vector, norm=norm, limit=seen), query)
-            while len(rows) < query.limit and seen < len(kept):
-                seen *= 4
-                rows = _near(db, closest(kept, vector=vector, norm=norm, limit=seen), query)
-            return self._hits(db, rows[: query.limit])
+            scores = {
+                key: score for score, key in self._nearest.find(db, asked, query, count=query.limit)
+            }
+            found = db.execute(OF_KEYS, (as_json(list(scores)),)).fetchall()
+            rows = in_order(
+                [(*row, -scores[key]) for *row, key in found], id_at=0, time_at=TIMESTAMP
+            )
+            near = [(*row[:-1], min(max(-row[-1], 0.0), 1.0)) for row in rows[: query.limit]]
+            hits = self._hits(db, near)
+        self._mend()
+        return hits
+
+    def _mend(self) -> None:
+        if self._nearest.damaged:
+            with self._connections.transaction() as db:
+                self._nearest.mend(db)
 
     def dump(self) -> list[tuple[Any, ...]]:
         records: dict[Row, list[tuple[str, int]]] = {}
@@ -359,6 +369,10 @@ class SqliteIndex:
         return sorted(told) + sorted(
             ("document", *row) for row in self._connections.rows(DUMP_DOCUMENTS)
         )
+
+    def dump_vectors(self) -> list[tuple[Any, ...]]:
+        with self._connections.lent() as db:
+            return nearest.dumped(db)
 
     def clear(self) -> None:
         self._tolds = {}
@@ -440,7 +454,7 @@ def _keys(db: sqlite3.Connection, tolds: Iterable[_Told]) -> dict[Identity, int]
 
 def _variants(db: sqlite3.Connection, identities: Iterable[Identity]) -> dict[Identity, int]:
     """Every telling of the records with these ids."""
-    ids = _json([id_ for id_, _ in identities])
+    ids = as_json([id_ for id_, _ in identities])
     return {(id_, digest): key for id_, digest, key in db.execute(VARIANTS_OF_ALL, (ids,))}
 
 
@@ -455,8 +469,9 @@ def _remove_unplaced(db: sqlite3.Connection, keys: Iterable[int]) -> None:
 def _remove(db: sqlite3.Connection, keys: Iterable[int]) -> None:
     rows = [(key,) for key in keys]
     db.executemany(UNWORD, rows)
-    for table in ("vectors", "places", "records"):
+    for table in ("places", "records"):
         db.executemany(f"DELETE FROM {table} WHERE key = ?", rows)
+    nearest.remove(db, [key for (key,) in rows])
 
 
 def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
@@ -465,7 +480,7 @@ def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
         newest = f"SELECT {SHOWN}, 0.0 {source}{NEWEST}"
         return db.execute(newest, (*arguments, query.limit)).fetchall()
     cursor = db.execute(f"SELECT {SHOWN}, fts.rank {source} ORDER BY fts.rank", arguments)
-    rows = _in_order(_first(cursor, query.limit))
+    rows = in_order(first_of(cursor, query.limit), id_at=0, time_at=TIMESTAMP)
     return [(*row[:-1], _score(-row[-1])) for row in rows[: query.limit]]
 
 
@@ -474,92 +489,24 @@ def _score(bm25: float) -> float:
     return (bm25 + 1.0) / (bm25 + HALFWAY + 2.0)
 
 
-def _first(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
-    """The first rows, and those after them that are level with the last."""
-    rows = cursor.fetchmany(max(limit, 0))
-    for row in islice(cursor, LEVEL if rows else 0):
-        if row[-1] != rows[-1][-1]:
-            break
-        rows.append(row)
-    cursor.close()
-    return rows
-
-
-def _in_order(rows: list[Row]) -> list[Row]:
-    """Lowest score first; of those that are level the newest, then by id."""
-    rows.sort(key=lambda row: row[0])
-    rows.sort(key=lambda row: row[TIMESTAMP], reverse=True)
-    rows.sort(key=lambda row: row[-1])
-    return rows
-
-
 def _source(query: Query) -> tuple[str, list[Any]]:
     """FROM and WHERE for a query, and what they are bound to."""
-    fits, arguments = _fits(query)
+    condition, arguments = fits(query)
     text = query.text.strip()
     words = match(text)
     if words:
         join = "FROM fts CROSS JOIN records r ON r.key = fts.rowid WHERE fts MATCH ?"
-        return f"{join} AND {fits}", [words, *arguments]
+        return f"{join} AND {condition}", [words, *arguments]
     if text:
         # No word in it, but perhaps an emoji or a sign.
-        return f"FROM records r WHERE instr(r.text, ?) AND {fits}", [_clean(text), *arguments]
-    return f"FROM records r WHERE {fits}", arguments
+        return f"FROM records r WHERE instr(r.text, ?) AND {condition}", [clean(text), *arguments]
+    return f"FROM records r WHERE {condition}", arguments
 
 
-def _fits(query: Query) -> tuple[str, list[Any]]:
-    """The condition on a record, apart from the query's text."""
-    tests = ["r.lead"]
-    if not query.include_secret:
-        tests.append(f"r.sensitivity <> '{Sensitivity.SECRET}'")
-    if not query.include_passages:
-        tests.append(f"r.kind <> '{PASSAGE}'")
-    if not query.include_superseded:
-        tests.append(NOT_SUPERSEDED)
-    narrow, arguments = _narrow(query)
-    return " AND ".join((*tests, *narrow)), arguments
-
-
-def _narrow(query: Query) -> tuple[list[str], list[Any]]:
-    """The conditions that few records meet."""
-    tests: list[str] = []
-    arguments: list[Any] = []
-    if query.kinds:
-        tests.append("r.kind IN (SELECT value FROM json_each(?))")
-        arguments.append(_clean(_json(query.kinds)))
-    if query.without_kinds:
-        tests.append("r.kind NOT IN (SELECT value FROM json_each(?))")
-        arguments.append(_clean(_json(query.without_kinds)))
-    if query.session:
-        tests.append(IN_SESSION)
-        arguments.append(_clean(query.session))
-    for tag in query.tags:
-        tests.append(HAS_TAG)
-        arguments.append(_clean(_listed((tag,))))
-    if query.documents:
-        tests.append(STANDS_IN if query.text or query.session else AMONG_THOSE_IN)
-        arguments.append(_clean(_json(query.documents)))
-    return tests, arguments
-
-
-def _vectors(db: sqlite3.Connection, model: str, dim: int, query: Query) -> list[Any]:
-    tests, arguments = _narrow(query)
-    within = f" AND key IN (SELECT r.key FROM records r WHERE {' AND '.join(tests)})"
-    sql = KEPT_VECTORS + (within if tests else "")
-    return db.execute(sql, (model, dim, *arguments)).fetchall()
-
-
-def _near(db: sqlite3.Connection, scored: list[tuple[float, int]], query: Query) -> list[Row]:
-    """The rows of these keys that fit the query, the most alike first."""
-    scores = {key: score for score, key in scored}
-    fits, arguments = _fits(query)
-    found = db.execute(
-        f"""SELECT {SHOWN}, r.key FROM records r
-        WHERE r.key IN (SELECT value FROM json_each(?)) AND {fits}""",
-        (_json(list(scores)), *arguments),
-    )
-    rows = _in_order([(*row, -scores[key]) for *row, key in found])
-    return [(*row[:-1], min(max(-row[-1], 0.0), 1.0)) for row in rows]
+def _rarity(db: sqlite3.Connection, word: str, total: int) -> float:
+    expression = match(word)
+    having = db.execute(HOW_MANY, (expression,)).fetchall()[0][0] if expression else 0
+    return log(1.0 + (total - having + 0.5) / (having + 0.5))
 
 
 def _digest(data: bytes) -> bytes:
@@ -571,8 +518,8 @@ def _digest(data: bytes) -> bytes:
 
 def _told(record: Record) -> _Told:
     values = list(_fields_of(record))
-    values[TAGS] = _listed(record.tags)
-    values[SOURCES] = _listed(record.sources)
+    values[TAGS] = listed(record.tags)
+    values[SOURCES] = listed(record.sources)
     # Plain strings: members of an enumeration cost sqlite3 a search for how to store them.
     values[SENSITIVITY] = str(record.sensitivity)
     values[ORIGIN] = str(record.origin)
@@ -584,20 +531,10 @@ def _told(record: Record) -> _Told:
     return _Told((record.id, digest), record, values)
 
 
-def _listed(texts: Sequence[str]) -> str:
-    """Each text quoted on its own line: the list of one text is part of every list that has it."""
-    return "\n".join(("", *map(encode_basestring, texts), "")) if texts else ""
-
-
-def _unlisted(lines: str) -> tuple[str, ...]:
-    quoted = lines.split("\n")[1:-1]
-    return tuple(json.loads(each) if "\\" in each else each[1:-1] for each in quoted)
-
-
 def _record(row: Row) -> Record:
     values = list(row[: len(FIELDS)])
     for at in (TAGS, SOURCES):
-        values[at] = _unlisted(values[at])
+        values[at] = unlisted(values[at])
     return Record(*values)
 
 
@@ -613,11 +550,6 @@ def _known_row(document: str, known: Known) -> Row:
     inode = str(it.inode)
     seen = (it.size, it.mtime_ns, inode, it.digest, int(it.racy), it.atime_ns)
     return (document, *seen, known.lines, known.base, known.glimpse)
-
-
-def _clean(text: str) -> str:
-    """The text without halves of surrogate pairs, which SQLite cannot take and no record has."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _illness(db: sqlite3.Connection) -> str:

@@ -1,0 +1,130 @@
+"""Candidates: what may answer a question, with all that a ranking needs to decide between them.
+
+The best by words and the best by vectors, and what stands beside them: a short reply has few words
+of its own. It knows the tables of the index; which candidate is better it does not know.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from commonplace.index import Asked, Candidate, Query
+from commonplace.index.conditions import SUPERSEDED, as_json, fits
+from commonplace.index.nearest import Nearest
+from commonplace.index.words import match
+
+BEST = 200
+"""How many candidates the words give, and how many the vectors."""
+LEVEL = 100
+"""How many matches that are level with the last to look at, to take the newest of them."""
+
+BY_WORDS = """SELECT r.key, r.id, r.timestamp, fts.rank
+    FROM fts CROSS JOIN records r ON r.key = fts.rowid
+    WHERE fts MATCH ? AND {fits} ORDER BY fts.rank"""
+SEEN = f"""r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin,
+    {SUPERSEDED}"""
+# In a session the order of time; what is in none has the lines above and below it, in its daily
+# log rather than in MEMORY.md.
+IN_DOCUMENT = "(SELECT max(p.document) FROM places p WHERE p.key = r.key)"
+BESIDE = """CASE WHEN r.session <> '' THEN (
+        SELECT n.key FROM records n
+        WHERE n.session = r.session AND n.session <> ''
+            AND (n.timestamp, n.id) {than} (r.timestamp, r.id) AND n.lead
+        ORDER BY n.timestamp {order}, n.id {order} LIMIT 1
+    ) ELSE (
+        SELECT n.key FROM places n
+        WHERE n.document = r.within AND n.line {than} (
+            SELECT min(p.line) FROM places p WHERE p.key = r.key AND p.document = r.within)
+        ORDER BY n.line {order} LIMIT 1
+    ) END"""
+BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
+AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
+CHOSEN = f"""SELECT {SEEN}, r.within, {BEFORE}, {AFTER}
+    FROM (SELECT r.*, CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END AS within
+        FROM json_each(?) j CROSS JOIN records r ON r.key = j.value) r"""
+NEIGHBOURS = f"""SELECT {SEEN}, CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END
+    FROM json_each(?) j CROSS JOIN records r ON r.key = j.value WHERE {{fits}}"""
+
+UNFOUND = (0.0, -1)
+
+Row = tuple[Any, ...]
+
+
+def candidates(
+    db: sqlite3.Connection, nearest: Nearest, query: Query, asked: Asked | None
+) -> list[Candidate]:
+    """The best of each kind and their neighbours, in no order that means anything."""
+    words = _by_words(db, query)
+    alike = (
+        {key: score for score, key in nearest.find(db, asked, query, count=BEST)} if asked else {}
+    )
+    rows = _chosen(db, {*words, *alike})
+    nearest_keys = _in_order_of(alike, rows)[:BEST]
+    ranks = {key: rank for rank, key in enumerate(nearest_keys)}
+    chosen = [row for row in rows if row[0] in words or row[0] in ranks]
+    return [
+        Candidate(
+            *row,
+            *words.get(row[0], UNFOUND),
+            alike.get(row[0], 0.0),
+            ranks.get(row[0], -1),
+        )
+        for row in (*chosen, *_beside(db, chosen, query))
+    ]
+
+
+def _in_order_of(scores: dict[int, float], rows: Sequence[Row]) -> list[int]:
+    """The keys of these rows that have a score, the highest first, then the newest."""
+    scored = [(row[0], row[1], row[4], -scores[row[0]]) for row in rows if row[0] in scores]
+    return [row[0] for row in in_order(scored, id_at=1, time_at=2)]
+
+
+def _by_words(db: sqlite3.Connection, query: Query) -> dict[int, tuple[float, int]]:
+    """BM25 and rank of the best, by key; the newest first where they are level."""
+    words = match(query.text)
+    if not words:
+        return {}
+    condition, arguments = fits(query)
+    cursor = db.execute(BY_WORDS.format(fits=condition), (words, *arguments))
+    rows = in_order(first_of(cursor, BEST), id_at=1, time_at=2)
+    return {row[0]: (-row[-1], rank) for rank, row in enumerate(rows[:BEST])}
+
+
+def _chosen(db: sqlite3.Connection, keys: Iterable[int]) -> list[Row]:
+    return db.execute(CHOSEN, (as_json(sorted(keys)),)).fetchall()
+
+
+def _beside(db: sqlite3.Connection, chosen: Sequence[Row], query: Query) -> list[Row]:
+    """What stands right before and after the chosen, where it fits the query.
+
+    What is beside it in turn is known where that is one of the chosen, and matters only then.
+    """
+    after = {row[-2]: row[0] for row in chosen}
+    before = {row[-1]: row[0] for row in chosen}
+    there = {row[0] for row in chosen}
+    keys = sorted({key for key in (*after, *before) if key and key not in there})
+    condition, arguments = fits(query)
+    rows = db.execute(NEIGHBOURS.format(fits=condition), (as_json(keys), *arguments)).fetchall()
+    return [(*row, before.get(row[0], 0), after.get(row[0], 0)) for row in rows]
+
+
+def first_of(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
+    """The first rows, and those after them whose last column is level with the last of them."""
+    rows = cursor.fetchmany(max(limit, 0))
+    for _ in range(LEVEL if rows else 0):
+        row = cursor.fetchone()
+        if row is None or row[-1] != rows[limit - 1][-1]:
+            break
+        rows.append(row)
+    cursor.close()
+    return rows
+
+
+def in_order(rows: list[Row], *, id_at: int, time_at: int) -> list[Row]:
+    """Lowest score first; of those that are level the newest, then by id."""
+    rows.sort(key=lambda row: row[id_at])
+    rows.sort(key=lambda row: row[time_at], reverse=True)
+    rows.sort(key=lambda row: row[-1])
+    return rows

@@ -1,0 +1,322 @@
+"""The vectors in the SQLite file: kept by model, scanned by their codes, always as the rows are.
+
+It knows the tables of models, vectors and codes, and that of the records by its keys. What a
+vector says it does not know.
+
+`vectors` is what is kept. `codes` is made from it, a page of keys at a time: whatever changes a
+vector makes the page anew that it is on, in the same transaction. A model's `state`, another number
+after every change, tells whether what a process remembers of its pages is still so.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from commonplace.index import Asked, Query
+from commonplace.index.conditions import as_json, fits, narrow
+from commonplace.index.vectors import (
+    Scored,
+    closest,
+    code_of,
+    codes_in,
+    differences,
+    least,
+    width_of,
+)
+from commonplace.records import Sensitivity
+
+SCHEMA = (
+    """CREATE TABLE models(
+        number INTEGER PRIMARY KEY, name TEXT, dim INTEGER, upto INTEGER, state INTEGER,
+        UNIQUE(name, dim))""",
+    """CREATE TABLE vectors(
+        model INTEGER, key INTEGER, norm REAL, vector BLOB, PRIMARY KEY(model, key)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE codes(
+        model INTEGER, page INTEGER, state INTEGER, sum INTEGER, slots BLOB, codes BLOB,
+        PRIMARY KEY(model, page))""",
+)
+TABLES = ("models", "vectors", "codes")
+PAGE_BITS = 8
+"""A page has the codes of so many bits of keys: small enough to be made anew after each change."""
+SHORTLIST = 1.5
+"""How many times more than are wanted the codes choose, for the vectors to choose from."""
+
+MODEL = "SELECT number, upto, state FROM models WHERE name = ? AND dim = ?"
+MODEL_OF_NAME = "SELECT number FROM models WHERE name = ?"
+ADD_MODEL = "INSERT OR IGNORE INTO models(name, dim, upto, state) VALUES(?, ?, 0, random())"
+# Not counted up: after a rollback, or in a new file, a count would come to the same number again.
+CHANGED = "UPDATE models SET state = random() WHERE number = ?"
+# A key may go to another record once the highest are gone.
+LAST_KEY = "SELECT coalesce(max(key), 0) FROM records"
+STEP_BACK = f"UPDATE models SET upto = min(upto, ({LAST_KEY}))"
+
+WITHHELD = {
+    False: f"'{Sensitivity.SECRET}', '{Sensitivity.SENSITIVE}'",
+    True: f"'{Sensitivity.SECRET}'",
+}
+"""What gets no vector, by whether an encoder may be told what is sensitive."""
+WAITING = """FROM records r WHERE r.key > ? AND r.sensitivity NOT IN ({withheld})
+    AND NOT EXISTS(SELECT 1 FROM vectors v WHERE v.model = ? AND v.key = r.key)"""
+NEWEST_FEW = f"""SELECT r.key FROM records r
+    WHERE r.lead AND r.sensitivity NOT IN ({WITHHELD[True]})
+    ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"""
+IN_WINDOW = f"""SELECT r.key, r.digest, r.text FROM records r
+    WHERE r.key IN ({NEWEST_FEW}) AND NOT EXISTS(
+        SELECT 1 FROM vectors v WHERE v.model = ? AND v.key = r.key)
+    ORDER BY r.timestamp DESC, r.id DESC"""
+OUT_OF_WINDOW = f"SELECT key FROM vectors WHERE model = ? AND key NOT IN ({NEWEST_FEW})"
+# A key may have gone to another record meanwhile: the low bits of the digest tell.
+CHECK_BITS = 20
+CHECK = (1 << CHECK_BITS) - 1
+EMBED = f"""INSERT OR REPLACE INTO vectors SELECT ?, key, ?, ? FROM records
+    WHERE key = ? AND digest & {CHECK} = ?"""
+PAGES = "SELECT page, state FROM codes WHERE model = ?"
+PAGE = "SELECT state, sum, slots, codes FROM codes WHERE model = ? AND page = ?"
+SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
+ON_PAGE = "SELECT key, vector FROM vectors WHERE model = ? AND key BETWEEN ? AND ?"
+KEPT = """SELECT v.key, v.norm, v.vector FROM json_each(?) j
+    CROSS JOIN vectors v ON v.model = ? AND v.key = j.value"""
+DUMPED = """SELECT v.key, r.id, r.digest, v.norm, v.vector
+    FROM vectors v JOIN records r ON r.key = v.key WHERE v.model = ?"""
+FITTING = "SELECT r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value WHERE {fits}"
+
+
+class _Page(NamedTuple):
+    """The codes of one page of keys, and the model's state when they were made."""
+
+    state: int
+    keys: list[int]
+    codes: list[int]
+
+
+class Codes:
+    """The codes of one model, all in memory."""
+
+    def __init__(self) -> None:
+        self.state = -1
+        self.pages: dict[int, _Page] = {}
+        self.keys: list[int] = []
+        self.codes: list[int] = []
+
+    def join(self, state: int) -> None:
+        pages = [self.pages[number] for number in sorted(self.pages)]
+        self.keys = [key for page in pages for key in page.keys]
+        self.codes = [code for page in pages for code in page.codes]
+        self.state = state
+
+
+def embed(
+    db: sqlite3.Connection, model: str, dim: int, rows: Iterable[tuple[int, bytes, float]]
+) -> None:
+    """Keep vectors; one whose text is gone by now is left out."""
+    db.execute(ADD_MODEL, (model, dim))
+    ((number, _, _),) = db.execute(MODEL, (model, dim)).fetchall()
+    kept = [(number, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows]
+    db.executemany(EMBED, kept)
+    _renew(db, number, {key >> PAGE_BITS for _, _, _, key, _ in kept})
+
+
+def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:
+    """Drop the vectors of records that are gone, and their codes."""
+    for (number,) in db.execute("SELECT number FROM models").fetchall():
+        _drop(db, number, keys)
+    db.execute(STEP_BACK)
+
+
+def _drop(db: sqlite3.Connection, number: int, keys: Iterable[int]) -> None:
+    gone = "DELETE FROM vectors WHERE model = ? AND key = ?"
+    pages = {key >> PAGE_BITS for key in keys if db.execute(gone, (number, key)).rowcount}
+    _renew(db, number, pages)
+
+
+def _renew(db: sqlite3.Connection, number: int, pages: Iterable[int]) -> None:
+    """Make the codes of these pages anew from the vectors as they are now."""
+    db.execute(CHANGED, (number,))
+    (found,) = db.execute("SELECT dim, state FROM models WHERE number = ?", (number,)).fetchall()
+    for page in pages:
+        keys, blob = _coded(db, number, page, dim=found[0])
+        if keys:
+            slots = array("H", [key - (page << PAGE_BITS) for key in keys]).tobytes()
+            row = (number, page, found[1], crc32(blob, crc32(slots)), slots, blob)
+            db.execute(SET_PAGE, row)
+        else:
+            db.execute("DELETE FROM codes WHERE model = ? AND page = ?", (number, page))
+
+
+def _coded(db: sqlite3.Connection, number: int, page: int, *, dim: int) -> tuple[list[int], bytes]:
+    first, last = page << PAGE_BITS, ((page + 1) << PAGE_BITS) - 1
+    rows = db.execute(ON_PAGE, (number, first, last)).fetchall()
+    whole = [(key, vector) for key, vector in rows if len(vector) == dim]
+    return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
+
+
+def unembedded(
+    db: sqlite3.Connection, model: str, *, dim: int, limit: int, sensitive: bool
+) -> tuple[list[tuple[int, str]], int]:
+    """Texts without a vector in the order of their keys, and how many there are in all."""
+    found = db.execute(MODEL, (model, dim)).fetchall()
+    number, upto = found[0][:2] if found else (0, 0)
+    if upto == _last_key(db):
+        return [], 0
+    waiting = WAITING.format(withheld=WITHHELD[sensitive])
+    columns, order = "SELECT r.key, r.digest, r.text ", " ORDER BY r.key LIMIT ?"
+    rows = db.execute(columns + waiting + order, (upto, number, limit)).fetchall()
+    total = len(rows)
+    if total == limit:
+        total = db.execute("SELECT count(*) " + waiting, (upto, number)).fetchall()[0][0]
+    return _keyed(rows), total
+
+
+def reached(db: sqlite3.Connection, model: str, *, dim: int) -> None:
+    """Note that every text that is to have a vector has one."""
+    db.execute(ADD_MODEL, (model, dim))
+    db.execute(
+        f"UPDATE models SET upto = ({LAST_KEY}) WHERE name = ? AND dim = ?",
+        (model, dim),
+    )
+
+
+def window(db: sqlite3.Connection, model: str, *, size: int) -> list[tuple[int, str]]:
+    """Drop the vectors of all but the newest texts; give those of these that have none."""
+    found = db.execute(MODEL_OF_NAME, (model,)).fetchall()
+    number = found[0][0] if found else 0
+    old = [key for (key,) in db.execute(OUT_OF_WINDOW, (number, size)).fetchall()]
+    if old:
+        _drop(db, number, old)
+    return _keyed(db.execute(IN_WINDOW, (size, number)).fetchall())
+
+
+def _keyed(rows: Sequence[tuple[int, int, str]]) -> list[tuple[int, str]]:
+    return [(key << CHECK_BITS | digest & CHECK, text) for key, digest, text in rows]
+
+
+def _last_key(db: sqlite3.Connection) -> int:
+    return int(db.execute(LAST_KEY).fetchall()[0][0])
+
+
+def dumped(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Every vector with its code, as `Index.dump_vectors` gives them."""
+    found = []
+    for number, name, dim in db.execute("SELECT number, name, dim FROM models").fetchall():
+        codes = _all_codes(db, number, dim)
+        rows = db.execute(DUMPED, (number,)).fetchall()
+        found += [(name, dim, *row, codes.pop(key, None)) for key, *row in rows]
+        found += [(name, dim, str(key), 0, 0.0, b"", code) for key, code in codes.items()]
+    return sorted(found)
+
+
+def _all_codes(db: sqlite3.Connection, number: int, dim: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for page, _ in db.execute(PAGES, (number,)).fetchall():
+        for _, _, slots, blob in db.execute(PAGE, (number, page)).fetchall():
+            keys = [(page << PAGE_BITS) + slot for slot in array("H", slots)]
+            found.update(zip(keys, codes_in(blob, width_of(dim)), strict=True))
+    return found
+
+
+def keep_only(db: sqlite3.Connection, models: Iterable[str]) -> None:
+    """Drop the vectors of every other model."""
+    kept = as_json(list(models))
+    others = "SELECT number FROM models WHERE name NOT IN (SELECT value FROM json_each(?))"
+    if db.execute(others, (kept,)).fetchall():
+        for table, column in (("vectors", "model"), ("codes", "model"), ("models", "number")):
+            db.execute(f"DELETE FROM {table} WHERE {column} IN ({others})", (kept,))
+
+
+class Nearest:
+    """What is most alike by cosine, among the records that fit a query.
+
+    Remembers the codes of the models that were asked for; every thread may ask.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[int, Codes] = {}
+        self.damaged: set[tuple[int, int]] = set()
+        """Models and pages whose codes were not as they had been written."""
+
+    def find(
+        self, db: sqlite3.Connection, asked: Asked, query: Query, *, count: int
+    ) -> list[Scored]:
+        """Cosine and key of the `count` nearest and of those level with the last, best first."""
+        found = db.execute(MODEL, (asked.model, len(asked.vector))).fetchall()
+        if not found or not asked.norm:
+            return []
+        number, _, state = found[0]
+        codes = self._level(db, number, state, len(asked.vector))
+        keys, distances = codes.keys, differences(codes.codes, asked.vector)
+        if narrow(query)[0]:
+            allowed = _allowed(db, query)
+            chosen = [at for at, key in enumerate(keys) if key in allowed]
+            keys, distances = [keys[at] for at in chosen], bytes(distances[at] for at in chosen)
+        wanted = int(count * SHORTLIST)
+        scored = _rescored(db, number, [keys[at] for at in least(distances, wanted)], asked, query)
+        while len(scored) < count and wanted < len(keys):
+            wanted *= 4
+            places = least(distances, wanted)
+            scored = _rescored(db, number, [keys[at] for at in places], asked, query)
+        return _cut(scored, count)
+
+    def _level(self, db: sqlite3.Connection, number: int, state: int, dim: int) -> Codes:
+        """The codes as they are now: only the pages are read that changed."""
+        codes = self._codes.get(number)
+        if codes is not None and codes.state == state:
+            return codes
+        fresh = Codes()
+        before = codes.pages if codes is not None else {}
+        for page, noted in db.execute(PAGES, (number,)).fetchall():
+            known = before.get(page)
+            if known is None or known.state != noted:
+                known = self._read(db, number, page, dim)
+            fresh.pages[page] = known
+        fresh.join(state)
+        self._codes[number] = fresh
+        return fresh
+
+    def _read(self, db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page:
+        width = width_of(dim)
+        for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
+            if total == crc32(blob, crc32(slots)):
+                first = page << PAGE_BITS
+                keys = [first + slot for slot in array("H", slots)]
+                return _Page(state, keys, codes_in(blob, width))
+        self.damaged.add((number, page))
+        keys, blob = _coded(db, number, page, dim=dim)
+        return _Page(-1, keys, codes_in(blob, width))
+
+    def mend(self, db: sqlite3.Connection) -> None:
+        """Make anew what was found damaged."""
+        while self.damaged:
+            number, page = self.damaged.pop()
+            _renew(db, number, [page])
+
+
+def _allowed(db: sqlite3.Connection, query: Query) -> frozenset[int]:
+    condition, arguments = fits(query)
+    rows = db.execute(f"SELECT r.key FROM records r WHERE {condition}", arguments)
+    return frozenset(key for (key,) in rows)
+
+
+def _rescored(
+    db: sqlite3.Connection, number: int, keys: Sequence[int], asked: Asked, query: Query
+) -> list[Scored]:
+    """Those of the keys that fit the query, with their cosines, best first."""
+    condition, arguments = fits(query)
+    wanted = FITTING.format(fits=condition)
+    fitting = [key for (key,) in db.execute(wanted, (as_json(keys), *arguments)).fetchall()]
+    rows: list[Any] = db.execute(KEPT, (as_json(fitting), number)).fetchall()
+    dim = len(asked.vector)
+    whole = [row for row in rows if len(row[2]) == dim]
+    return closest(whole, vector=asked.vector, norm=asked.norm, limit=len(whole))
+
+
+def _cut(scored: list[Scored], count: int) -> list[Scored]:
+    """The first of them, and those level with the last."""
+    end = count
+    while 0 < end < len(scored) and scored[end][0] == scored[count - 1][0]:
+        end += 1
+    return scored[:end]

@@ -98,14 +98,37 @@ def test_the_closest_are_exact_up_to_some_thousands() -> None:
     assert (scored[0][1], round(scored[0][0], 6)) == (77, 1.0)
 
 
-def test_past_that_the_shortlist_still_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_codes_shortlist_has_most_of_the_closest() -> None:
     rows = rows_of([words(12, seed=seed) for seed in range(3000)])
     vector, norm = encoded(words(12, seed=77) + " more")
     exact = closest(rows, vector=vector, norm=norm, limit=10)
-    monkeypatch.setattr(vectors, "PRODUCTS", 0)
-    quick = closest(rows, vector=vector, norm=norm, limit=10)
-    assert quick[0] == exact[0]
-    assert len(set(quick) & set(exact)) >= 8
+    codes = vectors.codes_in(b"".join(vectors.code_of(row[2]) for row in rows), 32)
+    shortlist = vectors.least(vectors.differences(codes, vector), 1000)
+    assert 1000 <= len(shortlist) < 1500
+    assert exact[0][1] in shortlist
+    assert len({key for _, key in exact}.intersection(shortlist)) >= 8
+
+
+@given(st.binary(min_size=1), st.integers(1, 40))
+def test_the_least_are_found_and_those_level_with_the_last(distances: bytes, count: int) -> None:
+    last = sorted(distances)[min(count, len(distances)) - 1]
+    expected = [at for at, distance in enumerate(distances) if distance <= last]
+    everything = list(range(len(distances)))
+    found = vectors.least(distances, count)
+    assert found == (everything if count >= len(distances) else expected)
+
+
+@given(st.integers(1, 600), st.binary(max_size=600))
+def test_a_vector_is_as_far_from_its_code_as_it_has_differing_signs(dim: int, data: bytes) -> None:
+    vector = data.ljust(dim, b"\x05")[:dim]
+    code = vectors.code_of(vector)
+    assert len(code) == vectors.width_of(dim)
+    other = vector.translate(bytes(-value % 256 for value in range(256)))
+    (same, opposite) = vectors.differences(
+        vectors.codes_in(code + vectors.code_of(other), len(code)), vector
+    )
+    signs = sum(0 < value != 128 for value in vector)
+    assert (same, opposite) == (0, min(signs, 255))
 
 
 def test_those_level_with_the_last_are_all_given() -> None:

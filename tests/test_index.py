@@ -17,7 +17,17 @@ from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
 from commonplace.index import Index, Query
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
-from tests.contracts.index import DAILY, MEMORY, RANK, IndexContract, fill, found, known, record
+from tests.contracts.index import (
+    DAILY,
+    MEMORY,
+    RANK,
+    IndexContract,
+    fill,
+    found,
+    known,
+    record,
+    waiting_for,
+)
 
 ROOT = Path(__file__).parent.parent
 
@@ -89,7 +99,7 @@ def test_no_byte_of_erased_records_is_left(path: Path) -> None:
     fill(index, *records[500:1500], document=DAILY)
     # Some were taken out before: their words are still in old segments.
     fill(index, *(each for each in records if each not in erased[:20]))
-    keys = index.unembedded("m", limit=2000)
+    keys, _ = index.unembedded("m", dim=9, limit=2000)
     index.embed("m", dim=9, rows=[(key, text[13:].encode()[:9], 1.0) for key, text in keys])
     assert all(
         f"secretive{each.id[-3:].lstrip('0')}x".encode() in bytes_of(path) for each in erased[60:70]
@@ -339,11 +349,11 @@ def test_a_small_change_to_a_long_document_writes_little(path: Path) -> None:
     index = opened(path)
     records = [record(number, f"words of {number}") for number in range(5000)]
     fill(index, *records)
-    keys = [key for key, _ in index.unembedded("m", limit=5000)]
+    keys = [key for key, _ in index.unembedded("m", dim=1, limit=5000)[0]]
     index.embed("m", dim=1, rows=[(key, b"\x01", 1.0) for key in keys])
     changed: list[Record] = [*records[:2500], record(2500, "other"), *records[2501:]]
     fill(index, *changed)
-    assert [text for _, text in index.unembedded("m", limit=6000)] == ["other"]
+    assert waiting_for(index, "m", dim=1) == ["other"]
     fill(index, record(9000, "on top"), *changed)
-    assert [text for _, text in index.unembedded("m", limit=6000)] == ["on top", "other"]
+    assert waiting_for(index, "m", dim=1) == ["other", "on top"]
     index.close()

@@ -6,9 +6,10 @@ Who may do it, and what is worth keeping, it does not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from commonplace.asking import Asker
 from commonplace.errors import (
     AlreadyExists,
     DocumentChanged,
@@ -25,6 +26,7 @@ from commonplace.records import (
     DERIVED,
     SYSTEM,
     Author,
+    Found,
     Hit,
     Origin,
     Problem,
@@ -38,6 +40,7 @@ from commonplace.values import frozen, replace
 if TYPE_CHECKING:
     from commonplace import documents, lines, merging
     from commonplace.documents import Parsed
+    from commonplace.embed import Encoder
 else:
     documents, lines, merging = Lazy("documents"), Lazy("lines"), Lazy("merging")
 
@@ -74,6 +77,16 @@ class Library(Ledger):
 
     lose_share = 0.3
     """The share of a document's entries that a rewrite may drop without its confirm token."""
+
+    def __init__(
+        self, *parts: Any, encoder: Callable[[], Encoder] | None = None, **rest: Any
+    ) -> None:
+        super().__init__(*parts, **rest)
+        self.asker = Asker(self.index, encoder)
+
+    def close(self) -> None:
+        self.asker.close()
+        super().close()
 
     def add(
         self, records: Sequence[Record], *, to: Sequence[str], author: Author
@@ -453,9 +466,9 @@ class Library(Ledger):
         data = self.vault.read(name)
         return decoded(name, data), etag_of(data)
 
-    def find(self, query: Query) -> list[Hit]:
+    def find(self, query: Query) -> Found:
         self.refresh()
-        return self.index.search(query)
+        return self.asker.find(query)
 
     def get(self, record_id: str) -> Hit:
         self.refresh()

@@ -28,14 +28,24 @@ from commonplace.errors import (
     SecretFound,
 )
 from commonplace.heads import Heads
-from commonplace.index import Query
+from commonplace.index import Asked, Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
 from commonplace.journal.files import FileJournal
 from commonplace.layouts import LAYOUTS, SHARED, Layout, check_name, detect, layout_named
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
-from commonplace.records import BEHAVIORAL, PASSAGE, SYSTEM, Author, Hit, Origin, Problem, Record
+from commonplace.records import (
+    BEHAVIORAL,
+    PASSAGE,
+    SYSTEM,
+    Author,
+    Found,
+    Hit,
+    Origin,
+    Problem,
+    Record,
+)
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
 from commonplace.sessions import Sessions
 from commonplace.values import frozen, replace
@@ -43,12 +53,13 @@ from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
 
 if TYPE_CHECKING:
-    from commonplace import documents, past, secrets
+    from commonplace import documents, embed, past, secrets
     from commonplace.history import History, Message, Table
     from commonplace.leases import Lease, Leases
     from commonplace.upkeep import window
 else:
-    documents, past, secrets = Lazy("documents"), Lazy("past"), Lazy("secrets")
+    documents, embed = Lazy("documents"), Lazy("embed")
+    past, secrets = Lazy("past"), Lazy("secrets")
     window = Lazy("upkeep.window")
 
 STATE = ".commonplace"
@@ -139,6 +150,7 @@ class Memory:
             layout=layout,
             clock=clock,
             lock_seconds=settings.lock_seconds,
+            encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
         memory = cls(
@@ -344,7 +356,7 @@ class Memory:
         """One record, wherever it stands."""
         return self.library.get(budgets.check_id(record_id))
 
-    def search(self, text: str = "", **filters: Any) -> list[Hit]:
+    def search(self, text: str = "", **filters: Any) -> Found:
         """What fits the words best; without words, the newest. Filters are those of `Query`."""
         budgets.check_type(text, str, "query")
         budgets.check_limit(filters.get("limit", 20), most=1 << 30)
@@ -364,14 +376,14 @@ class Memory:
 
         self.library.refresh()
         encoder, index = HashedEncoder(), self.library.index
-        missing = index.unembedded(encoder.model, limit=self.options.memory_embeddings_max_records)
+        missing = index.window(encoder.model, size=self.options.memory_embeddings_max_records)
         if missing and not self.read_only:
             vectors = encoder.encode([words for _, words in missing])
             rows = ((key, *vector) for (key, _), vector in zip(missing, vectors))
             index.embed(encoder.model, dim=encoder.dim, rows=rows)
         [(vector, norm)] = encoder.encode([text])
         wanted = Query(limit=limit, include_passages=False)
-        hits = index.nearest(encoder.model, vector=vector, norm=norm, query=wanted)
+        hits = index.nearest(Asked(encoder.model, vector, norm), wanted)
         self._mind(hit.record for hit in hits)
         return hits
 
@@ -660,6 +672,7 @@ class Memory:
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""
         self.library.rebuild(progress)
+        self.library.asker.embed_all(progress)
         return self.count()
 
     def status(self) -> dict[str, Any]:

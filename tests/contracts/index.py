@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.index import Index, Known, Query, Signature
+from commonplace.index import Asked, Candidate, Index, Known, Query, Signature
 from commonplace.layouts import LAYOUTS
 from commonplace.records import Hit, Place, Record
 from commonplace.values import replace
@@ -351,6 +351,7 @@ class IndexContract:
         assert (index.get(text), index.children(text), index.documents_of(text)) == (None, (), ())
 
     def test_no_text_makes_a_search_fail(self) -> None:
+        @settings(deadline=None)
         @given(text=st.text(), tag=st.text())
         def law(text: str, tag: str) -> None:
             index = self.fresh()
@@ -370,19 +371,49 @@ class IndexContract:
         assert (found(index, "quince"), index.get("mem-00002")) == (["mem-00001"], None)
         assert index.documents_of("mem-00002") == ()
 
-    def test_texts_wait_for_vectors_newest_first_and_secrets_never_do(self, index: Index) -> None:
+    def test_texts_wait_for_vectors_and_secrets_never_do(self, index: Index) -> None:
         fill(
             index,
             record(1, "a"),
-            record(3, "c"),
-            record(2, "b"),
+            record(3, "c", sensitivity="sensitive"),
             record(4, "d", sensitivity="secret"),
+            record(2, "b"),
         )
-        waiting = index.unembedded("m", limit=2)
-        assert [text for _, text in waiting] == ["c", "b"]
+        waiting, total = index.unembedded("m", dim=2, limit=2)
+        assert ([text for _, text in waiting], total) == (["a", "c"], 3)
         index.embed("m", dim=2, rows=[(key, b"\x01\x02", 2.0) for key, _ in waiting])
-        assert [text for _, text in index.unembedded("m", limit=9)] == ["a"]
-        assert [text for _, text in index.unembedded("other", limit=9)] == ["c", "b", "a"]
+        assert waiting_for(index, "m", dim=2) == ["b"]
+        assert waiting_for(index, "m", dim=3) == ["a", "c", "b"]
+        assert waiting_for(index, "other", dim=2, sensitive=False) == ["a", "b"]
+
+    def test_what_comes_after_everything_had_its_vector_waits_for_its_own(
+        self, index: Index
+    ) -> None:
+        fill(index, record(1, "a"), record(2, "b"))
+        embed(index, "m", {"a": (1, 0), "b": (1, 0)})
+        assert waiting_for(index, "m", dim=2) == []
+        fill(index, record(1, "a"))
+        fill(index, record(1, "a"), record(3, "c"))
+        assert waiting_for(index, "m", dim=2) == ["c"]
+        index.clear()
+        fill(index, record(1, "a"))
+        assert waiting_for(index, "m", dim=2) == ["a"]
+
+    def test_a_window_holds_the_vectors_of_the_newest(self, index: Index) -> None:
+        fill(index, record(1, "a"), record(3, "c"), record(2, "b"))
+        assert [text for _, text in index.window("m", size=2)] == ["c", "b"]
+        embed(index, "m", {"a": (1, 0), "b": (1, 0), "c": (1, 0)})
+        assert index.window("m", size=2) == []
+        near = index.nearest(asked("m", 1, 0), Query())
+        assert sorted(hit.record.text for hit in near) == ["b", "c"]
+
+    def test_only_the_models_named_are_kept(self, index: Index) -> None:
+        fill(index, record(1, "a"))
+        embed(index, "old", {"a": (1, 0)})
+        embed(index, "new", {"a": (0, 1)})
+        index.keep_models(["new"])
+        assert index.nearest(asked("old", 1, 0), Query()) == []
+        assert {row[0] for row in index.dump_vectors()} == {"new"}
 
     def test_the_nearest_by_angle_come_first(self, index: Index) -> None:
         texts = {
@@ -394,45 +425,120 @@ class IndexContract:
         }
         fill(index, *(record(number, text) for number, text in enumerate(texts)))
         embed(index, "m", texts)
-        hits = index.nearest("m", vector=signed(0, 10), norm=10.0, query=Query("unused", limit=4))
+        hits = index.nearest(asked("m", 0, 10), Query("unused", limit=4))
         assert [(hit.record.text, round(hit.score, 3)) for hit in hits] == [
             ("north", 1.0), ("northeast", 0.707), ("east", 0.0), ("south", 0.0),
         ]  # fmt: skip
-        assert index.nearest("m", vector=signed(0, 0), norm=0.0, query=Query()) == []
+        assert index.nearest(asked("m", 0, 0), Query()) == []
 
     def test_vectors_of_other_models_and_sizes_are_never_compared(self, index: Index) -> None:
         fill(index, record(1, "a"), record(2, "b"), record(3, "c"))
         embed(index, "m", {"a": (1, 0)})
         embed(index, "m", {"b": (1, 0, 0)})
         embed(index, "other", {"c": (1, 0)})
-        assert ids(index.nearest("m", vector=signed(1, 0), norm=1.0, query=Query())) == [
-            "mem-00001"
-        ]
+        assert ids(index.nearest(asked("m", 1, 0), Query())) == ["mem-00001"]
 
     def test_the_nearest_fit_the_rest_of_the_query(self, index: Index) -> None:
         told = [record(number, f"t{number}", session=f"s{number % 3}") for number in range(100)]
         fill(index, *told, record(200, "new", supersedes="mem-00001"))
         embed(index, "m", {each.text: (100, each_number) for each_number, each in enumerate(told)})
         near = Query(limit=3)
-        assert ids(index.nearest("m", vector=signed(1, 0), norm=1.0, query=near)) == [
+        assert ids(index.nearest(asked("m", 1, 0), near)) == [
             "mem-00000", "mem-00002", "mem-00003",
         ]  # fmt: skip
-        in_session = index.nearest(
-            "m", vector=signed(1, 0), norm=1.0, query=replace(near, session="s1")
-        )
+        in_session = index.nearest(asked("m", 1, 0), replace(near, session="s1"))
         assert ids(in_session) == ["mem-00004", "mem-00007", "mem-00010"]
 
     def test_a_vector_goes_with_its_text(self, index: Index) -> None:
         fill(index, record(1, "a"))
-        (key, _), *_ = index.unembedded("m", limit=1)
+        ((key, _),), _ = index.unembedded("m", dim=1, limit=1)
         fill(index, record(1, "b"))
         index.embed("m", dim=1, rows=[(key, b"\x01", 1.0)])
-        assert index.nearest("m", vector=b"\x01", norm=1.0, query=Query()) == []
-        assert [text for _, text in index.unembedded("m", limit=9)] == ["b"]
+        assert index.nearest(asked("m", 1), Query()) == []
+        assert waiting_for(index, "m", dim=1) == ["b"]
         embed(index, "m", {"b": (1,)})
         index.erase(["mem-00001"])
         fill(index, record(2, "c"))
-        assert index.nearest("m", vector=b"\x01", norm=1.0, query=Query()) == []
+        assert index.nearest(asked("m", 1), Query()) == []
+
+    def test_candidates_are_the_best_by_words_and_by_vectors(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, "tea"),
+            record(2, "tea with some cake"),
+            record(3, "chai"),
+            record(4, "x"),
+        )
+        embed(index, "m", {"tea": (9, 1), "chai": (9, 0), "x": (0, 9)})
+        found = {each.text: each for each in index.candidates(Query("tea"), asked("m", 1, 0))}
+        ranks = {text: (each.words_rank, each.cosine_rank) for text, each in found.items()}
+        assert ranks == {
+            "tea": (0, 1),
+            "tea with some cake": (1, -1),
+            "chai": (-1, 0),
+            "x": (-1, 2),
+        }
+        assert found["chai"].cosine == pytest.approx(1.0)
+        assert (found["chai"].words, found["tea with some cake"].cosine) == (0.0, 0.0)
+        assert found["tea"].words > found["tea with some cake"].words > 0
+        by_words = {each.text for each in index.candidates(Query("tea cake"))}
+        assert by_words == {"tea", "tea with some cake", "chai"}
+
+    def test_a_candidate_says_whose_and_when_it_is(self, index: Index) -> None:
+        old = record(1, "tea", session="s", username="alice", channel="home", origin="tool")
+        fill(index, old, record(2, "tea", supersedes=old.id))
+        found = {each.id: each for each in index.candidates(Query("tea", include_superseded=True))}
+        it = found[old.id]
+        said = (it.kind, it.text, it.timestamp, it.session, it.username, it.channel, it.origin)
+        whole = (old.kind, old.text, old.timestamp, "s", "alice", "home", "tool")
+        assert (said, bool(it.superseded), it.within) == (whole, True, "s")
+        assert (bool(found["mem-00002"].superseded), found["mem-00002"].within) == (False, MEMORY)
+
+    def test_what_stands_beside_a_candidate_is_one_too(self, index: Index) -> None:
+        fill(
+            index,
+            *(record(9 - n, f"s{n}", session="s") for n in range(5)),
+            *(record(20 + n, f"d{n}") for n in range(5)),
+            record(40, "other", session="t"),
+        )
+        found = {each.text: each for each in index.candidates(Query("s2 d4"))}
+        assert set(found) == {"s1", "s2", "s3", "d3", "d4", "other"}
+        near = {
+            text: (text_of(found, it.before), text_of(found, it.after))
+            for text, it in found.items()
+        }
+        assert near["s2"] == ("s3", "s1")
+        assert (near["s3"], near["s1"]) == (("", "s2"), ("s2", ""))
+        assert near["d4"] == ("d3", "other")
+
+    def test_candidates_and_their_neighbours_fit_the_query(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, "left", session="s", sensitivity="secret"),
+            record(2, "tea", session="s"),
+            record(3, "right", session="s", kind="note"),
+            record(4, "tea", session="t"),
+        )
+        embed(index, "m", {"tea": (1, 0), "right": (1, 0)})
+        texts = [each.text for each in index.candidates(Query("tea"), asked("m", 1, 0))]
+        assert sorted(texts) == ["right", "tea", "tea"]
+        narrow = index.candidates(Query("tea", session="s", kinds=("fact",)), asked("m", 1, 0))
+        assert [each.text for each in narrow] == ["tea"]
+
+    def test_hits_are_made_of_keys_in_the_order_given(self, index: Index) -> None:
+        fill(index, record(1, "tea"), record(2, "tea"), record(3, "tea"))
+        keys = {each.id: each.key for each in index.candidates(Query("tea"))}
+        scored = [(keys[f"mem-0000{n}"], n / 10) for n in (2, 3, 1)]
+        hits = index.hits([*scored[:2], (999, 0.5), scored[2]])
+        assert [(hit.record.id, hit.score) for hit in hits] == [
+            ("mem-00002", 0.2), ("mem-00003", 0.3), ("mem-00001", 0.1),
+        ]  # fmt: skip
+
+    def test_rare_words_are_rarer(self, index: Index) -> None:
+        fill(index, *(record(n, "tea" if n else "tea quince") for n in range(50)))
+        rarity = index.rarity(["teas", "quince", "nowhere", "", "\0"])
+        assert rarity["teas"] < 0.05 < 3 < rarity["quince"] < rarity["nowhere"]
+        assert rarity[""] == rarity["\0"] == rarity["nowhere"]
 
     def test_clear_forgets_everything(self, index: Index) -> None:
         fill(index, record(1, "quince"))
@@ -448,6 +554,7 @@ class IndexContract:
         assert index.size() > before > 0
 
     def test_an_index_that_was_kept_equals_one_made_anew(self) -> None:
+        @settings(deadline=None)
         @given(steps=STEPS)
         def law(steps: list[Step]) -> None:
             kept, anew = self.fresh(), self.fresh()
@@ -471,9 +578,23 @@ def signed(*values: int) -> bytes:
     return bytes(value & 0xFF for value in values)
 
 
+def asked(model: str, *values: int) -> Asked:
+    return Asked(model, signed(*values), sum(value * value for value in values) ** 0.5)
+
+
+def text_of(found: Mapping[str, Candidate], key: int) -> str:
+    return next((text for text, each in found.items() if each.key == key), "")
+
+
+def waiting_for(index: Index, model: str, *, dim: int, sensitive: bool = True) -> list[str]:
+    waiting, _ = index.unembedded(model, dim=dim, limit=1000, sensitive=sensitive)
+    return [text for _, text in waiting]
+
+
 def embed(index: Index, model: str, vectors: Mapping[str, tuple[int, ...]]) -> None:
-    keys = {text: key for key, text in index.unembedded(model, limit=1000)}
     for text, vector in vectors.items():
+        waiting, _ = index.unembedded(model, dim=len(vector), limit=1000)
+        keys = {words: key for key, words in waiting}
         norm = sum(value * value for value in vector) ** 0.5
         index.embed(model, dim=len(vector), rows=[(keys[text], signed(*vector), norm)])
 

@@ -152,7 +152,7 @@ def test_the_next_recall_knows_what_came_and_what_went(memory: Memory, clock: Fi
 @pytest.mark.claim("claw.recall-no-background-sync")
 def test_only_a_recall_syncs_the_index(memory: Memory) -> None:
     def waiting() -> int:
-        return len(memory.library.index.unembedded(HashedEncoder.model, limit=100))
+        return len(memory.library.index.window(HashedEncoder.model, size=100))
 
     run(memory, "recall_memory", query="telescope")
     assert waiting() == 0

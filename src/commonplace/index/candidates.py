@@ -64,13 +64,9 @@ def candidates(
     nearest_keys = _in_order_of(alike, rows)[:BEST]
     ranks = {key: rank for rank, key in enumerate(nearest_keys)}
     chosen = [row for row in rows if row[0] in words or row[0] in ranks]
+    whole = Candidate._make
     return [
-        Candidate(
-            *row,
-            *words.get(row[0], UNFOUND),
-            alike.get(row[0], 0.0),
-            ranks.get(row[0], -1),
-        )
+        whole((*row, *words.get(row[0], UNFOUND), alike.get(row[0], 0.0), ranks.get(row[0], -1)))
         for row in (*chosen, *_beside(db, chosen, query))
     ]
 

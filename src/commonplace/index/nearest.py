@@ -24,6 +24,7 @@ from commonplace.index.vectors import (
     code_of,
     codes_in,
     differences,
+    is_sparse,
     least,
     width_of,
 )
@@ -43,8 +44,10 @@ SCHEMA = (
 TABLES = ("models", "vectors", "codes")
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
-SHORTLIST = 1.5
-"""How many times more than are wanted the codes choose, for the vectors to choose from."""
+SHORTLIST = 300
+SPARSE_SHORTLIST = 1000
+"""How many the codes choose at least, for the vectors to choose from: signs say little of a vector
+that is mostly zero. And half as many more than are wanted."""
 
 MODEL = "SELECT number, upto, state FROM models WHERE name = ? AND dim = ?"
 MODEL_OF_NAME = "SELECT number FROM models WHERE name = ?"
@@ -253,7 +256,8 @@ class Nearest:
             allowed = _allowed(db, query)
             chosen = [at for at, key in enumerate(keys) if key in allowed]
             keys, distances = [keys[at] for at in chosen], bytes(distances[at] for at in chosen)
-        wanted = int(count * SHORTLIST)
+        least_wanted = SPARSE_SHORTLIST if is_sparse(asked.vector) else SHORTLIST
+        wanted = max(least_wanted, count * 3 // 2)
         scored = _rescored(db, number, [keys[at] for at in least(distances, wanted)], asked, query)
         while len(scored) < count and wanted < len(keys):
             wanted *= 4

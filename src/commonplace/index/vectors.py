@@ -46,7 +46,7 @@ def codes_in(blob: bytes, width: int) -> list[int]:
 def differences(codes: Sequence[int], vector: bytes) -> bytes:
     """How many signs of each code differ from the vector's, where the vector has any."""
     wanted = int(vector.translate(SIGNS), 2)
-    if vector.count(0) * SPARSE > len(vector):
+    if is_sparse(vector):
         mask = int(bytes(0x31 if value else 0x30 for value in vector), 2)
         counts = [((code ^ wanted) & mask).bit_count() for code in codes]
     else:
@@ -55,6 +55,11 @@ def differences(codes: Sequence[int], vector: bytes) -> bytes:
         return bytes(counts)
     except ValueError:
         return bytes([min(count, FARTHEST) for count in counts])
+
+
+def is_sparse(vector: bytes) -> bool:
+    """Whether many of its dimensions have no sign."""
+    return vector.count(0) * SPARSE > len(vector)
 
 
 def least(distances: bytes, count: int) -> list[int]:

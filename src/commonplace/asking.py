@@ -1,0 +1,154 @@
+"""Asking: a question answered from the words and the vectors of an index, ranked.
+
+It gives every text its vector, some at each question and the rest in the background, and says what
+an answer lacks. How vectors are made, kept and compared it does not know, nor what makes one
+candidate better than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.clock import monotonic
+from commonplace.errors import CommonplaceError
+from commonplace.index import Asked, Candidate, Index, Query
+from commonplace.index.ranking import ranked
+from commonplace.records import Found, Hit
+
+if TYPE_CHECKING:
+    from threading import Thread
+
+    from commonplace.embed import Encoder
+
+Progress = Callable[[int, int], None]
+
+BATCH = 64
+"""How many texts get their vector at once."""
+PATIENCE = 0.1
+"""Seconds of a search that may go into vectors that are missing."""
+PAUSE = 0.005
+"""Seconds between two batches in the background, for whoever searches meanwhile."""
+
+
+class Asker:
+    """Answers questions from one index, with one encoder or with words alone."""
+
+    def __init__(self, index: Index, encoder: Callable[[], Encoder] | None = None) -> None:
+        self._index = index
+        self._open = encoder
+        self._encoder: Encoder | None = None
+        self._closed = False
+        self._thread: Thread | None = None
+
+    def find(self, query: Query) -> Found:
+        """What fits the query best; without text, the newest."""
+        if not query.text.strip() or query.limit <= 0:
+            return Found(self._index.search(query))
+        asked, degraded = self._asked(query.text)
+        found = self._index.candidates(query, asked)
+        if not found:
+            # No word in it, but perhaps an emoji or a sign.
+            return Found(self._index.search(query), degraded=degraded)
+        hits = self._index.hits(ranked(found, query)[: query.limit])
+        return Found(self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded)
+
+    def _filled(self, hits: list[Hit], found: Sequence[Candidate], query: Query) -> list[Hit]:
+        """The hits, with what the words find beyond the candidates where more are wanted."""
+        if len(hits) >= query.limit or len(found) < query.limit:
+            return hits
+        there = {each.id for each in found}
+        rest = (hit for hit in self._index.search(query) if hit.record.id not in there)
+        last = hits[-1].score if hits else 1.0
+        return [*hits, *(Hit(each.record, each.places, min(last, each.score)) for each in rest)]
+
+    def _asked(self, text: str) -> tuple[Asked | None, str]:
+        """The question as a vector, and what its answer will lack."""
+        if self._open is None:
+            return None, ""
+        try:
+            encoder = self.encoder()
+            degraded = self._some(encoder)
+            vector, norm = encoder.encode_query(text, self._rarity)
+        except CommonplaceError as error:
+            return None, f"Words alone: {error}"
+        return (Asked(encoder.model, vector, norm) if norm else None), degraded
+
+    def _rarity(self, word: str) -> float:
+        return self._index.rarity([word])[word]
+
+    def encoder(self) -> Encoder:
+        """The encoder, opened when it is first needed."""
+        if self._encoder is None:
+            assert self._open is not None, "there is an encoder"
+            self._encoder = self._open()
+        return self._encoder
+
+    def _some(self, encoder: Encoder) -> str:
+        """Make vectors for a moment; say what is left without one."""
+        deadline = monotonic() + PATIENCE
+        left = self._batch(encoder)
+        while left and monotonic() < deadline:
+            left = self._batch(encoder)
+        if not left:
+            return ""
+        self._go_on()
+        return (
+            f"{left:,} texts have no vector yet and are found by their words alone. More get "
+            "theirs at each search, all of them with `commonplace rebuild`."
+        )
+
+    def _batch(self, encoder: Encoder) -> int:
+        """Give some texts their vectors; how many are left without."""
+        rows, total = self._index.unembedded(
+            encoder.model, dim=encoder.dim, limit=BATCH, sensitive=not encoder.leaves_machine
+        )
+        if not rows:
+            return 0
+        vectors = encoder.encode([text for _, text in rows])
+        made = ((key, *vector) for (key, _), vector in zip(rows, vectors, strict=True))
+        self._index.embed(encoder.model, dim=encoder.dim, rows=made)
+        return total - len(rows)
+
+    def embed_all(self, progress: Progress) -> None:
+        """Give every text its vector, and drop those of other models."""
+        if self._open is None:
+            return
+        encoder, done = self.encoder(), 0
+        left = self._batch(encoder)
+        while left:
+            done += BATCH
+            progress(done, done + left)
+            left = self._batch(encoder)
+        progress(done, done)
+
+    def _go_on(self) -> None:
+        """Make the other vectors in the background, as long as this process asks questions."""
+        from threading import Thread
+
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = Thread(target=self._in_background, name="vectors", daemon=True)
+            self._thread.start()
+
+    def _in_background(self) -> None:
+        from contextlib import suppress
+        from time import sleep
+
+        encoder = self.encoder()
+        # Whoever searches next meets the same trouble, and says it.
+        with suppress(CommonplaceError):
+            while not self._closed and self._batch(encoder):
+                sleep(PAUSE)
+
+    def close(self) -> None:
+        """Leave the rest for another time."""
+        self._closed = True
+        if self._thread is not None:
+            self._thread.join()
+
+
+def _mode(found: Sequence[Candidate], asked: Asked | None) -> str:
+    """What an answer rests on."""
+    if asked is None:
+        return "words"
+    return "hybrid" if any(each.words_rank >= 0 for each in found) else "vectors"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.dialects import Parameter, Tool, anthropic, earl
+from commonplace.dialects import Parameter, Tool, anthropic
 from commonplace.errors import BadName, BadValue, CommonplaceError, NotFound, TooLong, UnknownTool
 from commonplace.memory import Memory
 from tests.clocks import FixedClock, SkippingClock
@@ -688,7 +688,7 @@ def test_the_earl_block_has_identity_user_and_the_last_week_and_leaves_empty_par
     with Memory.open(tmp_path, "earl", clock=clock) as memory:
         for number in range(60):
             memory.store(f"fact {number}", username="alice")
-        block = earl.block(memory)
+        block = memory.context().text
     lines = block.split("\n")
     assert lines[:3] == ["<earl-memory>", "## Core Identity", "Dry and kind. ‹/earl-memory>"]
     assert lines[3:6] == ["", "## Recent Memories", "- **14:30 UTC** | `@alice` | fact 10"]

@@ -45,6 +45,12 @@ class Options:
     session_stores: int = _option(20, "stores of the typed tools a session; 0: any number")
     session_supersedes: int = _option(5, "replacements of the typed tools a session; 0: any number")
     session_deletes: int = _option(5, "deletes of the typed tools a session; 0: any number")
+    tokenizer: str = _option("estimate", "how tokens are counted: estimate, or o200k (an extra)")
+    context_tokens: int = _option(
+        32000, "most tokens of a conversation's or a heartbeat's context; 0: any number"
+    )
+    context_messages: int = _option(20, "messages of history in a conversation's context")
+    heartbeat_document: str = _option("HEARTBEAT.md", "document of the heartbeat prompt, if any")
     lose_share: float = _option(
         0.3, "share of a document's entries that a rewrite may drop without a confirm token"
     )
@@ -160,6 +166,8 @@ def _check_choice(key: str, value: Any, *, source: str) -> None:
             raise BadOption(key, f"there is no time zone {value!r}", source=source) from None
     if key == "encoder" and value not in ("static", "hashed"):
         raise BadOption(key, f"{value!r} is not static or hashed", source=source)
+    if key == "tokenizer" and value not in ("estimate", "o200k"):
+        raise BadOption(key, f"{value!r} is not estimate or o200k", source=source)
     if key == "secrets" and value not in ("redact", "refuse", "allow"):
         raise BadOption(key, f"{value!r} is not redact, refuse or allow", source=source)
 

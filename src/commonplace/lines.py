@@ -47,6 +47,8 @@ UNSAFE = re.compile(r"[<>\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|(?<=-)-")
 UNSAFE_CLAW = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|<(?=!--)")
 MARKED = ("--", "<", ">", "\x7f")
 
+CARRIED = re.compile(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
+
 LISTS = frozenset(("tags", "sources"))
 FIELDS = frozenset(fields_of(Record))
 STRINGS = FIELDS - LISTS - {"confidence", "origin"}
@@ -101,6 +103,11 @@ class Line(NamedTuple):
 def write(record: Record, form: str) -> str:
     """The whole list item with its final line feed."""
     return WRITERS[form](record)
+
+
+def plain(text: str) -> str:
+    """The text as it reads: without what its lines carry for programs."""
+    return CARRIED.sub("", text) if "<!-- {" in text else text
 
 
 def canonical(text: str) -> str:

@@ -55,12 +55,15 @@ from commonplace.vault.tree import Tree
 if TYPE_CHECKING:
     from commonplace import documents, embed, past, secrets
     from commonplace.history import History, Message, Table
+    from commonplace.inject import Context, Line, agents, sources
+    from commonplace.inject.sources import State
     from commonplace.leases import Lease, Leases
     from commonplace.upkeep import window
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
     past, secrets = Lazy("past"), Lazy("secrets")
     window = Lazy("upkeep.window")
+    agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -364,7 +367,7 @@ class Memory:
         self._mind(hit.record for hit in hits)
         return hits
 
-    def _mind(self, records: Iterable[Record]) -> None:
+    def _mind(self, records: Iterable[Record | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
         agent = self.origin == Origin.AGENT and self.session and not self.read_only
         if agent and any(trust_of(record.origin) == Trust.NONE for record in records):
@@ -397,6 +400,48 @@ class Memory:
         records = [hit.record for hit in (*first, *rest)]
         self._mind(records)
         return records
+
+    def context(
+        self,
+        message: str = "",
+        *,
+        agent: str = "session",
+        characters: int | None = None,
+        tokens: int | None = None,
+        system: str = "",
+        last: int | None = None,
+        dialect: str = "",
+    ) -> Context:
+        """What goes into an agent's prompt: `session`, `conversation` or `heartbeat`.
+
+        `dialect` is whose template to use, when it is not the vault's own; `last` is how many
+        messages of history a conversation gets.
+        """
+        agents.check(message, agent=agent, system=system)
+        state = self._state(message, agent=agent, system=system, last=last, dialect=dialect)
+        return self._minded(agents.context(state, agents.budget(state, characters, tokens)))
+
+    def relevant(self, message: str, *, characters: int = 1200) -> Context:
+        """What is remembered that fits one message; an empty text when nothing does."""
+        agents.check(message)
+        return self._minded(agents.relevant(self._state(message), agents.limited(characters)))
+
+    def _state(self, message: str, *, dialect: str = "", **rest: Any) -> State:
+        self.library.refresh()
+        return sources.State(
+            self.library,
+            self.options,
+            dialect=dialect or self.options.dialect or self.layout.name,
+            session=self.session,
+            message=message,
+            find=lambda text, limit: self.search(text, limit=limit),
+            history=self.last_messages,
+            **rest,
+        )
+
+    def _minded(self, context: Context) -> Context:
+        self._mind(line for line in context.lines if line.origin)
+        return context
 
     def count(self) -> int:
         """How many records there are that nothing has replaced."""

@@ -8,10 +8,30 @@ from __future__ import annotations
 
 import json
 import os
+from enum import StrEnum
 from pathlib import Path
 
 from commonplace.errors import BudgetSpent
 from commonplace.values import frozen, replace
+
+
+class SessionKind(StrEnum):
+    """What a session is: a chat with the human, a heartbeat, or something shared with others."""
+
+    MAIN = "main"
+    HEARTBEAT = "heartbeat"
+    OTHER = "other"
+
+
+def session_kind(session: str) -> SessionKind:
+    """The kind of a session, told from its id.
+
+    A heartbeat's begins with `heartbeat`, a shared channel's with `shared:` or `group:`. Everything
+    else, no id too, is the direct chat with the human.
+    """
+    if session.startswith("heartbeat"):
+        return SessionKind.HEARTBEAT
+    return SessionKind.OTHER if session.startswith(("shared:", "group:")) else SessionKind.MAIN
 
 
 @frozen

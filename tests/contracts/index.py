@@ -304,6 +304,7 @@ class IndexContract:
             assert found(index, text, include_superseded=True)[2:] == ["mem-00001"]
             assert index.count(Query(text)) == 2
         assert (index.children("mem-00001"), index.children("mem-00003")) == (("mem-00002",), ())
+        assert index.replaced(["mem-00001", "mem-00003", ""]) == {"mem-00001"}
         fill(index, record(1, "tea"))
         assert (found(index, "tea"), index.children("mem-00001")) == (["mem-00001"], ())
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.dialects.claw import Finding, MemoryStore, SessionKind, offered, session_kind
+from commonplace.dialects.claw import Finding, MemoryStore, offered
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import BadValue, Refused
 from commonplace.memory import Memory
+from commonplace.sessions import SessionKind, session_kind
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, contents, example
 

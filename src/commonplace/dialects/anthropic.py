@@ -32,6 +32,7 @@ from commonplace.errors import (
     WouldLose,
 )
 from commonplace.layouts import check_name
+from commonplace.lines import plain
 from commonplace.memory import Document, Memory
 
 if TYPE_CHECKING:
@@ -399,7 +400,7 @@ def _write(memory: Memory, page: Document, text: str) -> None:
     new = _unshown(text, page.text)
     for item in documents.carried(new) - documents.carried(page.text):
         # A record that reads otherwise is no longer what its data says.
-        new = new.replace(item, pages.plain(item))
+        new = new.replace(item, plain(item))
     change = {"document": page.name, "mode": "rewrite", "etag": page.etag}
     try:
         memory.update(_or_nothing(new), **change, strict=True)

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Annotated, Any
 
 from commonplace import budgets
@@ -20,6 +19,7 @@ from commonplace.errors import BadValue, NoSuchDocument, Refused
 from commonplace.memory import Memory
 from commonplace.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import one_line
+from commonplace.sessions import SessionKind, session_kind
 from commonplace.values import frozen
 
 STALE = timedelta(days=120)
@@ -28,25 +28,6 @@ PROVENANCE = frozenset(("sourceChannel", "confidence", "timestamp", "sensitivity
 
 Question = Annotated[str, Argument("What to look for, in plain words.", max_length=2000)]
 TopK = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
-
-
-class SessionKind(StrEnum):
-    """What a session is: a chat with the human, a heartbeat, or something shared with others."""
-
-    MAIN = "main"
-    HEARTBEAT = "heartbeat"
-    OTHER = "other"
-
-
-def session_kind(session: str) -> SessionKind:
-    """The kind of a session, told from its id.
-
-    A heartbeat's begins with `heartbeat`, a shared channel's with `shared:` or `group:`. Everything
-    else, no id too, is the direct chat with the human.
-    """
-    if session.startswith("heartbeat"):
-        return SessionKind.HEARTBEAT
-    return SessionKind.OTHER if session.startswith(("shared:", "group:")) else SessionKind.MAIN
 
 
 @tool(always=True)

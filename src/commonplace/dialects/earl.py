@@ -6,7 +6,6 @@ They know the order in which EARL searches its files, not how a line is written 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from itertools import islice
 from typing import Annotated
 
@@ -14,7 +13,6 @@ from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.memory import Memory
 from commonplace.records import Record, Sensitivity
-from commonplace.safety import neutralise
 
 NOTE = "USER.md:"
 AROUND = ".,;:!?\"'()[]…“”„‘’"
@@ -73,47 +71,6 @@ def search_memory(
 
 
 TOOLS = (save_memory, search_memory)
-
-
-CLOSING = """\
-You have persistent memory via save_memory and search_memory tools.
-Save important facts you learn. Search when you need to recall something."""
-RECENT_DAYS = 7
-RECENT_LINES = 50
-
-
-def block(memory: Memory) -> str:
-    """The `<earl-memory>` block for a system prompt. Empty or missing files leave no section."""
-    sections = {
-        "Core Identity": _shown(memory, memory.layout.soul),
-        "User Notes": _shown(memory, memory.layout.user),
-        "Recent Memories": "\n".join(_recent(memory)),
-    }
-    parts = [f"## {title}\n{text}" for title, text in sections.items() if text]
-    if not parts:
-        return CLOSING
-    return "\n".join(("<earl-memory>", "\n\n".join(parts), "</earl-memory>", "", CLOSING))
-
-
-def _shown(memory: Memory, name: str) -> str:
-    """A document as a model may read it; empty when it is not there."""
-    try:
-        return neutralise(memory.read(name).text).strip() if name else ""
-    except NoSuchDocument:
-        return ""
-
-
-def _recent(memory: Memory) -> list[str]:
-    """The entries of the last seven days; of more than fifty lines, the newest."""
-    today = memory.clock.now().date() if memory.layout.utc_days else memory.clock.today()
-    days = [today - timedelta(days=back) for back in reversed(range(RECENT_DAYS))]
-    lines = [
-        line
-        for day in days
-        for line in _shown(memory, memory.layout.daily_document(day)).split("\n")
-        if line.strip() and not line.startswith("#")
-    ]
-    return lines[-RECENT_LINES:]
 
 
 def _counted(count: int) -> str:

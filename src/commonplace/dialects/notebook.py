@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from commonplace import documents
 from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, Refused
+from commonplace.lines import plain
 from commonplace.memory import Document, Memory
 from commonplace.safety import neutralise
 
@@ -100,7 +101,7 @@ def _held(memory: Memory, page: Document) -> set[str]:
 
 def _key(line: str) -> str:
     """A line however it is marked, spaced or capitalised."""
-    return " ".join(BULLET.sub("", pages.plain(line).strip(), count=1).casefold().split())
+    return " ".join(BULLET.sub("", plain(line).strip(), count=1).casefold().split())
 
 
 def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, section: str) -> str:
@@ -138,4 +139,4 @@ def _measured(memory: Memory, page: Document) -> dict[str, Any]:
 
 
 def _size(text: str) -> int:
-    return len(pages.plain(text))
+    return len(plain(text))

@@ -5,21 +5,13 @@ It does not know the tools, nor their wording.
 
 from __future__ import annotations
 
-import re
-
 from commonplace.errors import NoSuchDocument, NotFound
+from commonplace.lines import plain
 from commonplace.memory import Document, Memory
 from commonplace.safety import neutralise
 
-DATA = re.compile(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
-"""What a record's line carries for programs."""
 NAMED = 20
 """How many documents an error names."""
-
-
-def plain(text: str) -> str:
-    """The text as it reads: without what its lines carry for programs."""
-    return DATA.sub("", text) if "<!-- {" in text else text
 
 
 def shown_line(line: str) -> str:

@@ -143,6 +143,9 @@ class Index(Protocol):
     def children(self, record_id: str) -> tuple[str, ...]:
         """The ids of the records that supersede this one, sorted."""
 
+    def replaced(self, record_ids: Iterable[str]) -> set[str]:
+        """Those of these records that another one supersedes."""
+
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         """Everywhere it stands, the most trusted document first."""
 

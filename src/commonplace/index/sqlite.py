@@ -113,6 +113,8 @@ PLACES = """SELECT r.id, p.document, p.line FROM records r JOIN places p ON p.ke
 CHILDREN = """SELECT DISTINCT id FROM records
     WHERE supersedes = ? AND supersedes <> '' AND lead AND id <> supersedes ORDER BY id"""
 
+REPLACED = """SELECT DISTINCT supersedes FROM records
+    WHERE supersedes IN (SELECT value FROM json_each(?)) AND lead AND id <> supersedes"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
 HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"
@@ -251,6 +253,10 @@ class SqliteIndex:
 
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, clean(record_id)))
+
+    def replaced(self, record_ids: Iterable[str]) -> set[str]:
+        wanted = clean(as_json([id_ for id_ in record_ids if id_]))
+        return {id_ for (id_,) in self._connections.rows(REPLACED, wanted)}
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         with self._connections.lent() as db:

@@ -60,6 +60,12 @@ def spellings(text: str) -> str:
     return "" if text.isascii() else " ".join(_spellings(text))
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text that tell something, in small letters; runs of unspaced script whole."""
+    found = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
+    return [word for word in map(str.lower, found) if word not in STOP]
+
+
 def match(text: str) -> str:
     """The FTS5 expression for any text: quoted words joined by OR; empty when it has no words."""
     tokens = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)

@@ -26,6 +26,7 @@ OTHER_COMMANDS = (
     "status",
     "log",
     "history",
+    "context",
     "blame",
     "restore",
     "review",
@@ -188,6 +189,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace.doors.cli import history
 
         history.add(commands, shared)
+    elif name == "context":
+        from commonplace.doors.cli import contexts
+
+        contexts.add(commands, shared)
     else:
         from commonplace.doors.cli import commands as others
 

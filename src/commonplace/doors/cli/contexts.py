@@ -1,0 +1,122 @@
+"""The command that prints an agent's context, and what was left out of it.
+
+It knows the forms in which programs take a context, not how one is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.doors.cli import Page, open_memory
+from commonplace.errors import BadValue
+from commonplace.safety import neutralise
+
+if TYPE_CHECKING:
+    from commonplace.inject import Context, Line
+
+ABOUT = "What goes into an agent's prompt: memory, and for an agent's run all around it."
+AGENTS = ("session", "conversation", "heartbeat")
+FORMATS = ("text", "json", "anthropic", "openai")
+SHOWN = 60
+"""Characters of a line in the table."""
+
+
+def add(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the parser of `context`."""
+    parser = commands.add_parser(
+        "context",
+        help=ABOUT,
+        description=ABOUT,
+        parents=[shared],
+        formatter_class=Page,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--agent", choices=AGENTS, default="session", help="whose context (default session)"
+    )
+    parser.add_argument(
+        "--message", default="", metavar="TEXT", help="the user's message; '-' reads it from stdin"
+    )
+    parser.add_argument("--system", default="", metavar="FILE", help="a file with a system prompt")
+    parser.add_argument("--last", type=int, metavar="N", help="messages of history")
+    parser.add_argument("--characters", type=int, metavar="N", help="most characters")
+    parser.add_argument("--tokens", type=int, metavar="N", help="most tokens")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="how to print it")
+    parser.add_argument(
+        "--explain", action="store_true", help="each line with its reason, age and cost instead"
+    )
+    parser.set_defaults(run=context)
+
+
+def context(arguments: argparse.Namespace) -> int:
+    message = sys.stdin.read() if arguments.message == "-" else arguments.message
+    system = _text_of(arguments.system) if arguments.system else ""
+    with open_memory(arguments, for_tools=True) as memory:
+        found = memory.context(
+            message,
+            agent=arguments.agent,
+            characters=arguments.characters,
+            tokens=arguments.tokens,
+            system=system,
+            last=arguments.last,
+            dialect=arguments.dialect,
+        )
+    if arguments.explain and not arguments.json:
+        print(_table(found))
+    else:
+        print(_formatted(found, "json" if arguments.json else arguments.format))
+    return 0
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = f"{file} cannot be read ({error})"
+        raise BadValue("system", why, next_step="Name a text file.") from None
+
+
+def _formatted(found: Context, form: str) -> str:
+    if form == "text":
+        return found.text
+    from commonplace.inject import agents
+
+    shapes = {"json": _data, "anthropic": agents.as_anthropic, "openai": agents.as_openai}
+    return json.dumps(shapes[form](found), ensure_ascii=False, indent=2)
+
+
+def _data(found: Context) -> dict[str, Any]:
+    return {
+        "text": found.text,
+        "characters": found.characters,
+        "tokens": found.tokens,
+        "not_shown": found.not_shown,
+        "lines": [_described(line) for line in found.lines],
+        "left_out": [_described(line) for line in found.left_out],
+    }
+
+
+def _described(line: Line) -> dict[str, Any]:
+    kept = ("text", "section", "document", "record_id", "reason", "age_days", "tokens", "why")
+    return {name: getattr(line, name) for name in kept if getattr(line, name) not in ("", None)}
+
+
+def _table(found: Context) -> str:
+    rows = ["   age  tokens  section      reason: line", *map(_row, found.lines)]
+    rows.append(f"{found.characters:,} characters, {found.tokens:,} tokens")
+    if found.left_out or found.not_shown:
+        rows += ["", f"Left out ({found.not_shown:,} for want of room):"]
+        rows += map(_row, found.left_out)
+    return "\n".join(rows)
+
+
+def _row(line: Line) -> str:
+    age = "" if line.age_days is None else f"{line.age_days} d"
+    text = neutralise(" ".join(line.text.split()))
+    text = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    reason = f"{line.why}, {line.document}" if line.why else line.reason
+    return f"{age:>6}  {line.tokens:>6}  {line.section:<11}  {reason}: {text}".rstrip()

@@ -1,0 +1,252 @@
+"""Contexts per kind of agent: stages in a fixed order, from the state of a run to sections.
+
+A stage is a plain function, so a program can put its own pipeline together. It does not know who
+calls the model, nor what comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from commonplace.budgets import check_type
+from commonplace.errors import BadValue
+from commonplace.inject import (
+    UNLIMITED,
+    Budget,
+    Context,
+    Frame,
+    Line,
+    Section,
+    Stage,
+    compiled,
+)
+from commonplace.inject.sources import State, as_it_stands, page, text_of
+from commonplace.inject.templates import relevant_section, template_of, unforged
+from commonplace.safety import neutralise
+from commonplace.tokens import counter
+from commonplace.values import replace
+
+if TYPE_CHECKING:
+    from commonplace.history import Message
+
+LARGEST = 400_000
+"""Characters of a document that are looked at when a context has no limit."""
+HEARTBEAT_PROMPT = """\
+This is a heartbeat: nobody has written to you.
+Look at the status board and at what has happened since the last heartbeat.
+If something is worth keeping, write a diary entry: what happened, and what it meant.
+If you learned something that lasts about yourself or the user, keep it in your memory.
+Bring the status board up to date. If there is nothing to do, say so in one line."""
+
+PROMPTS = {
+    "journal": """\
+You have persistent memory: markdown files in {directory}.
+- {soul} is who you are, {user} is what you know of the user. Both are put into your context at \
+every run.
+- diary/ has one file an entry, named by its time, never changed. Read entries when you need them.
+- {status} is the status board, which you and the user both write.
+A file that does not exist yet is yours to create.
+Tools: read_memory reads a file or lists them, rewrite_memory writes one whole, diary writes or \
+reads entries; with a shell you can use the files themselves.
+When you learn a preference, a correction or a new fact, rewrite {user} or {soul} in full, keeping \
+what still holds. Nothing is kept unless you keep it.""",
+    "native": """\
+You have persistent memory: markdown files in {directory}.
+- {soul} is who you are, {user} is who the user is, {memory} is what you keep of your own.
+- {status} is the status board, which you and the user both write.
+A file that does not exist yet is yours to create.
+Tools: store keeps one memory, search finds what is kept, read and update are for documents, diary \
+for diary entries.
+When you learn a preference, a correction or a new fact, store it, or update {user} or {soul}. \
+Nothing is kept unless you keep it.""",
+    "earl": """\
+You have persistent memory: markdown files in {directory}.
+- {soul} is who you are, {user} has notes about users, and each day has a file of its own.
+A file that does not exist yet is yours to create.
+Tools: save_memory keeps a fact, search_memory finds what is kept.
+When you learn a preference, a correction or a new fact, save it.""",
+    "notebook": """\
+You have persistent memory: {memory} in {directory}, which is put into every prompt.
+A file that does not exist yet is yours to create.
+Tools: memory_update adds to it or rewrites it, memory_read reads it.
+When you learn what will still matter in three months and changes behaviour, update it.""",
+    "claw": """\
+You have persistent memory: markdown files in {directory}.
+- {user} is who the human is, {memory} is what you remember, memory/ has the same day by day.
+- {status} is the status board, which you and the human both write.
+A file that does not exist yet is yours to create.
+Tools: remember_this keeps something, recall_memory finds what is like a question.
+When you learn a preference, a correction or a new fact, remember it.""",
+    "typed": """\
+You have persistent memory across sessions.
+Tools: memory_store keeps a typed entry, memory_search finds entries, memory_brief sums them up, \
+memory_delete deletes one.
+When you learn a preference, a correction, a fact or a standing instruction, store it.""",
+}
+"""What the system prompt says of tools and memory when none is given."""
+
+
+def system(state: State) -> list[Section]:
+    """The system prompt: the one given, or the dialect's own; none for a client that has one."""
+    text = state.system or ("" if state.agent == "session" else _prompt(state))
+    lines = tuple(Line(each, reason="the system prompt") for each in text.strip().split("\n"))
+    return [Section("system", lines, block="system", rank=-2)] if text.strip() else []
+
+
+def _prompt(state: State) -> str:
+    layout = state.library.layout
+    return PROMPTS.get(state.dialect, PROMPTS["native"]).format(
+        directory=f"{layout.subdirectory}/" if layout.subdirectory else "the vault",
+        soul=layout.soul,
+        user=layout.user,
+        memory=layout.memory,
+        status=layout.status,
+    )
+
+
+def memory(state: State) -> Sequence[Section]:
+    """The memory files, as the dialect shows them."""
+    if not state.options.session_memory_enabled:
+        return []
+    return template_of(state.dialect).stage(state)
+
+
+def status(state: State) -> list[Section]:
+    """The status board: a document that the agent and the person both write."""
+    name = state.library.layout.status
+    found = page(state, name, reason="the status board", write=as_it_stands)
+    lines = tuple(unforged(found.lines))
+    return [
+        Section(
+            "status",
+            lines,
+            "## Status Board",
+            block="status",
+            rank=4,
+            sure=0.1,
+            unread=found.unread,
+            left_out=found.left_out,
+        )
+    ]
+
+
+def history(state: State) -> list[Section]:
+    """What was said before, oldest first; the first to go when room is short."""
+    wanted = state.options.context_messages if state.last is None else state.last
+    said = list(state.history(wanted + 1)) if state.history and wanted else []
+    if said and said[-1].role == "user" and said[-1].content == state.message:
+        said.pop()  # A hook may have recorded the current message already.
+    lines = tuple(_said(state, message) for message in said[-wanted:])
+    newest_first = tuple(range(len(lines) - 1, -1, -1))
+    heading = "## Conversation History"
+    return [Section("history", lines, heading, block="history", rank=10, order=newest_first)]
+
+
+def _said(state: State, message: Message) -> Line:
+    return Line(
+        neutralise(message.content),
+        reason=f"said on {message.time[:10]}",
+        age_days=state.age_days(message.time),
+        role=message.role,
+    )
+
+
+def trigger(state: State) -> list[Section]:
+    """The message that the agent is to answer, as it was written."""
+    line = Line(state.message, reason="the current message", role="user")
+    said = (line,) if state.message.strip() else ()
+    return [Section("trigger", said, "## Current Message", block="trigger", rank=-3)]
+
+
+def heartbeat(state: State) -> list[Section]:
+    """The heartbeat prompt: the document a person wrote for it, or ours."""
+    name = state.options.heartbeat_document
+    text = text_of(state, name) or text_of(state, name.lower())
+    reason = f"{name} is the prompt" if text.strip() else "the prompt of a heartbeat"
+    line = Line(text.strip() or HEARTBEAT_PROMPT, reason=reason, role="user")
+    return [Section("trigger", (line,), "## Heartbeat", block="trigger", rank=-3)]
+
+
+PIPELINES: dict[str, tuple[Stage, ...]] = {
+    "session": (system, memory),
+    "conversation": (system, memory, status, history, trigger),
+    "heartbeat": (system, memory, status, heartbeat),
+}
+
+
+def check(message: Any, *, agent: Any = "session", system: Any = "") -> None:
+    """Fail on what no context can be made of."""
+    check_type(message, str, "message")
+    check_type(system, str, "system")
+    if agent not in PIPELINES:
+        known = ", ".join(PIPELINES)
+        raise BadValue("agent", f"{agent!r} is not known", next_step=f"Use {known}.")
+
+
+def limited(characters: Any = None, tokens: Any = None) -> Budget:
+    """A budget of what is given; what is None has no limit."""
+    for name, value in (("characters", characters), ("tokens", tokens)):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int) or value < 0
+        ):
+            raise BadValue(name, f"{value!r} is no number from 0 up", next_step="Use 0 or more.")
+    return Budget(
+        UNLIMITED if characters is None else characters, UNLIMITED if tokens is None else tokens
+    )
+
+
+def budget(state: State, characters: Any, tokens: Any) -> Budget:
+    """The budget of a context: what is given, or what the options say for its kind of agent."""
+    if characters is None and tokens is None:
+        if state.agent == "session":
+            characters = state.options.session_memory_cap
+        else:
+            tokens = state.options.context_tokens or None
+    return limited(characters, tokens)
+
+
+def relevant(state: State, budget: Budget) -> Context:
+    """What fits the message, for a prompt that has the rest already."""
+    count = counter(state.options.tokenizer)
+    return compiled([relevant_section(state)], Frame(), budget, count=count)
+
+
+def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Context:
+    """The context of an agent's run, of its own stages or of those given."""
+    steps = stages or PIPELINES[state.agent]
+    state = replace(state, room=min(budget.characters, budget.tokens * 8, LARGEST))
+    sections = [section for stage in steps for section in stage(state)]
+    template = template_of(state.dialect)
+    frame = template.frame if state.options.session_memory_enabled else Frame()
+    return compiled(
+        sections,
+        frame,
+        budget,
+        count=counter(state.options.tokenizer),
+        total=template.total(state),
+    )
+
+
+def as_anthropic(found: Context) -> dict[str, Any]:
+    """The context as the Messages API takes it: roles that alternate, the user's first."""
+    return {"system": found.system, "messages": alternating(found.messages)}
+
+
+def as_openai(found: Context) -> dict[str, Any]:
+    """The context as a list of chat messages, the system's first."""
+    first = [{"role": "system", "content": found.system}] if found.system else []
+    return {"messages": [*first, *alternating(found.messages)]}
+
+
+def alternating(said: Sequence[Line]) -> list[dict[str, str]]:
+    """Messages of user and assistant in turn; what others said is told to the assistant."""
+    turns: list[dict[str, str]] = []
+    for line in said:
+        role = "assistant" if line.role == "assistant" else "user"
+        text = line.text if line.role in ("assistant", "user") else f"[{line.role}] {line.text}"
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += f"\n\n{text}"
+        elif turns or role == "user":
+            turns.append({"role": role, "content": text})
+    return turns

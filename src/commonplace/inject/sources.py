@@ -1,0 +1,259 @@
+"""Where the lines of a context come from: documents as they read, records as the index has them.
+
+It does not know what a dialect shows of them, nor how much there is room for: it reads no more of
+a document than could be shown, and leaves out what nobody may be shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.clock import parse_stamp
+from commonplace.config import Options
+from commonplace.errors import CommonplaceError
+from commonplace.inject import Line
+from commonplace.lazily import Lazy
+from commonplace.library import Library
+from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
+from commonplace.safety import neutralise, one_line
+from commonplace.values import frozen, replace
+
+if TYPE_CHECKING:
+    from commonplace import lines
+    from commonplace.history import Message
+else:
+    lines = Lazy("lines")
+
+SPARE = 4
+"""How many characters of a document to look at for each that there is room for: what a record
+carries for programs is twice as long as what it says.
+"""
+CURATED = 3
+"""The share of the room, as a divisor, that the beginning of a document may take before its end."""
+HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
+COMMENT = re.compile(r"<!--.*-->\s*\Z")
+
+Find = Callable[[str, int], Sequence[Hit]]
+"""What fits a message best, at most so many."""
+
+
+@frozen
+class State:
+    """What the stages of a context are made from: one vault, one message, one kind of agent."""
+
+    library: Library
+    options: Options
+    dialect: str = ""
+    agent: str = "session"
+    session: str = ""
+    message: str = ""
+    system: str = ""
+    room: int = 32_000
+    """Characters that there is room for in all: nobody need read much more."""
+    find: Find | None = None
+    experiences: Callable[[str, int], Sequence[Record]] | None = None
+    history: Callable[[int], Sequence[Message]] | None = None
+    """The last messages before this one, oldest first."""
+    last: int | None = None
+    """How many of them; None: as the options say."""
+
+    @property
+    def today(self) -> date:
+        clock = self.library.clock
+        return clock.now().date() if self.library.layout.utc_days else clock.today()
+
+    def daily(self, back: int) -> str:
+        """The name of the daily log of so many days ago."""
+        return self.library.layout.daily_document(self.today - timedelta(days=back))
+
+    def age_days(self, timestamp: str) -> int | None:
+        try:
+            return max(0, (self.library.clock.now() - parse_stamp(timestamp)).days)
+        except ValueError:
+            return None  # Not every line that a person wrote says when.
+
+
+@frozen
+class Page:
+    """The lines of a document, and which of them are worth most."""
+
+    lines: tuple[Line, ...] = ()
+    order: tuple[int, ...] | None = None
+    unread: int = 0
+    left_out: tuple[Line, ...] = ()
+
+
+EMPTY = Page()
+Write = Callable[[State, Record, str], str]
+"""How a record's line is shown: from the record, or from its line as it stands."""
+
+
+def as_it_stands(state: State, record: Record, raw: str) -> str:
+    """The line of the document, without what it carries for programs."""
+    return neutralise(lines.plain(raw)).rstrip()
+
+
+def dated(state: State, record: Record, raw: str = "") -> str:
+    """A record on one line with its day and kind; a line that says neither as it stands."""
+    if not record.timestamp:
+        return as_it_stands(state, record, raw)
+    who = f" (@{one_line(record.username)})" if record.username else ""
+    return f"- {record.timestamp[:10]} {record.kind}{who}: {one_line(record.text)}"
+
+
+def text_of(state: State, name: str) -> str:
+    """A document's text; empty when it is not there or cannot be read."""
+    if not name:
+        return ""
+    try:
+        return state.library.text(name)[0]
+    except CommonplaceError:
+        return ""
+
+
+def page(state: State, name: str, *, reason: str, newest: bool = False, write: Write) -> Page:
+    """A document as lines; of a long one the beginning, or with `newest` beginning and end."""
+    text = text_of(state, name)
+    if not text.strip():
+        return EMPTY
+    pieces, unread = _read(text, room=state.room, newest=newest)
+    shown: list[Line] = []
+    left_out: list[Line] = []
+    for piece in pieces:
+        for line in _lines(state, name, piece, reason, write):
+            (left_out if line.why else shown).append(line)
+    while shown and not shown[-1].text.strip():
+        shown.pop()
+    order = _newest_order(shown, state.room // CURATED) if newest else None
+    return Page(tuple(shown), order, unread, tuple(left_out))
+
+
+def _read(text: str, *, room: int, newest: bool) -> tuple[list[str], int]:
+    """The pieces of a text that could be shown, and how many list items stand in none of them."""
+    most = max(room * SPARE, 4096)
+    if len(text) <= most:
+        return [text], 0
+    if not newest:
+        end = text.find("\n", most) + 1 or len(text)
+        return [text[:end]], text.count("\n- ", end)
+    head = text.rfind("\n- ", 0, most // CURATED) + 1 or text.rfind("\n", 0, most // CURATED) + 1
+    tail = text.find("\n- ", len(text) - most) + 1 or text.find("\n", len(text) - most) + 1
+    return [text[:head], text[tail:]], text.count("\n- ", head, tail)
+
+
+def _newest_order(shown: Sequence[Line], room: int) -> tuple[int, ...]:
+    """What a person wrote at the top first, then all from the end upwards."""
+    first: list[int] = []
+    for number, line in enumerate(shown):
+        room -= len(line.text) + 1
+        if room < 0 or line.age_days is not None:
+            break
+        first.append(number)
+    return (*first, *range(len(shown) - 1, len(first) - 1, -1))
+
+
+def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[Line]:
+    """What a piece of a document says, line by line; a record is one line however long."""
+    items = state.library.parse(name, text).items
+    told = records_of(state, [item.record for item in items])
+    at = 0
+    for item, (record, why) in zip(items, told):
+        yield from _between(name, text[at : item.start], reason)
+        raw, at = text[item.start : item.end], item.end
+        about = line_of(state, record, reason=reason, document=name, why=why)
+        if why:
+            yield about
+        elif record.kind == PASSAGE:
+            for each in neutralise(raw).rstrip("\n").split("\n"):
+                yield replace(about, text=each.rstrip())
+        else:
+            yield replace(about, text=write(state, record, raw))
+    yield from _between(name, text[at:], reason)
+
+
+def line_of(
+    state: State, record: Record, *, reason: str, document: str = "", why: str = ""
+) -> Line:
+    """All about a record's line; its text, too, when it is left out and not secret."""
+    secret = record.sensitivity == Sensitivity.SECRET
+    return Line(
+        one_line(record.text) if why and not secret else "",
+        document=document,
+        record_id=record.id,
+        reason=reason,
+        age_days=state.age_days(record.timestamp),
+        origin=str(record.origin),
+        is_record=record.kind != PASSAGE,
+        why=why,
+    )
+
+
+def _between(name: str, text: str, reason: str) -> Iterator[Line]:
+    """Headings, blank lines and rules; comments are for programs."""
+    if not text:
+        return
+    for each in neutralise(text).removesuffix("\n").split("\n"):
+        if COMMENT.match(each.strip()):
+            continue
+        # A record that cannot be read may have been meant for its owner only.
+        why = "cannot be read" if each.startswith("- {") else ""
+        yield Line("" if why else each.rstrip(), document=name, reason=reason, why=why)
+
+
+def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, str]]:
+    """Each record as the index knows it, and why it may not be shown; empty when it may."""
+    replaced = state.library.index.replaced(record.id for record in records)
+    return [_told(state, record, replaced) for record in records]
+
+
+def _told(state: State, record: Record, replaced: Iterable[str]) -> tuple[Record, str]:
+    if DERIVED.match(record.id) and (hit := state.library.index.get(record.id)):
+        record = hit.record  # What its line does not carry, the index knows.
+    return record, unfit(state, record) or ("replaced" if record.id in replaced else "")
+
+
+def unfit(state: State, record: Record) -> str:
+    """Why a record may not be shown, by what it says of itself."""
+    if record.sensitivity == Sensitivity.SECRET:
+        return "secret"
+    now = state.library.clock.stamp()
+    if record.valid_to and record.valid_to <= now:
+        return "no longer valid"
+    return "not valid yet" if record.valid_from > now else ""
+
+
+def record_lines(
+    state: State, hits: Iterable[Hit], *, reason: str, write: Write = dated
+) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Records as lines: those to show, and those that may not be."""
+    shown: list[Line] = []
+    left_out: list[Line] = []
+    for hit in hits:
+        document = hit.places[0].document if hit.places else ""
+        why = unfit(state, hit.record)
+        line = line_of(state, hit.record, reason=reason, document=document, why=why)
+        if not why:
+            line = replace(line, text=write(state, hit.record, f"- {one_line(hit.record.text)}"))
+        (left_out if why else shown).append(line)
+    return tuple(shown), tuple(left_out)
+
+
+BEHAVIORAL_KINDS = tuple(sorted(BEHAVIORAL))
+
+
+def heading_level(line: Line) -> int:
+    """The level of a line that is a heading; 0 for any other."""
+    heading = HEADING.match(line.text) if not line.record_id else None
+    return len(heading[0]) if heading else 0
+
+
+def tidy(found: Sequence[Line]) -> Iterator[Line]:
+    """Lines for a context with headings of its own: no blank ones, headings two levels down."""
+    for line in found:
+        if line.text.strip():
+            level = heading_level(line)
+            deeper = "#" * min(6, level + 2) + line.text[level:]
+            yield replace(line, text=deeper) if level else line

@@ -147,6 +147,7 @@ USAGE = {
     "log": ["--limit"],
     "history": ["ID", *HISTORY_WORDS],
     "context": ["--agent", "--message", "--system", "--last", "--characters", "--tokens"],
+    "heartbeat": ["--every", "--once", "--timeout", "--prompt", "--diary-from-output", "COMMAND"],
     "blame": ["document"],
     "restore": ["document", "--as-of", "--show"],
     "review": ["id", "--approve", "--reject"],

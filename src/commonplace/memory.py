@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
     from commonplace.leases import Lease, Leases
-    from commonplace.upkeep import window
+    from commonplace.upkeep import heartbeat, window
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
     past, secrets = Lazy("past"), Lazy("secrets")
-    window = Lazy("upkeep.window")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
+    heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -169,6 +169,19 @@ class Memory:
         memory.agent = environ.get("COMMONPLACE_AGENT", "")
         memory.make_first_document()
         return memory
+
+    def for_session(self, session: str, *, origin: str = "") -> Memory:
+        """The same memory as another session sees and writes it. Closing this one closes both."""
+        return Memory(
+            self.library,
+            options=self.options,
+            root=self.root,
+            state=self.state,
+            session=budgets.check_word(session, argument="session"),
+            group=self.group,
+            origin=origin or self.origin,
+            read_only=self.read_only,
+        )
 
     @property
     def layout(self) -> Layout:
@@ -725,6 +738,7 @@ class Memory:
         self.library.refresh()
         index, everything = self.library.index, Query(include_superseded=True, include_secret=True)
         kinds = index.kinds()
+        has_history = (self.state / "history.db").exists()
         return {
             "vault": str(self.root),
             "dialect": self.layout.name,
@@ -734,6 +748,8 @@ class Memory:
             "documents": len(self.documents()),
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
+            "messages": self.messages.count() if has_history else 0,
+            "heartbeat": heartbeat.told(self.state) or "never",
             "read only": self.read_only,
             "troubles": list(self.library.troubles.values()),
         }

@@ -419,7 +419,6 @@ JOURNAL = (
         "journal.diary-by-heartbeat",
         "journal, File Layout / diary",
         "A heartbeat tick can write a diary entry.",
-        awaits="heartbeat",
     ),
     Claim(
         "journal.diary-after-conversation",
@@ -541,13 +540,11 @@ JOURNAL = (
         "journal, When Memories Get Written",
         "The heartbeat prompt asks the agent to reflect on recent events and put them in a "
         "diary entry.",
-        awaits="heartbeat",
     ),
     Claim(
         "journal.heartbeat-updates-files",
         "journal, When Memories Get Written",
         "During a heartbeat tick `soul.md` and `user.md` can be rewritten too.",
-        awaits="heartbeat",
     ),
     Claim(
         "journal.gitignored",
@@ -581,7 +578,6 @@ JOURNAL = (
         "journal.heartbeat-skips-busy",
         "journal, Edge Cases",
         "The heartbeat agent skips its tick while the conversation agent is running.",
-        awaits="heartbeat",
     ),
     Claim(
         "journal.concurrent-rewrites",
@@ -1535,7 +1531,6 @@ CLAW = (
         "claw, 11. Long-term memory patterns / Vector store",
         "The heartbeat template can ask to see to it that the index is level after a compaction "
         "or trim.",
-        awaits="heartbeat",
     ),
     Claim(
         "claw.heartbeat-compaction",

@@ -34,7 +34,7 @@ LARGEST = 400_000
 """Characters of a document that are looked at when a context has no limit."""
 HEARTBEAT_PROMPT = """\
 This is a heartbeat: nobody has written to you.
-Look at the status board and at what has happened since the last heartbeat.
+Look at the status board, and reflect on what has happened since the last heartbeat.
 If something is worth keeping, write a diary entry: what happened, and what it meant.
 If you learned something that lasts about yourself or the user, keep it in your memory.
 Bring the status board up to date. If there is nothing to do, say so in one line."""
@@ -160,10 +160,11 @@ def trigger(state: State) -> list[Section]:
 
 
 def heartbeat(state: State) -> list[Section]:
-    """The heartbeat prompt: the document a person wrote for it, or ours."""
+    """The heartbeat prompt: what was given as one, the document a person wrote for it, or ours."""
     name = state.options.heartbeat_document
-    text = text_of(state, name) or text_of(state, name.lower())
-    reason = f"{name} is the prompt" if text.strip() else "the prompt of a heartbeat"
+    text = state.message or text_of(state, name) or text_of(state, name.lower())
+    of_document = text.strip() and not state.message
+    reason = f"{name} is the prompt" if of_document else "the prompt of a heartbeat"
     line = Line(text.strip() or HEARTBEAT_PROMPT, reason=reason, role="user")
     return [Section("trigger", (line,), "## Heartbeat", block="trigger", rank=-3)]
 

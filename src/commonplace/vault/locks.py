@@ -28,6 +28,11 @@ class Lock:
         self._descriptor = -1
         self._process = 0
 
+    @property
+    def descriptor(self) -> int:
+        """Handed to a child process, the lock stays taken until it is let go or both have ended."""
+        return self._descriptor
+
     @contextmanager
     def held(self) -> Iterator[None]:
         if not self._threads.acquire(timeout=self.seconds):

@@ -27,6 +27,7 @@ OTHER_COMMANDS = (
     "log",
     "history",
     "context",
+    "heartbeat",
     "blame",
     "restore",
     "review",
@@ -193,6 +194,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace.doors.cli import contexts
 
         contexts.add(commands, shared)
+    elif name == "heartbeat":
+        from commonplace.doors.cli import heartbeat
+
+        heartbeat.add(commands, shared)
     else:
         from commonplace.doors.cli import commands as others
 

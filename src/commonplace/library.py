@@ -368,6 +368,33 @@ class Library(Ledger):
             texts[name] = (data, without(data, spans))
         return cuts, texts
 
+    def unlink(self, record_id: str, *, author: Author) -> None:
+        """Take from a record what it says it replaces, wherever it stands. It can be undone."""
+
+        def work() -> None:
+            self.take_in_changes()
+            hit = self.found(record_id)
+            texts: dict[str, tuple[bytes | None, bytes | None]] = {}
+            for name in sorted({place.document for place in hit.places}):
+                before = self.vault.read(name)
+                texts[name] = (before, self._unlinked(name, decoded(name, before), record_id))
+            told = [Text(name, self.journal.keep(new or b"")) for name, (_, new) in texts.items()]
+            alone = replace(hit.record, supersedes="")
+            data = {} if self.layout.carries_data else {record_id: alone.data()}
+            entry = self.entry(Op.REPLACE, told, ids=(record_id,), author=author, data=data)
+            self.replace_texts(entry, texts)
+
+        self.locked(work)
+
+    def _unlinked(self, name: str, text: str, record_id: str) -> bytes:
+        found = [item for item in self.parse(name, text).items if item.record.id == record_id]
+        for item in reversed(found):
+            line = lines.write(replace(item.record, supersedes=""), self.layout.line)
+            if "\r\n" in text[item.start : item.end]:
+                line = line.replace("\n", "\r\n")
+            text = text[: item.start] + line + text[item.end :]
+        return text.encode()
+
     def found(self, record_id: str) -> Hit:
         hit = self.index.get(record_id)
         if hit is None:

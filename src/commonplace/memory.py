@@ -54,16 +54,18 @@ from commonplace.vault.tree import Tree
 
 if TYPE_CHECKING:
     from commonplace import documents, embed, past, secrets
+    from commonplace.experiences import Experiences
     from commonplace.history import History, Message, Table
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
     from commonplace.leases import Lease, Leases
-    from commonplace.upkeep import heartbeat, window
+    from commonplace.upkeep import heartbeat, scan, window
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
     past, secrets = Lazy("past"), Lazy("secrets")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
+    scan = Lazy("upkeep.scan")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -403,6 +405,26 @@ class Memory:
         self._mind(hit.record for hit in hits)
         return hits
 
+    @property
+    def experiences(self) -> Experiences:
+        """The records that were unlike the ones before them."""
+        from commonplace.embed.hashed import HashedEncoder
+        from commonplace.experiences import Experiences
+
+        return Experiences(self.library, self.state / "experiences.json", encoder=HashedEncoder())
+
+    def take_in_experiences(self) -> list[Record]:
+        """Keep the new records that are unlike the experiences there are. Returns those."""
+        return self.experiences.take_in(threshold=self.options.experience_uniqueness_threshold)
+
+    def recall_experiences(self, text: str, *, limit: int = 10) -> list[Hit]:
+        """The experiences most like a text. Before the first upkeep they are taken in now."""
+        if not self.experiences.are_there() and not self.read_only:
+            self.take_in_experiences()
+        hits = self.experiences.nearest(text, limit=limit)
+        self._mind(hit.record for hit in hits)
+        return hits
+
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, the newest of each first."""
         self.library.refresh()
@@ -470,6 +492,19 @@ class Memory:
         for key in ids:
             self.get(key)
         return self.library.forget(ids, author=self.author)
+
+    def strike(self, record_ids: Sequence[str]) -> None:
+        """Take records out of every document they stand in. It can be undone."""
+        ids = [budgets.check_id(key) for key in record_ids]
+        self.library.strike(ids, author=self.author)
+
+    def unlink(self, record_id: str) -> None:
+        """Let a record no longer replace another. It can be undone."""
+        self.library.unlink(budgets.check_id(record_id), author=self.author)
+
+    def scan(self, *kinds: str) -> list[scan.Finding]:
+        """What is no longer true, said twice or hangs in the air; nothing is changed."""
+        return scan.scan(self.library, now=self.clock.now(), root=str(self.root), kinds=kinds)
 
     def documents(self) -> list[str]:
         """The names of all documents."""

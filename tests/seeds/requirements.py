@@ -810,7 +810,6 @@ NOTEBOOK = (
         "notebook.section-stale-visible",
         "notebook, Ideas for Future Improvements / Structured sections",
         "A section that has not been updated for long is shown as stale.",
-        awaits="upkeep",
     ),
     Claim(
         "notebook.size-cap",
@@ -986,19 +985,16 @@ CLAW = (
         "claw, 2. MemoryStore (runtime)",
         "`integrityScan` reports records of the same session and category whose texts differ as "
         "a contradiction.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.scan-staleness",
         "claw, 2. MemoryStore (runtime)",
         "`integrityScan` reports a record older than 120 days as stale.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.scan-changes-nothing",
         "claw, 2. MemoryStore (runtime)",
         "`integrityScan` returns its findings and changes no file.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.unbounded-by-default",
@@ -1446,14 +1442,12 @@ CLAW = (
         "claw, 10. Experience store (vector store for experiences)",
         "The experience store holds vectors made by the same hashing as the memory embedding "
         "index.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.experience-path",
         "claw, 10. Experience store (vector store for experiences)",
         "The experience store is persisted under the vault's machine state, not in "
         "`tmp/experience-store.json`: state lives under `.commonplace/` by design.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-experience-threshold",
@@ -1465,7 +1459,6 @@ CLAW = (
         "claw, 10. Experience store (vector store for experiences)",
         "A recent record joins the experience store only if its similarity to every experience "
         "in it is below the threshold.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.experience-schedule",

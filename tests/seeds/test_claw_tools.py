@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.dialects.claw import Finding, MemoryStore, offered
+from commonplace.dialects.claw import MemoryStore, offered
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import BadValue, Refused
 from commonplace.memory import Memory
 from commonplace.sessions import SessionKind, session_kind
+from commonplace.upkeep.scan import Finding
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, contents, example
 
@@ -281,6 +282,7 @@ def test_a_flush_leaves_a_checkpoint_of_the_session(memory: Memory) -> None:
     assert store.readAll()[-1] == checkpoint
 
 
+@pytest.mark.claim("claw.scan-contradictions", "claw.scan-staleness", "claw.scan-changes-nothing")
 def test_a_scan_finds_contradictions_and_what_is_stale_and_changes_nothing(
     memory: Memory, clock: FixedClock
 ) -> None:
@@ -296,6 +298,7 @@ def test_a_scan_finds_contradictions_and_what_is_stale_and_changes_nothing(
         "contradiction",
         (tea["id"], box["id"]),
         "2 different texts of category note in session s",
+        f"commonplace strike {tea['id']}",
     )
     clock.sleep(118 * 24 * 3600)
     stale = [finding.ids for finding in store.integrityScan() if finding.kind == "stale"]

@@ -6,23 +6,19 @@ to the core.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
-from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from commonplace import budgets
-from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.errors import BadValue, NoSuchDocument, Refused
 from commonplace.memory import Memory
 from commonplace.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import one_line
 from commonplace.sessions import SessionKind, session_kind
-from commonplace.values import frozen
+from commonplace.upkeep.scan import Finding, contradictions, stale
 
-STALE = timedelta(days=120)
 FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
 PROVENANCE = frozenset(("sourceChannel", "confidence", "timestamp", "sensitivity"))
 
@@ -49,14 +45,16 @@ def remember_this(
 def recall_memory(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
     """Recall the memories most like the query, without loading all of MEMORY.md."""
     _check_offered(memory, recall_memory)
-    return _recalled(memory, query, limit, none="No memory is like this. Try other words.")
+    hits = memory.recall(_asked(query), limit=limit)
+    return _recalled(hits, none="No memory is like this. Try other words.")
 
 
 @tool(read_only=True)
 def query_experiences(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
     """Find past experiences like the query, to learn from what happened before."""
     _check_offered(memory, query_experiences)
-    return _recalled(memory, query, limit, none="No experience is like this. Try other words.")
+    hits = memory.recall_experiences(_asked(query), limit=limit)
+    return _recalled(hits, none="No experience is like this. Try other words.")
 
 
 TOOLS = (remember_this, recall_memory, query_experiences)
@@ -96,11 +94,15 @@ def _obstacle(memory: Memory, wanted: Tool) -> str:
     return f"the option {option} is off" if option and not getattr(memory.options, option) else ""
 
 
-def _recalled(memory: Memory, query: str, limit: int, *, none: str) -> Answer:
+def _asked(query: str) -> str:
     if not query.strip():
         raise BadValue("query", "it is empty", next_step="Say what to look for.")
+    return query
+
+
+def _recalled(hits: list[Hit], *, none: str) -> Answer:
     # A cosine of nothing or less is no likeness: those only fill up the count.
-    hits = [hit for hit in memory.recall(query, limit=limit) if hit.score > 0]
+    hits = [hit for hit in hits if hit.score > 0]
     data = [as_mapping(hit.record) | {"similarity": round(hit.score, 4)} for hit in hits]
     return Answer(data, "\n".join(map(_line, hits)) or none)
 
@@ -108,15 +110,6 @@ def _recalled(memory: Memory, query: str, limit: int, *, none: str) -> Answer:
 def _line(hit: Hit) -> str:
     record, day = hit.record, hit.record.timestamp[:10] or "undated"
     return f"- {hit.score:.2f} {day} {record.kind}: {one_line(record.text)} [{record.id}]"
-
-
-@frozen
-class Finding:
-    """Something that a scan saw: what kind of thing, in which records, in a sentence."""
-
-    kind: str
-    ids: tuple[str, ...]
-    what: str
 
 
 class MemoryStore:
@@ -178,7 +171,7 @@ class MemoryStore:
         records = self._records()
         replaced = {record.supersedes for record in records}
         held = [record for record in records if record.id not in replaced]
-        return [*_contradictions(held), *_stale(held, before=self.memory.clock.now() - STALE)]
+        return [*contradictions(held), *stale(held, now=self.memory.clock.now())]
 
     def _records(self) -> list[Record]:
         # Secrets too: who asks says whether they are wanted.
@@ -219,30 +212,3 @@ def _check_keys(values: Any, known: frozenset[str]) -> None:
     if strange:
         step = f"Use {', '.join(sorted(known))}."
         raise BadValue("record", f"it has no key {strange[0]}", next_step=step)
-
-
-def _contradictions(records: Iterable[Record]) -> Iterator[Finding]:
-    """One finding for each session and category that says more than one thing."""
-    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in records:
-        if record.session:
-            groups[record.session, record.kind].append(record)
-    for (session, category), group in groups.items():
-        texts = {record.text for record in group}
-        if len(texts) > 1:
-            what = f"{len(texts)} different texts of category {category} in session {session}"
-            yield Finding("contradiction", tuple(record.id for record in group), what)
-
-
-def _stale(records: Iterable[Record], *, before: datetime) -> Iterator[Finding]:
-    for record in records:
-        if _is_older(record.timestamp, before):
-            what = f"older than {STALE.days} days: it is of {record.timestamp[:10]}"
-            yield Finding("stale", (record.id,), what)
-
-
-def _is_older(timestamp: str, moment: datetime) -> bool:
-    try:
-        return parse_stamp(timestamp) < moment
-    except ValueError:
-        return False  # A person's line may say no time, or none that can be read.

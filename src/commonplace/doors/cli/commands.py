@@ -16,6 +16,7 @@ from commonplace.dialects import Answer
 from commonplace.doors.cli import HOME, Page, open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.terminal import paint, progress_bar
+from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.errors import BadValue, Refused
 from commonplace.journal import Entry
 from commonplace.records import Origin
@@ -415,6 +416,7 @@ RUNS: dict[str, Run] = {
     "unsetup": unsetup,
     "selftest": selftest,
     "completion": completion,
+    **{name: run for name, (run, _) in UPKEEP.items()},
 }
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
@@ -431,4 +433,5 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "unsetup": _setup_arguments,
     "selftest": _selftest_arguments,
     "completion": _completion_arguments,
+    **{name: arguments for name, (_, arguments) in UPKEEP.items()},
 }

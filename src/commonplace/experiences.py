@@ -1,0 +1,187 @@
+"""The experience store: of all that was remembered, the records that were unlike the ones before.
+
+A small file of vectors and ids below the state directory: it can be made again from the records,
+and holds no word of them. When it is time to take in new ones it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from commonplace.embed import Encoder
+from commonplace.index import Query
+from commonplace.index.vectors import closest
+from commonplace.journal import Op
+from commonplace.library import Library
+from commonplace.records import PASSAGE, Hit, Record, Sensitivity
+from commonplace.values import frozen, replace
+
+RECENT = 2000
+"""The newest records that are looked at in one go: more are no news."""
+MOST = 5000
+"""Experiences that are kept; beyond it the oldest go."""
+
+
+@frozen
+class Experience:
+    """The id of a record and its vector."""
+
+    id: str
+    vector: bytes
+    norm: float
+
+
+@frozen
+class Shelf:
+    """What the file holds."""
+
+    model: str = ""
+    journal: str = ""
+    """The journal in which `upto` is a position."""
+    upto: int = 0
+    """How far in the journal records have been looked at."""
+    kept: tuple[Experience, ...] = ()
+
+
+class Experiences:
+    """The experiences of one vault."""
+
+    def __init__(self, library: Library, path: Path, *, encoder: Encoder) -> None:
+        self._library = library
+        self._path = path
+        self._encoder = encoder
+
+    def are_there(self) -> bool:
+        """Whether records were ever taken in."""
+        return self._path.exists()
+
+    def count(self) -> int:
+        return len(self._load().kept)
+
+    def take_in(self, *, threshold: float) -> list[Record]:
+        """Look at what is new, and keep what is less alike to all that is kept. Returns those.
+
+        The vault is locked only while the file is written.
+        """
+        self._library.refresh()
+        shelf, end = self._load(), self._library.journal.end()
+        fresh = self._unlike(self._news(shelf), shelf, threshold)
+
+        def work() -> None:
+            # Somebody may have forgotten one of them meanwhile.
+            there = [each for each in fresh if self._library.index.get(each.id)]
+            now = self._load()
+            known = {each.id for each in now.kept}
+            added = tuple(each for each in there if each.id not in known)
+            self._save(replace(now, upto=end, kept=(*now.kept, *added)[-MOST:]))
+
+        self._library.locked(work)
+        return [hit.record for each in fresh if (hit := self._library.index.get(each.id))]
+
+    def find(self, message: str, limit: int) -> list[Record]:
+        """The experiences most like a message, the best first."""
+        return [hit.record for hit in self.nearest(message, limit=limit)]
+
+    def nearest(self, message: str, *, limit: int) -> list[Hit]:
+        """The same with how alike each is, and where it stands."""
+        self._library.refresh()
+        kept = self._load().kept
+        [(vector, norm)] = self._encoder.encode([message])
+        rows = [(at, each.norm, each.vector) for at, each in enumerate(kept)]
+        found: list[Hit] = []
+        for score, at in closest(rows, vector=vector, norm=norm, limit=len(rows)):
+            if len(found) == limit or score <= 0:
+                break
+            hit = self._library.index.get(kept[at].id)
+            if (
+                hit
+                and _may_be_shown(hit.record)
+                and not self._library.index.children(hit.record.id)
+            ):
+                found.append(replace(hit, score=min(score, 1.0)))
+        return found
+
+    def forget(self, ids: Iterable[str]) -> int:
+        """Erase the vectors of records, under the caller's lock. Returns how many there were."""
+        if not self.are_there():
+            return 0
+        shelf, gone = self._load(), set(ids)
+        kept = tuple(each for each in shelf.kept if each.id not in gone)
+        if len(kept) < len(shelf.kept):
+            self._save(replace(shelf, kept=kept))
+        return len(shelf.kept) - len(kept)
+
+    def _news(self, shelf: Shelf) -> list[Record]:
+        """The records to look at, oldest first: those the journal tells of, at first all."""
+        known = {each.id for each in shelf.kept}
+        if shelf.upto:
+            ids = self._journalled(shelf.upto)
+            hits = [hit for key in ids if (hit := self._library.index.get(key))]
+        else:
+            hits = self._library.index.search(Query(include_passages=False, limit=RECENT))[::-1]
+        return [
+            hit.record
+            for hit in hits[-RECENT:]
+            if hit.record.id not in known and _may_be_shown(hit.record)
+        ]
+
+    def _journalled(self, since: int) -> list[str]:
+        told = (
+            key
+            for entry in self._library.journal.entries(since=since)
+            if entry.op != Op.HOLD
+            for key in entry.ids
+        )
+        return list(dict.fromkeys(told))
+
+    def _unlike(self, news: list[Record], shelf: Shelf, threshold: float) -> list[Experience]:
+        rows = [(at, each.norm, each.vector) for at, each in enumerate(shelf.kept)]
+        fresh: list[Experience] = []
+        vectors = self._encoder.encode([record.text for record in news])
+        for record, (vector, norm) in zip(news, vectors, strict=True):
+            best = closest(rows, vector=vector, norm=norm, limit=1) if rows else []
+            if norm and (not best or best[0][0] < threshold):
+                rows.append((len(rows), norm, vector))
+                fresh.append(Experience(record.id, vector, norm))
+        return fresh
+
+    def _load(self) -> Shelf:
+        """The file; an empty shelf where it is missing, damaged or of another model or journal."""
+        empty = Shelf(self._encoder.model, self._library.journal.mark())
+        try:
+            value: dict[str, Any] = json.loads(self._path.read_bytes())
+            kept = tuple(
+                Experience(key, b64decode(vector), float(norm))
+                for key, vector, norm in value["kept"]
+            )
+            shelf = Shelf(value["model"], value["journal"], int(value["upto"]), kept)
+        except (OSError, ValueError, KeyError, TypeError):
+            return empty
+        if shelf.model != empty.model:
+            return empty
+        return shelf if shelf.journal == empty.journal else replace(empty, kept=shelf.kept)
+
+    def _save(self, shelf: Shelf) -> None:
+        rows = [[each.id, b64encode(each.vector).decode(), each.norm] for each in shelf.kept]
+        value = {
+            "model": shelf.model,
+            "journal": shelf.journal,
+            "upto": shelf.upto,
+            "kept": rows,
+        }
+        fresh = self._path.with_suffix(f".{os.getpid()}.tmp")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(json.dumps(value).encode())
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(fresh, self._path)
+
+
+def _may_be_shown(record: Record) -> bool:
+    return record.kind != PASSAGE and record.sensitivity != Sensitivity.SECRET

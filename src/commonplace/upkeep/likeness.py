@@ -1,0 +1,146 @@
+"""Texts that say the same: word for word, or nearly. Found without comparing each with each.
+
+It knows words, not records: what is told apart by a number, a name or a "not" is not the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+WORD = re.compile(r"\w+(?:['\u2019.@:/+-]\w+)*")
+ALIKE = 0.8
+"""The share of their words that two texts have in common when they are nearly the same."""
+FEWEST = 5
+"""Words below which one more or less changes what is said."""
+CROWD = 200
+"""How many texts with the same rare words are compared; more are a form letter."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STOP = _words(
+    """a an the and also is are was were be been of in on at to for with that this it its as by his
+    her their our my your has have had will would very really just please so"""
+)
+ORDERED = _words("over than before after from not never no without nor nt cannot")
+"""With one of these the order of the words decides what is said."""
+
+
+def same(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The keys of texts that are the same but for case, spaces and signs; two or more each."""
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for key, text in texts.items():
+        groups[tuple(WORD.findall(text.casefold())) or (text.strip(),)].append(key)
+    return [tuple(keys) for keys in groups.values() if len(keys) > 1]
+
+
+def alike(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The keys of texts that are nearly the same, two or more each; those the same left out."""
+    told = {key: _Told(text) for key, text in texts.items()}
+    clusters = _Clusters()
+    for one, other in _pairs(told):
+        if told[one].words != told[other].words and _in_order(told[one], told[other]):
+            clusters.join(one, other)
+    return clusters.found(texts)
+
+
+class _Told:
+    """A text as its words, and what must be the same in another to be like it."""
+
+    __slots__ = ("fixed", "ordered", "stems", "words")
+
+    def __init__(self, text: str) -> None:
+        raw = WORD.findall(text)
+        self.words = tuple(word.casefold() for word in raw)
+        self.stems = frozenset(_stem(word) for word in self.words if word not in STOP)
+        fixed = {word for word in raw[1:] if word[0].isupper()}
+        fixed |= {word for word in raw if not word.isalpha() or word in ORDERED}
+        self.fixed = tuple(sorted(fixed))
+        self.ordered = not ORDERED.isdisjoint(self.words)
+
+
+def _in_order(one: _Told, other: _Told) -> bool:
+    """Whether the words that both have come in the same order, where that matters."""
+    if not one.ordered:
+        return True
+    shared = set(one.words).intersection(other.words)
+    first, second = (
+        [word for word in told.words if word in shared and word not in STOP]
+        for told in (one, other)
+    )
+    return first == second
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) > 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _pairs(told: Mapping[str, _Told]) -> Iterator[tuple[str, str]]:
+    """Pairs whose words are the same set, or share enough: those share two of their rarest."""
+    counts = Counter(stem for each in told.values() for stem in each.stems)
+    blocks: dict[object, list[str]] = defaultdict(list)
+    for key, each in told.items():
+        for block in _blocks(each, counts):
+            blocks[block].append(key)
+    for keys in blocks.values():
+        if len(keys) > 1:
+            yield from _near(keys[:CROWD], told)
+
+
+def _blocks(each: _Told, counts: Mapping[str, int]) -> Iterator[object]:
+    if not each.stems:
+        return
+    yield each.fixed, each.stems
+    size = len(each.stems)
+    if size >= FEWEST:
+        # Who shares `ALIKE` of the words shares at least two of so many of the rarest.
+        rarest = sorted(each.stems, key=lambda stem: (counts[stem], stem))
+        rarest = [stem for stem in rarest[: size - int(ALIKE * size) + 2] if counts[stem] > 1]
+        for pair in combinations(rarest, 2):
+            yield each.fixed, pair
+
+
+def _near(keys: Sequence[str], told: Mapping[str, _Told]) -> Iterator[tuple[str, str]]:
+    for at, one in enumerate(keys):
+        for other in keys[at + 1 :]:
+            if _is_near(told[one].stems, told[other].stems):
+                yield one, other
+
+
+def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
+    if one == other:
+        return True
+    shared = len(one & other)
+    return min(len(one), len(other)) >= FEWEST and shared >= ALIKE * len(one | other)
+
+
+class _Clusters:
+    """Keys that were joined, directly or through others."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def join(self, one: str, other: str) -> None:
+        self._above[self._top(one)] = self._top(other)
+
+    def _top(self, key: str) -> str:
+        while (above := self._above.setdefault(key, key)) != key:
+            self._above[key] = self._above[above]
+            key = above
+        return key
+
+    def found(self, keys: Iterable[str]) -> list[tuple[str, ...]]:
+        """The groups, each in the order of `keys`."""
+        groups: dict[str, list[str]] = defaultdict(list)
+        for key in keys:
+            if key in self._above:
+                groups[self._top(key)].append(key)
+        return [tuple(group) for group in groups.values()]

@@ -163,7 +163,7 @@ def test_duplicates_are_told_from_what_only_looks_alike(memory: Memory) -> None:
     memory.store("Prefers dark mode in all terminals")
     memory.store("Prefers dark mode in all editors", username="bob")
     [finding] = found(memory, "duplicate")
-    assert finding.ids == (first.id, second.id)
+    assert set(finding.ids) == {first.id, second.id}
 
 
 NEAR = (

@@ -21,7 +21,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.clock import Clock
 from commonplace.doors import setup
 from commonplace.doors.setup import jsontext, receipts, tomltext
 from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape
@@ -38,10 +37,9 @@ from commonplace.errors import (
     Refused,
     VaultTrouble,
 )
-from commonplace.vault.locks import Lock
 from tests import strategies
+from tests.clients import QUIET, real
 
-ROOT = Path(__file__).parents[1]
 COMMAND = "/opt/commonplace/bin/commonplace"
 ARGUMENTS = ["--vault", "/vaults/mine", "mcp"]
 RELAXED = Flavour(comments=True, commas=True)
@@ -142,6 +140,7 @@ def planned(client: str, home: Path, **more: Any) -> Plan:
         "dialect": "",
         "environ": {},
         "plain": True,
+        "hooks": False,
         "platform": "linux",
     }
     return plan(client, home=home, **given | more)
@@ -159,9 +158,9 @@ def run(
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--dialect", default="")
     setup.add_arguments(parser)
-    arguments = parser.parse_args([client, *words])
+    arguments = parser.parse_args([client, *words, *([] if hooks else ["--no-hooks"])])
     state = Path.home().parent / "state"
-    return setup.run(arguments, vault=vault, state=state, undo=undo, hooks=hooks)
+    return setup.run(arguments, vault=vault, state=state, undo=undo)
 
 
 def set_up_plain(client: str, **more: Any) -> int:
@@ -1052,15 +1051,6 @@ for line in sys.stdin:
     if "id" in asked:
         print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], **said}}), flush=True)
 """
-PACKAGES = {
-    "claude": "@anthropic-ai/claude-code",
-    "codex": "@openai/codex",
-    "gemini": "@google/gemini-cli",
-    "opencode": "opencode-ai",
-    "qwen": "@qwen-code/qwen-code",
-    "copilot": "@github/copilot",
-    "cline": "cline",
-}
 LISTING = {
     "claude": ["mcp", "list"],
     "codex": ["mcp", "get", "commonplace", "--json"],
@@ -1070,42 +1060,6 @@ LISTING = {
     "copilot": ["mcp", "get", "commonplace", "--json"],
     "cline": ["mcp", "uninstall", "commonplace", "--json"],
 }
-QUIET = {
-    "DISABLE_AUTOUPDATER": "1",
-    "DISABLE_TELEMETRY": "1",
-    "DISABLE_ERROR_REPORTING": "1",
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "GEMINI_CLI_TRUST_WORKSPACE": "true",
-    "NO_COLOR": "1",
-}
-
-
-def installed(client: str) -> str | None:
-    path = os.pathsep.join((str(ROOT / "node_modules/.bin"), os.environ["PATH"]))
-    return shutil.which(client, path=path)
-
-
-def install_in_ci(client: str) -> None:
-    """The clients, which CI must have, by one of the processes that run the tests."""
-    words = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
-    path = Path(tempfile.gettempdir()) / "commonplace-clients.lock"
-    lock = Lock(path, seconds=700, clock=Clock())
-    with lock.held():
-        if not installed(client):
-            packages = PACKAGES.values()
-            subprocess.run([*words, "--prefix", str(ROOT), *packages], check=True, timeout=600)
-    lock.close()
-
-
-def real(client: str) -> str:
-    """The installed client, or a skip that says how to get it."""
-    if os.environ.get("CI") and client in PACKAGES and not installed(client):
-        install_in_ci(client)
-        assert installed(client), f"npm did not install {client}"
-    found = installed(client)
-    if not found:
-        pytest.skip(f"the real {client} is neither on the path nor in node_modules/ (npm install)")
-    return found
 
 
 def ask(client: str, *words: str, home: Path) -> str:

@@ -33,6 +33,21 @@ def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
     return str(text)
 
 
+def parts(text: str, *, limit: int) -> list[str]:
+    """A long text as several within the limit, cut between paragraphs, lines or words if it can be.
+
+    Only the white space at a cut is lost.
+    """
+    found, rest = [], text.strip()
+    while len(rest) > limit:
+        ends = (rest.rfind(gap, 1, limit + 1) for gap in ("\n\n", "\n", " "))
+        # A cut far from the limit would make many small parts of one long one.
+        end = next((end for end in ends if end > limit // 2), limit)
+        found.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
+    return [*found, rest] if rest else found
+
+
 def check_kind(kind: Any, *, argument: str = "kind") -> str:
     """Any plain word is a kind; the known ones are named in the error."""
     check_type(kind, str, argument)

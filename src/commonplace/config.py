@@ -51,6 +51,9 @@ class Options:
     )
     context_messages: int = _option(20, "messages of history in a conversation's context")
     heartbeat_document: str = _option("HEARTBEAT.md", "document of the heartbeat prompt, if any")
+    session_sweep: int = _option(
+        6, "turns of the user after which an agent that stops is asked once to look back; 0: never"
+    )
     lose_share: float = _option(
         0.3, "share of a document's entries that a rewrite may drop without a confirm token"
     )

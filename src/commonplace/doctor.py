@@ -12,13 +12,18 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
+from commonplace import mishaps
+from commonplace.clock import stamp
 from commonplace.index import Query
 from commonplace.memory import Memory
+from commonplace.safety import neutralise
 from commonplace.values import frozen
 
 ENOUGH = 100 * 1024 * 1024
+LATELY = timedelta(days=7)
 
 
 @frozen
@@ -40,6 +45,7 @@ def examine(memory: Memory) -> list[Finding]:
         *_documents(memory),
         *_index(memory),
         *_journal(memory),
+        *_hooks(memory),
     ]
 
 
@@ -151,4 +157,18 @@ def _journal(memory: Memory) -> Iterator[Finding]:
         not damaged,
         says + (f", {damaged} lines cannot be read" if damaged else ""),
         "Nothing to do: the documents are whole; only history is missing those changes.",
+    )
+
+
+def _hooks(memory: Memory) -> Iterator[Finding]:
+    """What went wrong in clients' hooks, which tell nobody themselves."""
+    since = stamp(memory.clock.now() - LATELY)
+    lines = [line for line in mishaps.last(1000) if line >= since]
+    for line in lines[-5:]:
+        yield Finding("hook", False, neutralise(line), "")
+    yield Finding(
+        "hooks",
+        not lines,
+        f"{len(lines)} went wrong in the last 7 days" if lines else "none went wrong lately",
+        f"When it is mended, delete {mishaps.log_path()}",
     )

@@ -52,6 +52,8 @@ class Layout:
     """The form its records are written in: native, claw, earl or plain."""
     writes: tuple[str, ...]
     """The roles of the documents a stored record goes into."""
+    logs: tuple[str, ...] = ("daily",)
+    """The roles of the documents that take what is of a day: checkpoints and summaries."""
     soul: str = ""
     user: str = ""
     memory: str = ""
@@ -160,6 +162,7 @@ LAYOUTS = {
             name="notebook",
             line="native",
             writes=("memory",),
+            logs=("archive",),
             memory="MEMORY.md",
             memory_header=NOTEBOOK,
             archive="archive/MEMORY.md",
@@ -171,6 +174,7 @@ LAYOUTS = {
             name="claw",
             line="claw",
             writes=("memory", "daily"),
+            logs=("memory", "daily"),
             soul="SOUL.md",
             user="USER.md",
             memory="MEMORY.md",

@@ -71,6 +71,7 @@ STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
 """The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
 """
+COMPACTION = "compaction"
 DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
 
@@ -219,10 +220,13 @@ class Memory:
             raise HeldForReview(self.library.held()[-1].id)
         return stored[0]
 
-    def store_all(self, memories: Iterable[Mapping[str, Any]]) -> tuple[Record, ...]:
+    def store_all(
+        self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
+    ) -> tuple[Record, ...]:
         """Store several memories as one change: all of them, or none.
 
-        Those that wait for a person's approval are held, and not among what is returned.
+        Those that wait for a person's approval are held, and not among what is returned. Those
+        `of_the_day` go where the dialect keeps such things, and not into curated memory.
         """
         tainted = self.sessions.read(self.session).tainted
         records = [self._record(**memory, tainted=tainted) for memory in memories]
@@ -233,7 +237,8 @@ class Memory:
         if not ready:
             return ()
         limits = self._window()
-        stored = self.library.add(ready, to=self._targets(), author=self.author)
+        roles = self.layout.logs if of_the_day else self.layout.writes
+        stored = self.library.add(ready, to=self._targets(roles), author=self.author)
         if limits:
             window.trim(self.library, limits)
         return stored
@@ -250,6 +255,20 @@ class Memory:
         if not (self.options.memory_max_records or self.options.memory_max_chars):
             return None
         return window.window_of(self.layout, self.options)
+
+    def checkpoint(self) -> Record:
+        """Note, before a context is compacted, how far the session had come."""
+        self.library.refresh()
+        wanted = Query(session=self.session, include_passages=False)
+        count = self.library.index.count(wanted) if self.session else 0
+        text = f"Checkpoint before compaction: {count} records of this session so far."
+        return self.store_all([{"text": text, "kind": COMPACTION}], of_the_day=True)[0]
+
+    def store_summary(self, text: str) -> tuple[Record, ...]:
+        """Store the summary of a compacted session: whole, in as many records as it needs."""
+        parts = budgets.parts(text, limit=self.options.text_limit)
+        kept = [{"text": part, "kind": COMPACTION, "tags": ("summary",)} for part in parts]
+        return self.store_all(kept, of_the_day=True)
 
     @staticmethod
     def _must_wait(record: Record) -> bool:
@@ -310,12 +329,16 @@ class Memory:
             else secrets.redact(neutralise(text))[0]
         )
 
-    def _targets(self) -> list[str]:
-        """The documents that a record stored now goes into."""
+    def _targets(self, roles: Sequence[str] = ()) -> list[str]:
+        """The documents of these roles, or else those that a record stored now goes into."""
         now = self.clock.now()
         day = now.date() if self.layout.utc_days else self.clock.local_day(now)
-        names = {"memory": self.layout.memory, "daily": self.layout.daily_document(day)}
-        return [names[role] for role in self.layout.writes]
+        names = {
+            "memory": self.layout.memory,
+            "daily": self.layout.daily_document(day),
+            "archive": self.layout.archive,
+        }
+        return [names[role] for role in roles or self.layout.writes]
 
     def _record(
         self,
@@ -635,10 +658,12 @@ class Memory:
         channel: str = "",
         session: str | None = None,
         message_id: str = "",
+        time: str = "",
     ) -> Message:
         """Keep one message of a conversation. It becomes history, never memory by itself.
 
-        A message whose id is there already is not kept twice; what is there is returned.
+        A message whose id is there already is not kept twice; what is there is returned. Its time
+        is now, unless it was said before.
         """
         from commonplace.history import Message, checked
 
@@ -651,7 +676,7 @@ class Memory:
             channel=budgets.check_word(channel, argument="channel"),
             role=budgets.check_word(role, argument="role"),
             content=self._without_secrets(content),
-            time=self.clock.stamp(),
+            time=time or self.clock.stamp(),
         )
         self.messages.append([checked(message)])
         self.note_conversation()

@@ -10,6 +10,7 @@ import json
 import os
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from commonplace.errors import BudgetSpent
 from commonplace.values import frozen, replace
@@ -43,6 +44,12 @@ class Session:
     supersedes: int = 0
     deletes: int = 0
     tainted: bool = False
+    swept: bool = False
+    """Whether it was asked to look back for what it has missed."""
+    told: str = ""
+    """The mark of the memory that it was given last."""
+    done: tuple[str, ...] = ()
+    """The marks of what is done once, though a client may ask twice."""
 
 
 class Sessions:
@@ -78,6 +85,10 @@ class Sessions:
         session = self.read(session_id)
         if not session.tainted:
             self._write(replace(session, tainted=True))
+
+    def note(self, session_id: str, **changes: Any) -> None:
+        """Change what is known of the session."""
+        self._write(replace(self.read(session_id), **changes))
 
     def _write(self, session: Session) -> None:
         if not session.id:

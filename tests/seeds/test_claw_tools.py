@@ -276,9 +276,7 @@ def test_a_flush_leaves_a_checkpoint_of_the_session(memory: Memory) -> None:
     store = MemoryStore(memory)
     checkpoint = store.flushPreCompaction("main")
     assert (checkpoint["category"], checkpoint["sessionId"]) == ("compaction", "main")
-    assert checkpoint["text"] == (
-        "Checkpoint before compaction: 4 records of this session in MEMORY.md."
-    )
+    assert checkpoint["text"] == ("Checkpoint before compaction: 4 records of this session so far.")
     assert store.readAll()[-1] == checkpoint
 
 

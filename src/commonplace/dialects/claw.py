@@ -162,9 +162,7 @@ class MemoryStore:
 
     def flushPreCompaction(self, sessionId: str) -> dict[str, Any]:  # noqa: N802, N803
         """Append a checkpoint of the session, to be there before compaction runs."""
-        count = sum(record.session == sessionId for record in self._records())
-        text = f"Checkpoint before compaction: {count} records of this session in MEMORY.md."
-        return self.append({"sessionId": sessionId, "category": "compaction", "text": text})
+        return as_mapping(self._of(sessionId).checkpoint())
 
     def integrityScan(self) -> list[Finding]:  # noqa: N802
         """Contradictions and what is out of date. Only looks: mending is for a person or upkeep."""

@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import CommonplaceError
@@ -39,6 +38,7 @@ OTHER_COMMANDS = (
     "tool",
     "ipc",
     "mcp",
+    "hook",
     "serve",
     "token",
     "setup",
@@ -47,9 +47,6 @@ OTHER_COMMANDS = (
     "completion",
 )
 COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
-HOME = "~/commonplace"
-HOMES = {"earl": "~/.config/earl/memory"}
-"""Where a dialect's own program keeps its memory."""
 HISTORY_WORDS = (
     *("record", "last", "search", "append", "sessions", "sql", "dump", "load", "forget"),
 )
@@ -185,10 +182,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace import tools
 
         _add_tool(commands, tools.table("native")[name], shared)
-    elif name == "mcp":
-        from commonplace.doors.cli import serving
+    elif name in ("mcp", "hook"):
+        from commonplace.doors.cli import hooking, serving
 
-        serving.add(commands, shared)
+        {"mcp": serving, "hook": hooking}[name].add(commands, shared)
     elif name == "history":
         from commonplace.doors.cli import history
 
@@ -270,43 +267,21 @@ def show(answer: Answer, *, as_json: bool) -> None:
 
 
 def open_memory(arguments: argparse.Namespace, *, for_tools: bool = False) -> Memory:
-    """The vault that the options, the environment or the working directory name.
+    """The vault that the options, the environment or the working directory name."""
+    from commonplace.doors.opening import open_vault
 
-    `for_tools`: a dialect that is named means its tools; a vault stays what it is.
-    """
-    from commonplace.memory import Memory, has_layout
-
-    path, dialect, environ = vault_path(arguments), arguments.dialect, dict(os.environ)
-    if for_tools and Path(path).expanduser().is_dir() and has_layout(Path(path).expanduser()):
-        dialect = environ["COMMONPLACE_DIALECT"] = ""
-    return Memory.open(
-        path,
-        dialect=_layout_dialect(dialect),
+    return open_vault(
+        vault_path(arguments),
+        dialect=arguments.dialect,
         session=arguments.session,
-        origin=origin(),
-        environ=environ,
-        create=False,
+        for_tools=for_tools,
     )
 
 
-def _layout_dialect(dialect: str) -> str | None:
-    """The layout to open with. A dialect that brings only tools leaves the vault as it is."""
-    from commonplace.layouts import SHARED
-
-    return None if not dialect or dialect in SHARED else dialect
-
-
 def vault_path(arguments: argparse.Namespace) -> str:
-    if arguments.vault:
-        return str(arguments.vault)
-    here = Path.cwd()
-    is_vault = (here / ".commonplace").is_dir() or (here / "commonplace.toml").is_file()
-    return str(here if is_vault else Path(HOMES.get(arguments.dialect, HOME)).expanduser())
+    from commonplace.doors import opening
 
-
-def origin() -> str:
-    """A person types at a terminal; anything else is an agent's call."""
-    return "owner" if sys.stdin.isatty() else "agent"
+    return opening.vault_path(arguments.vault, arguments.dialect)
 
 
 def tool_dialect(arguments: argparse.Namespace) -> str:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import HOME, Page, open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli import Page, open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
+from commonplace.doors.opening import HOME
 from commonplace.errors import BadValue, Refused
 from commonplace.journal import Entry
 from commonplace.records import Origin

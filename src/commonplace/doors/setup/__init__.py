@@ -39,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for one project (default: this directory) instead of for all",
     )
     parser.add_argument(
+        "--no-hooks",
+        dest="hooks",
+        action="store_false",
+        help="only the tools: nothing is brought into sessions or recorded by itself",
+    )
+    parser.add_argument(
         "--plain",
         action="store_true",
         help="claude: enter the server as 'claude mcp add' does, instead of as a plugin",
@@ -58,11 +64,10 @@ def run(
     vault: str,
     state: Path,
     undo: bool,
-    hooks: bool = False,
 ) -> int:
     """Set a client up for a vault, or undo that. Returns the exit code."""
     kept = _in_scope(load(state, arguments.client), _project(arguments))
-    planned = _undoing(arguments, kept) if undo else _planned(arguments, vault, state, hooks=hooks)
+    planned = _undoing(arguments, kept) if undo else _planned(arguments, vault, state)
     agreed = _shown_and_agreed(planned, arguments)
     if agreed and undo:
         take_back(planned, state=state, undone=kept)
@@ -71,7 +76,7 @@ def run(
     return _report(planned, arguments, undo=undo, written=agreed and bool(planned.changes))
 
 
-def _planned(arguments: argparse.Namespace, vault: str, state: Path, *, hooks: bool) -> Plan:
+def _planned(arguments: argparse.Namespace, vault: str, state: Path) -> Plan:
     chosen = arguments.plugin
     return plan(
         arguments.client,
@@ -81,7 +86,7 @@ def _planned(arguments: argparse.Namespace, vault: str, state: Path, *, hooks: b
         vault=vault if "://" in vault else os.path.abspath(Path(vault).expanduser()),
         dialect=arguments.dialect,
         environ=os.environ,
-        hooks=hooks,
+        hooks=arguments.hooks,
         plain=arguments.plain,
         plugin_directory=None if chosen is None else _plugin_directory(chosen, state),
     )

@@ -28,6 +28,8 @@ OPENCODE = """{
 }
 """
 
+PREFIX = "COMMONPLACE_"
+"""How the variables begin that set options."""
 ALIKE = {
     "session-start": "SessionStart",
     "prompt-submit": "UserPromptSubmit",
@@ -85,9 +87,17 @@ class Launch:
     def words(self, *command: str) -> list[str]:
         return [self.command, *self.arguments(*command)]
 
+    def hook_words(self, event: str, client: str) -> list[str]:
+        """The command of a hook. A shell has no field for variables: options go along as words."""
+        options = [f"{name.removeprefix(PREFIX).lower()}={self.env[name]}" for name in self.env]
+        return self.words(
+            *("hook", event, "--client", client),
+            *(word for option in options for word in ("--set", option)),
+        )
+
     def hook(self, event: str, client: str) -> str:
         """The command line of a hook, for the shell that the client runs it in."""
-        words = self.words("hook", event, "--client", client)
+        words = self.hook_words(event, client)
         if self.platform != "win32":
             return shlex.join(words)
         # One spelling that bash, cmd and PowerShell read alike.
@@ -314,7 +324,7 @@ def _copilot_hooks(launch: Launch) -> dict[str, Any]:
 
 
 def _copilot_hook(launch: Launch, event: str) -> dict[str, Any]:
-    words = launch.words("hook", event, "--client", "copilot")
+    words = launch.hook_words(event, "copilot")
     quoted = ["'" + word.replace("'", "''") + "'" for word in words]
     seconds = LAST_SECONDS if event == "session-end" else SECONDS
     return {

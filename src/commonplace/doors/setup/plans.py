@@ -16,13 +16,12 @@ from pathlib import Path
 
 from commonplace.config import OPTIONS
 from commonplace.doors.setup import clients, plugin
-from commonplace.doors.setup.clients import CLIENTS, Launch, Where
+from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
 from commonplace.doors.setup.editing import NAME, Shape, Target, drop, is_all_ours, is_shell, put
 from commonplace.doors.setup.jsontext import Broken, WrongShape
 from commonplace.doors.setup.receipts import Receipt
 from commonplace.errors import BadValue, VaultTrouble
 
-PREFIX = "COMMONPLACE_"
 UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -69,7 +68,7 @@ def plan(
     vault: str,
     dialect: str,
     environ: Mapping[str, str],
-    hooks: bool = False,
+    hooks: bool = True,
     plain: bool = False,
     plugin_directory: Path | None = None,
     platform: str = sys.platform,

@@ -28,9 +28,9 @@ README = f"""# Commonplace for Claude Code
 
 `commonplace setup claude` wrote this directory and `commonplace unsetup claude` takes it away
 again. It holds the memory server (`.mcp.json`), the hooks that bring memories into a session and
-keep what is learned (`hooks/`, once this version of commonplace has them), and the skill that
-says when to remember and when to recall (`skills/`). The memories are not here: they are in the
-vault whose path `.mcp.json` names.
+keep what was said (`hooks/`, unless it was set up with `--no-hooks`), and the skill that says when
+to remember and when to recall (`skills/`). The memories are not here: they are in the vault whose
+path `.mcp.json` names.
 """
 
 

@@ -1,0 +1,246 @@
+"""What is done at each event: memory for the model, the turns into history, one look back.
+
+It does not know clients, only a `Call`; a fault here is caught by whoever called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from commonplace.doors.hooks import outputs, spool
+from commonplace.doors.hooks.inputs import Call
+from commonplace.errors import SecretFound, Unreadable
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+AT_START = 10_000
+"""Characters that clients take from one hook; of one more they show a 2 KB preview."""
+AT_PROMPT = 1_200
+KEEP = """\
+Keep in the summary, in the user's own words where there are some: preferences, corrections and \
+standing instructions; what was decided and why; names, paths, numbers and commands that the rest \
+of the work needs; what is unfinished, and the very next step. What a tool printed can go, unless \
+the work still rests on it. Lasting things that are not in memory yet: name them, so that they can \
+be stored after the compaction.
+"""
+SWEEP = """\
+Before you stop, look back over this session once. Would a later one miss something? First: where \
+the work stands and what comes next, so that it can be picked up. Second: what the user prefers, \
+corrected or asked for in general, said or shown, that is not stored yet. Store each with the \
+memory tools as one short record that makes sense to a reader who was not here, and let it replace \
+what it contradicts. Leave out what is stored already, what is over tomorrow, keys and passwords, \
+and the conversation itself. If nothing is missing, store nothing. Then stop; the user need not \
+hear of this.
+"""
+
+
+def answered(memory: Memory, call: Call) -> str:
+    """What to say to the client; nothing, often."""
+    return DEEDS[call.event](memory, call)
+
+
+def session_start(memory: Memory, call: Call) -> str:
+    """Memory for a session that begins, and the work that the last one left."""
+    take_over(memory)
+    _note_conversation(memory)
+    text = _fitted(memory, call)
+    _check_readable(memory)
+    mark = _mark(text)
+    there = call.source == "resume" and memory.sessions.read(memory.session).told == mark
+    if there:
+        return ""
+    _remember(memory, told=mark)
+    return outputs.at_start(call.client, text) if text else ""
+
+
+def _fitted(memory: Memory, call: Call) -> str:
+    """The memory as long as clients take it, by the way they count."""
+    most = AT_START
+    while True:
+        text = memory.context(characters=most, dialect=call.dialect).text
+        length = outputs.length(text)
+        if length <= AT_START:
+            return text
+        most = most * AT_START // (length + 1)
+
+
+def prompt_submit(memory: Memory, call: Call) -> str:
+    """What memory has to say to the user's words, and the words into history."""
+    # Some clients hand the look back that a hook asked for to us as if the user had said it.
+    if not call.prompt.strip() or call.prompt.strip() == SWEEP.strip():
+        return ""
+    _note_conversation(memory)
+    record(memory, call, role="user", text=call.prompt)
+    # Run with one prompt only, some clients announce no start: the prompt is the first we hear.
+    if call.client in outputs.MAY_NOT_START and not memory.sessions.read(memory.session).told:
+        text = _fitted(memory, call)
+        _remember(memory, told=_mark(text))
+    else:
+        text = memory.relevant(call.prompt, characters=AT_PROMPT).text
+    _check_readable(memory)
+    return outputs.at_prompt(call.client, text) if text else ""
+
+
+def pre_compact(memory: Memory, call: Call) -> str:
+    """A checkpoint in memory, and word to whoever writes the summary."""
+    if call.client in outputs.ANNOUNCE_ALWAYS and call.trigger == "auto":
+        return ""
+    _once(memory, f"checkpoint {call.turn or _turns(memory, most=1000)}", memory.checkpoint)
+    return outputs.on_compaction(call.client, KEEP)
+
+
+def post_compact(memory: Memory, call: Call) -> str:
+    """The summary into memory, whole."""
+    text = _inner(call.summary)
+    if text:
+        _once(memory, f"summary {text}", lambda: memory.store_summary(text))
+    return ""
+
+
+def _inner(summary: str) -> str:
+    """The summary itself, where the client hands over the model's notes and marks around it."""
+    _, opening, rest = summary.rpartition("<summary>")
+    inner = rest.partition("</summary>")[0] if opening else summary
+    return inner.strip()
+
+
+def stop(memory: Memory, call: Call) -> str:
+    """The assistant's words into history; once in a session of some length, a look back."""
+    record(memory, call, role="assistant", text=call.reply or _reply(call))
+    turns = memory.options.session_sweep
+    if call.again or not turns or memory.read_only or not memory.session:
+        return ""
+    if memory.sessions.read(memory.session).swept or _turns(memory, most=turns) < turns:
+        return ""
+    said = outputs.go_on(call.client, SWEEP)
+    if said:
+        _remember(memory, swept=True)
+    return said
+
+
+def _reply(call: Call) -> str:
+    """What the assistant said, of a client that says only where it is written."""
+    from commonplace.doors.hooks import transcripts
+
+    return transcripts.last_reply(call.transcript) if call.transcript else ""
+
+
+def _turns(memory: Memory, *, most: int) -> int:
+    """How often the user spoke in this session, as far as it matters."""
+    last = memory.messages.last(memory.session, 8 * most)
+    return sum(message.role == "user" for message in last)
+
+
+def session_end(memory: Memory, call: Call) -> str:
+    """Leave the rest to the next start: a client does not wait for this."""
+    if not memory.session or memory.read_only:
+        return ""
+    memory.end_conversation()
+    if call.transcript:
+        work = {"session": memory.session, "client": call.client, "transcript": call.transcript}
+        spool.leave(memory.state, memory.session, work)
+    return ""
+
+
+def _note_conversation(memory: Memory) -> None:
+    """Keep the heartbeat away while somebody talks."""
+    if memory.session:
+        memory.note_conversation()
+
+
+def take_over(memory: Memory) -> None:
+    """Do what ended sessions left: record what was said in turns that no hook saw the end of."""
+    if memory.read_only:
+        return
+    for work in spool.waiting(memory.state):
+        session, transcript = work.get("session"), work.get("transcript")
+        if isinstance(session, str) and isinstance(transcript, str):
+            _catch_up(memory, session, transcript, channel=str(work.get("client", "")))
+
+
+def _catch_up(memory: Memory, session: str, transcript: str, *, channel: str) -> None:
+    from commonplace.doors.hooks import transcripts
+
+    for said in transcripts.read(transcript):
+        _recorded(
+            memory,
+            said.role,
+            said.text,
+            channel=channel,
+            session=session,
+            message_id=_message_id(session, said.turn, said.role, said.text),
+            time=said.time,
+        )
+
+
+def record(memory: Memory, call: Call, *, role: str, text: str) -> None:
+    """Put what was said into history, once, however often the client tells it."""
+    if not text.strip() or memory.read_only:
+        return
+    if key := _next_id(memory, call, role, text):
+        _recorded(memory, role, text, channel=call.client, message_id=key)
+
+
+def _recorded(memory: Memory, role: str, text: str, **rest: str) -> None:
+    try:
+        memory.record_message(role, text, **rest)
+    except SecretFound:
+        # The vault refuses texts with a secret in them: then this one is not kept.
+        return
+
+
+def _next_id(memory: Memory, call: Call, role: str, text: str) -> str:
+    """An id that the same words of the same turn get again; empty when they are there already.
+
+    Where a client names no turn, the message before takes its place.
+    """
+    if call.turn:
+        return _message_id(memory.session, call.turn, role, text)
+    before = ["", "", *(message.id for message in memory.messages.last(memory.session, 2))]
+    if _message_id(memory.session, before[-2], role, text) == before[-1]:
+        return ""
+    return _message_id(memory.session, before[-1], role, text)
+
+
+def _message_id(session: str, turn: str, role: str, text: str) -> str:
+    return "msg-" + _mark("\0".join((session, turn, role, text)))
+
+
+def _mark(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]
+
+
+def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:
+    """Do it, unless this session has done it already."""
+    mark, done = _mark(deed), tuple(memory.sessions.read(memory.session).done)
+    if mark in done or memory.read_only:
+        return
+    do()
+    _remember(memory, done=(*done, mark)[-32:])
+
+
+def _remember(memory: Memory, **changes: object) -> None:
+    if memory.session and not memory.read_only:
+        memory.library.locked(lambda: memory.sessions.note(memory.session, **changes))
+
+
+def _check_readable(memory: Memory) -> None:
+    """Fail when one of the main documents cannot be read: half a memory misleads."""
+    layout = memory.layout
+    main = ("index", layout.soul, layout.user, layout.memory, layout.long_memory, layout.status)
+    for document, trouble in memory.library.troubles.items():
+        if document in main or layout.day_of(document):
+            raise Unreadable(document, trouble)
+
+
+DEEDS: dict[str, Callable[[Memory, Call], str]] = {
+    "session-start": session_start,
+    "prompt-submit": prompt_submit,
+    "pre-compact": pre_compact,
+    "post-compact": post_compact,
+    "stop": stop,
+    "session-end": session_end,
+}

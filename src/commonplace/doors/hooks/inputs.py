@@ -1,0 +1,94 @@
+"""What a client says to a hook, read alike for all of them.
+
+Clients differ in spelling (`session_id`, `sessionId`) and in names (`prompt_response`,
+`last_assistant_message`). It does not know what a hook does with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from commonplace.doors.sessions import session_of
+from commonplace.errors import BadInput
+from commonplace.values import frozen
+
+TURN = ("promptid", "turnid")
+REPLY = ("lastassistantmessage", "promptresponse")
+
+
+@frozen
+class Call:
+    """One hook of a client: who, what, in which session."""
+
+    client: str
+    event: str
+    session: str = ""
+    turn: str = ""
+    """The client's own id of the turn, where it has one."""
+    source: str = ""
+    """Why a session starts: startup, resume, clear or compact."""
+    trigger: str = ""
+    """Who wants a compaction: manual or auto."""
+    prompt: str = ""
+    reply: str = ""
+    summary: str = ""
+    again: bool = False
+    """Whether the agent goes on because a hook asked it to: it must not be asked once more."""
+    transcript: str = ""
+    dialect: str = ""
+    """The dialect whose wording was asked for; empty: the vault's own."""
+
+
+def read_call(
+    data: bytes,
+    *,
+    client: str,
+    event: str,
+    session: str = "",
+    dialect: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Call:
+    """The call that a client's JSON describes."""
+    given = _object(data)
+    spelt = {_plain(key): value for key, value in given.items()}
+    return Call(
+        client=client,
+        event=event,
+        session=session or session_of(given, environ),
+        turn=_first(spelt, TURN),
+        source=_text(spelt.get("source")),
+        trigger=_text(spelt.get("trigger")),
+        prompt=_text(spelt.get("prompt")),
+        reply=_first(spelt, REPLY),
+        summary=_text(spelt.get("compactsummary")),
+        again=spelt.get("stophookactive") is True,
+        transcript=_text(spelt.get("transcriptpath")),
+        dialect=dialect,
+    )
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    import json
+
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadInput("The hook's input is no JSON.") from None
+    if not isinstance(given, dict):
+        raise BadInput("The hook's input is no JSON object.")
+    return given
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _first(spelt: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((text for name in names if (text := _text(spelt.get(name)))), "")
+
+
+def _text(value: Any) -> str:
+    """A text as it can be written: half characters, which some clients cut out of emoji, go."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""

@@ -1,0 +1,56 @@
+"""Work that a session's end leaves for the next start: one small file a session.
+
+A client kills what a session's end starts after about a second, so only this is written then. A
+file is there whole or not at all, and is taken away when its work is done: work may be done twice.
+It does not know what the work is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+AT_ONCE = 8
+"""Sessions whose work one start takes over: the person waits."""
+LARGEST = 64 * 1024
+
+
+def leave(state: Path, session: str, work: Mapping[str, Any]) -> None:
+    """Write down what is left to do for a session, instead of what was left before."""
+    from hashlib import sha256
+
+    directory = state / "spool"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    path = directory / f"{sha256(session.encode()).hexdigest()[:32]}.json"
+    fresh = path.with_suffix(f".{os.getpid()}.tmp")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, json.dumps(dict(work)).encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(fresh, path)
+
+
+def waiting(state: Path) -> Iterator[dict[str, Any]]:
+    """What is left to do, each taken away after its turn. One that is no such work is dropped."""
+    try:
+        names = sorted(name for name in os.listdir(state / "spool") if name.endswith(".json"))
+    except OSError:
+        return
+    for name in names[:AT_ONCE]:
+        path = state / "spool" / name
+        yield _read(path)
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            work = json.loads(file.read(LARGEST))
+    except (OSError, ValueError):
+        return {}
+    return work if isinstance(work, dict) else {}

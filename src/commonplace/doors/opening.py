@@ -1,0 +1,71 @@
+"""Which vault a call means, and opening it. Shared by the doors that are started as a command.
+
+It does not know how the words were parsed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+HOME = "~/commonplace"
+HOMES = {"earl": "~/.config/earl/memory"}
+"""Where a dialect's own program keeps its memory."""
+
+
+def vault_path(vault: str, dialect: str) -> str:
+    """The vault that is named, the working directory if it is one, or the one at home."""
+    if vault:
+        return os.path.expanduser(vault)
+    here = os.getcwd()
+    is_vault = os.path.isdir(f"{here}/.commonplace") or os.path.isfile(f"{here}/commonplace.toml")
+    return here if is_vault else os.path.expanduser(HOMES.get(dialect, HOME))
+
+
+def open_vault(
+    path: str,
+    *,
+    dialect: str,
+    session: str,
+    origin: str = "",
+    for_tools: bool = False,
+    environ: Mapping[str, str] = os.environ,
+    **options: Any,
+) -> Memory:
+    """The vault at `path`, which must be there.
+
+    `for_tools`: a dialect that is named means its tools; a vault stays what it is.
+    """
+    from pathlib import Path
+
+    from commonplace.memory import Memory, has_layout
+
+    environ = dict(environ)
+    if for_tools and os.path.isdir(path) and has_layout(Path(path)):
+        dialect = environ["COMMONPLACE_DIALECT"] = ""
+    return Memory.open(
+        path,
+        dialect=_layout_dialect(dialect),
+        session=session,
+        origin=origin or _origin(),
+        environ=environ,
+        create=False,
+        **options,
+    )
+
+
+def _layout_dialect(dialect: str) -> str | None:
+    """The layout to open with. A dialect that brings only tools leaves the vault as it is."""
+    from commonplace.layouts import SHARED
+
+    return None if not dialect or dialect in SHARED else dialect
+
+
+def _origin() -> str:
+    """A person types at a terminal; anything else is an agent's call."""
+    return "owner" if sys.stdin.isatty() else "agent"

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 )
 
 from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.vectors import code_of
 from commonplace.ledger import decoded
 from commonplace.memory import Memory
 from commonplace.records import Record
@@ -137,6 +138,11 @@ class VaultMachine(RuleBasedStateMachine):
         for record_id in entry.ids:
             self.expected.pop(record_id, None)
 
+    @rule(text=WORDS)
+    def search(self, text: str) -> None:
+        found = self.memory.search(text)
+        assert (found.mode in ("words", "vectors", "hybrid"), found.degraded) == (True, "")
+
     @rule()
     def reopen(self) -> None:
         self.memory.close()
@@ -146,6 +152,16 @@ class VaultMachine(RuleBasedStateMachine):
     def the_kept_index_is_the_rebuilt_one(self) -> None:
         self.memory.library.refresh()
         assert self.memory.library.index.dump() == rebuilt(self.memory)
+
+    @invariant()
+    def every_vector_is_that_of_its_text(self) -> None:
+        self.memory.library.refresh()
+        library, encoder = self.memory.library, self.memory.library.asker.encoder()
+        texts = {(row[4], row[1]): row[6] for row in library.index.dump() if row[0] == "record"}
+        for model, dim, *identity, norm, vector, code in library.index.dump_vectors():
+            assert (model, dim) == (encoder.model, encoder.dim)
+            assert [(vector, norm)] == encoder.encode([texts[tuple(identity)]])
+            assert code == int.from_bytes(code_of(vector), "little")
 
     @invariant()
     def every_record_is_there_with_its_text(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.clock import monotonic
 from commonplace.errors import CommonplaceError
-from commonplace.index import Asked, Candidate, Index, Query
+from commonplace.index import BEST, Asked, Candidate, Index, Query
 from commonplace.index.ranking import ranked
 from commonplace.records import Found, Hit
 
@@ -55,9 +55,9 @@ class Asker:
 
     def _filled(self, hits: list[Hit], found: Sequence[Candidate], query: Query) -> list[Hit]:
         """The hits, with what the words find beyond the candidates where more are wanted."""
-        if len(hits) >= query.limit or len(found) < query.limit:
+        if len(hits) >= query.limit or sum(each.words_rank >= 0 for each in found) < BEST:
             return hits
-        there = {each.id for each in found}
+        there = {hit.record.id for hit in hits}
         rest = (hit for hit in self._index.search(query) if hit.record.id not in there)
         last = hits[-1].score if hits else 1.0
         return [*hits, *(Hit(each.record, each.places, min(last, each.score)) for each in rest)]
@@ -108,19 +108,28 @@ class Asker:
         vectors = encoder.encode([text for _, text in rows])
         made = ((key, *vector) for (key, _), vector in zip(rows, vectors, strict=True))
         self._index.embed(encoder.model, dim=encoder.dim, rows=made)
+        if total == len(rows):
+            self._drop_others(encoder.model)
         return total - len(rows)
 
+    def _drop_others(self, model: str) -> None:
+        """Once a model's vectors are complete, let go of another's that search used before."""
+        from commonplace.embed.hashed import HashedEncoder
+
+        # Claw's recall has vectors of its own.
+        self._index.keep_models((model, HashedEncoder.model))
+
     def embed_all(self, progress: Progress) -> None:
-        """Give every text its vector, and drop those of other models."""
+        """Give every text its vector."""
         if self._open is None:
             return
-        encoder, done = self.encoder(), 0
+        encoder = self.encoder()
         left = self._batch(encoder)
+        total = left + BATCH
         while left:
-            done += BATCH
-            progress(done, done + left)
+            progress(total - left, total)
             left = self._batch(encoder)
-        progress(done, done)
+        progress(total, total)
 
     def _go_on(self) -> None:
         """Make the other vectors in the background, as long as this process asks questions."""

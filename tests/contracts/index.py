@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonplace.embed.hashed import HashedEncoder
 from commonplace.index import Asked, Candidate, Index, Known, Query, Signature
 from commonplace.layouts import LAYOUTS
 from commonplace.records import Hit, Place, Record
@@ -565,8 +566,13 @@ class IndexContract:
             for document in sorted(documents, reverse=True):
                 tell(anew, document, documents[document])
             assert kept.dump() == anew.dump()
+            for each in (kept, anew):
+                embed_waiting(each)
+            assert kept.dump_vectors() == anew.dump_vectors()
             for query in QUERIES:
                 assert kept.search(query) == anew.search(query)
+                near = replace(query, text="unused")
+                assert kept.nearest(HASHED, near) == anew.nearest(HASHED, near)
                 assert len(kept.search(query)) == kept.count(query)
             assert kept.healthy() == ""
             kept.close()
@@ -612,7 +618,7 @@ RECORDS = st.builds(
 )
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["add", "add", "put", "drop", "search"]),
+        st.sampled_from(["add", "add", "put", "drop", "search", "embed", "erase"]),
         st.sampled_from([MEMORY, DAILY, OTHER, "archive/MEMORY.md"]),
         st.lists(RECORDS, max_size=5),
     ),
@@ -626,10 +632,30 @@ QUERIES = [
 ]
 
 
+ENCODER = HashedEncoder()
+HASHED = Asked(ENCODER.model, *ENCODER.encode_query("tea or coffee"))
+
+
+def embed_waiting(index: Index) -> None:
+    waiting, _ = index.unembedded(ENCODER.model, dim=ENCODER.dim, limit=1000)
+    vectors = ENCODER.encode([text for _, text in waiting])
+    rows = [(key, *vector) for (key, _), vector in zip(waiting, vectors)]
+    index.embed(ENCODER.model, dim=ENCODER.dim, rows=rows)
+
+
 def take(step: Step, index: Index, documents: dict[str, dict[int, Record]]) -> None:
     what, document, records = step
     if what == "search":
         index.search(Query("tea"))
+        index.nearest(HASHED, Query())
+    elif what == "embed":
+        embed_waiting(index)
+    elif what == "erase":
+        gone = {each.id for each in records}
+        index.erase(gone)
+        for name, lines in documents.items():
+            documents[name] = {at: told for at, told in lines.items() if told.id not in gone}
+            index.note(name, known=known(len(documents[name])))
     elif what == "drop":
         index.drop(document)
         documents.pop(document, None)

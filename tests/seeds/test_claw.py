@@ -333,7 +333,8 @@ def test_an_archive_is_not_taken_for_a_daily_log(tmp_path: Path) -> None:
 def vectors(memory: Memory) -> dict[str, tuple[bytes, float]]:
     """The vectors that the index holds, by the text they are of."""
     with sqlite3.connect(memory.state / "index.db") as db:
-        rows = "SELECT r.text, v.vector, v.norm FROM vectors v JOIN records r ON r.key = v.key"
+        rows = """SELECT r.text, v.vector, v.norm FROM vectors v
+            JOIN records r ON r.key = v.number & 0xffffffffff"""
         found = {text: (vector, norm) for text, vector, norm in db.execute(rows)}
     db.close()
     return found

@@ -15,6 +15,8 @@ from commonplace.values import frozen
 
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
+BEST = 200
+"""How many candidates the words give, and how many the vectors."""
 
 
 @frozen

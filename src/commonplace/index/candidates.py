@@ -7,16 +7,17 @@ of its own. It knows the tables of the index; which candidate is better it does 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
-from commonplace.index import Asked, Candidate, Query
+from commonplace.index import BEST, Asked, Candidate, Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits
 from commonplace.index.nearest import Nearest
 from commonplace.index.words import match
 
-BEST = 200
-"""How many candidates the words give, and how many the vectors."""
+LEADING = 80
+"""So many of the best of each sort bring what stands beside them."""
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
@@ -31,8 +32,8 @@ IN_DOCUMENT = "(SELECT max(p.document) FROM places p WHERE p.key = r.key)"
 BESIDE = """CASE WHEN r.session <> '' THEN (
         SELECT n.key FROM records n
         WHERE n.session = r.session AND n.session <> ''
-            AND (n.timestamp, n.id) {than} (r.timestamp, r.id) AND n.lead
-        ORDER BY n.timestamp {order}, n.id {order} LIMIT 1
+            AND (n.timestamp, n.key) {than} (r.timestamp, r.key) AND n.lead
+        ORDER BY n.timestamp {order}, n.key {order} LIMIT 1
     ) ELSE (
         SELECT n.key FROM places n
         WHERE n.document = r.within AND n.line {than} (
@@ -61,13 +62,18 @@ def candidates(
         {key: score for score, key in nearest.find(db, asked, query, count=BEST)} if asked else {}
     )
     rows = _chosen(db, {*words, *alike})
-    nearest_keys = _in_order_of(alike, rows)[:BEST]
-    ranks = {key: rank for rank, key in enumerate(nearest_keys)}
+    order = _in_order_of(alike, rows)[:BEST]
+    ranks = {key: rank for rank, key in enumerate(order)}
     chosen = [row for row in rows if row[0] in words or row[0] in ranks]
-    whole = Candidate._make
+    leading = {*order[:LEADING], *islice(words, LEADING)}
+    beside = _beside(db, [row for row in chosen if row[0] in leading], words.keys() | ranks, query)
+    made = tuple.__new__
     return [
-        whole((*row, *words.get(row[0], UNFOUND), alike.get(row[0], 0.0), ranks.get(row[0], -1)))
-        for row in (*chosen, *_beside(db, chosen, query))
+        made(
+            Candidate,
+            (*row, *words.get(row[0], UNFOUND), alike.get(row[0], 0.0), ranks.get(row[0], -1)),
+        )
+        for row in (*chosen, *beside)
     ]
 
 
@@ -92,14 +98,15 @@ def _chosen(db: sqlite3.Connection, keys: Iterable[int]) -> list[Row]:
     return db.execute(CHOSEN, (as_json(sorted(keys)),)).fetchall()
 
 
-def _beside(db: sqlite3.Connection, chosen: Sequence[Row], query: Query) -> list[Row]:
-    """What stands right before and after the chosen, where it fits the query.
+def _beside(
+    db: sqlite3.Connection, leading: Sequence[Row], there: Container[int], query: Query
+) -> list[Row]:
+    """What stands right before and after these, where it fits the query and is not there yet.
 
-    What is beside it in turn is known where that is one of the chosen, and matters only then.
+    What is beside it in turn is told where that is one of these, and matters only then.
     """
-    after = {row[-2]: row[0] for row in chosen}
-    before = {row[-1]: row[0] for row in chosen}
-    there = {row[0] for row in chosen}
+    after = {row[-2]: row[0] for row in leading}
+    before = {row[-1]: row[0] for row in leading}
     keys = sorted({key for key in (*after, *before) if key and key not in there})
     condition, arguments = fits(query)
     rows = db.execute(NEIGHBOURS.format(fits=condition), (as_json(keys), *arguments)).fetchall()

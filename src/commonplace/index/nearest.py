@@ -34,14 +34,15 @@ SCHEMA = (
     """CREATE TABLE models(
         number INTEGER PRIMARY KEY, name TEXT, dim INTEGER, upto INTEGER, state INTEGER,
         UNIQUE(name, dim))""",
-    """CREATE TABLE vectors(
-        model INTEGER, key INTEGER, norm REAL, vector BLOB, PRIMARY KEY(model, key)
-    ) WITHOUT ROWID""",
+    # Numbered by model and key: rows that come in the order of their number fill their pages.
+    "CREATE TABLE vectors(number INTEGER PRIMARY KEY, norm REAL, vector BLOB)",
     """CREATE TABLE codes(
         model INTEGER, page INTEGER, state INTEGER, sum INTEGER, slots BLOB, codes BLOB,
         PRIMARY KEY(model, page))""",
 )
 TABLES = ("models", "vectors", "codes")
+KEY_BITS = 40
+KEY = (1 << KEY_BITS) - 1
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
 SHORTLIST = 300
@@ -64,29 +65,31 @@ WITHHELD = {
 }
 """What gets no vector, by whether an encoder may be told what is sensitive."""
 WAITING = """FROM records r WHERE r.key > ? AND r.sensitivity NOT IN ({withheld})
-    AND NOT EXISTS(SELECT 1 FROM vectors v WHERE v.model = ? AND v.key = r.key)"""
+    AND NOT EXISTS(SELECT 1 FROM vectors v WHERE v.number = ? | r.key)"""
 NEWEST_FEW = f"""SELECT r.key FROM records r
     WHERE r.lead AND r.sensitivity NOT IN ({WITHHELD[True]})
     ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"""
 IN_WINDOW = f"""SELECT r.key, r.digest, r.text FROM records r
     WHERE r.key IN ({NEWEST_FEW}) AND NOT EXISTS(
-        SELECT 1 FROM vectors v WHERE v.model = ? AND v.key = r.key)
+        SELECT 1 FROM vectors v WHERE v.number = ? | r.key)
     ORDER BY r.timestamp DESC, r.id DESC"""
-OUT_OF_WINDOW = f"SELECT key FROM vectors WHERE model = ? AND key NOT IN ({NEWEST_FEW})"
+OF_MODEL = "number BETWEEN ? AND ?"
+OUT_OF_WINDOW = f"""SELECT number & {KEY} FROM vectors
+    WHERE {OF_MODEL} AND number & {KEY} NOT IN ({NEWEST_FEW})"""
 # A key may have gone to another record meanwhile: the low bits of the digest tell.
 CHECK_BITS = 20
 CHECK = (1 << CHECK_BITS) - 1
-EMBED = f"""INSERT OR REPLACE INTO vectors SELECT ?, key, ?, ? FROM records
+EMBED = f"""INSERT OR REPLACE INTO vectors SELECT ? | key, ?, ? FROM records
     WHERE key = ? AND digest & {CHECK} = ?"""
 PAGES = "SELECT page, state FROM codes WHERE model = ?"
 PAGE = "SELECT state, sum, slots, codes FROM codes WHERE model = ? AND page = ?"
 SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
-ON_PAGE = "SELECT key, vector FROM vectors WHERE model = ? AND key BETWEEN ? AND ?"
-KEPT = """SELECT v.key, v.norm, v.vector FROM json_each(?) j
-    CROSS JOIN vectors v ON v.model = ? AND v.key = j.value"""
-DUMPED = """SELECT v.key, r.id, r.digest, v.norm, v.vector
-    FROM vectors v JOIN records r ON r.key = v.key WHERE v.model = ?"""
-FITTING = "SELECT r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value WHERE {fits}"
+ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
+KEPT = """SELECT r.key, v.norm, v.vector FROM json_each(?) j
+    CROSS JOIN records r ON r.key = j.value CROSS JOIN vectors v ON v.number = ? | r.key
+    WHERE {fits}"""
+DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
+    FROM vectors v JOIN records r ON r.key = v.number & {KEY} WHERE v.{OF_MODEL}"""
 
 
 class _Page(NamedTuple):
@@ -119,7 +122,8 @@ def embed(
     """Keep vectors; one whose text is gone by now is left out."""
     db.execute(ADD_MODEL, (model, dim))
     ((number, _, _),) = db.execute(MODEL, (model, dim)).fetchall()
-    kept = [(number, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows]
+    first = number << KEY_BITS
+    kept = [(first, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows]
     db.executemany(EMBED, kept)
     _renew(db, number, {key >> PAGE_BITS for _, _, _, key, _ in kept})
 
@@ -132,8 +136,8 @@ def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:
 
 
 def _drop(db: sqlite3.Connection, number: int, keys: Iterable[int]) -> None:
-    gone = "DELETE FROM vectors WHERE model = ? AND key = ?"
-    pages = {key >> PAGE_BITS for key in keys if db.execute(gone, (number, key)).rowcount}
+    gone, first = "DELETE FROM vectors WHERE number = ?", number << KEY_BITS
+    pages = {key >> PAGE_BITS for key in keys if db.execute(gone, (first | key,)).rowcount}
     _renew(db, number, pages)
 
 
@@ -152,8 +156,8 @@ def _renew(db: sqlite3.Connection, number: int, pages: Iterable[int]) -> None:
 
 
 def _coded(db: sqlite3.Connection, number: int, page: int, *, dim: int) -> tuple[list[int], bytes]:
-    first, last = page << PAGE_BITS, ((page + 1) << PAGE_BITS) - 1
-    rows = db.execute(ON_PAGE, (number, first, last)).fetchall()
+    first = number << KEY_BITS | page << PAGE_BITS
+    rows = db.execute(ON_PAGE, (first, first + (1 << PAGE_BITS) - 1)).fetchall()
     whole = [(key, vector) for key, vector in rows if len(vector) == dim]
     return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
 
@@ -168,10 +172,11 @@ def unembedded(
         return [], 0
     waiting = WAITING.format(withheld=WITHHELD[sensitive])
     columns, order = "SELECT r.key, r.digest, r.text ", " ORDER BY r.key LIMIT ?"
-    rows = db.execute(columns + waiting + order, (upto, number, limit)).fetchall()
+    first = number << KEY_BITS
+    rows = db.execute(columns + waiting + order, (upto, first, limit)).fetchall()
     total = len(rows)
     if total == limit:
-        total = db.execute("SELECT count(*) " + waiting, (upto, number)).fetchall()[0][0]
+        total = db.execute("SELECT count(*) " + waiting, (upto, first)).fetchall()[0][0]
     return _keyed(rows), total
 
 
@@ -188,14 +193,20 @@ def window(db: sqlite3.Connection, model: str, *, size: int) -> list[tuple[int, 
     """Drop the vectors of all but the newest texts; give those of these that have none."""
     found = db.execute(MODEL_OF_NAME, (model,)).fetchall()
     number = found[0][0] if found else 0
-    old = [key for (key,) in db.execute(OUT_OF_WINDOW, (number, size)).fetchall()]
+    every = (*_numbers(number), size)
+    old = [key for (key,) in db.execute(OUT_OF_WINDOW, every).fetchall()]
     if old:
         _drop(db, number, old)
-    return _keyed(db.execute(IN_WINDOW, (size, number)).fetchall())
+    return _keyed(db.execute(IN_WINDOW, (size, number << KEY_BITS)).fetchall())
 
 
 def _keyed(rows: Sequence[tuple[int, int, str]]) -> list[tuple[int, str]]:
     return [(key << CHECK_BITS | digest & CHECK, text) for key, digest, text in rows]
+
+
+def _numbers(model: int) -> tuple[int, int]:
+    """The first and last number of a vector of this model."""
+    return model << KEY_BITS, model << KEY_BITS | KEY
 
 
 def _last_key(db: sqlite3.Connection) -> int:
@@ -207,7 +218,7 @@ def dumped(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
     found = []
     for number, name, dim in db.execute("SELECT number, name, dim FROM models").fetchall():
         codes = _all_codes(db, number, dim)
-        rows = db.execute(DUMPED, (number,)).fetchall()
+        rows = db.execute(DUMPED, _numbers(number)).fetchall()
         found += [(name, dim, *row, codes.pop(key, None)) for key, *row in rows]
         found += [(name, dim, str(key), 0, 0.0, b"", code) for key, code in codes.items()]
     return sorted(found)
@@ -224,11 +235,11 @@ def _all_codes(db: sqlite3.Connection, number: int, dim: int) -> dict[int, int]:
 
 def keep_only(db: sqlite3.Connection, models: Iterable[str]) -> None:
     """Drop the vectors of every other model."""
-    kept = as_json(list(models))
     others = "SELECT number FROM models WHERE name NOT IN (SELECT value FROM json_each(?))"
-    if db.execute(others, (kept,)).fetchall():
-        for table, column in (("vectors", "model"), ("codes", "model"), ("models", "number")):
-            db.execute(f"DELETE FROM {table} WHERE {column} IN ({others})", (kept,))
+    for (number,) in db.execute(others, (as_json(list(models)),)).fetchall():
+        db.execute(f"DELETE FROM vectors WHERE {OF_MODEL}", _numbers(number))
+        db.execute("DELETE FROM codes WHERE model = ?", (number,))
+        db.execute("DELETE FROM models WHERE number = ?", (number,))
 
 
 class Nearest:
@@ -310,9 +321,8 @@ def _rescored(
 ) -> list[Scored]:
     """Those of the keys that fit the query, with their cosines, best first."""
     condition, arguments = fits(query)
-    wanted = FITTING.format(fits=condition)
-    fitting = [key for (key,) in db.execute(wanted, (as_json(keys), *arguments)).fetchall()]
-    rows: list[Any] = db.execute(KEPT, (as_json(fitting), number)).fetchall()
+    kept = KEPT.format(fits=condition)
+    rows: list[Any] = db.execute(kept, (as_json(keys), number << KEY_BITS, *arguments)).fetchall()
     dim = len(asked.vector)
     whole = [row for row in rows if len(row[2]) == dim]
     return closest(whole, vector=asked.vector, norm=asked.norm, limit=len(whole))

@@ -21,7 +21,7 @@ from commonplace.index.candidates import candidates, first_of, in_order
 from commonplace.index.conditions import as_json, clean, fits, listed, unlisted
 from commonplace.index.connections import Connections, Row
 from commonplace.index.nearest import Nearest
-from commonplace.index.words import indexed, match
+from commonplace.index.words import STOP, indexed, match
 from commonplace.records import Hit, Place, Record
 from commonplace.values import fields_of
 
@@ -55,8 +55,8 @@ SCHEMA = (
     ) WITHOUT ROWID""",
     f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
-    "CREATE INDEX records_by_time ON records(timestamp, id)",
-    "CREATE INDEX records_by_session ON records(session, timestamp, id) WHERE session <> ''",
+    "CREATE INDEX records_by_time ON records(timestamp)",
+    "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",
     """CREATE TABLE places(document TEXT, line INTEGER, key INTEGER, PRIMARY KEY(document, line))
@@ -118,6 +118,9 @@ REPLACED = """SELECT DISTINCT supersedes FROM records
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
 HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"
+HOW_MANY_IN_ALL = "SELECT coalesce(max(id), 0) FROM fts_docsize"
+COMMON = 0.5
+"""The rarity of a stop word, which nobody counts."""
 
 DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
     FROM records r LEFT JOIN places p ON p.key = r.key"""
@@ -323,7 +326,7 @@ class SqliteIndex:
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         with self._connections.lent() as db:
-            total = db.execute("SELECT count(*) FROM fts_docsize").fetchall()[0][0]
+            total = db.execute(HOW_MANY_IN_ALL).fetchall()[0][0]
             return {word: _rarity(db, word, total) for word in words}
 
     def unembedded(
@@ -510,6 +513,8 @@ def _source(query: Query) -> tuple[str, list[Any]]:
 
 
 def _rarity(db: sqlite3.Connection, word: str, total: int) -> float:
+    if word in STOP:
+        return COMMON
     expression = match(word)
     having = db.execute(HOW_MANY, (expression,)).fetchall()[0][0] if expression else 0
     return log(1.0 + (total - having + 0.5) / (having + 0.5))

@@ -1,0 +1,155 @@
+"""What finding costs: words, vectors and context in one question, beside the bare operation.
+
+python bench/search.py [--records 10000,100000] [--keep DIRECTORY]
+
+Texts are stretches of Python's own documentation, in sessions of twenty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import random
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import commonplace
+from commonplace.index import Query
+from commonplace.index.words import match
+from commonplace.memory import Memory
+
+WORDS = [word for text in topics.values() for word in text.split() if word.isalpha()]
+"""Running English text that is wherever Python is."""
+QUESTIONS = 60
+
+
+def sentence(chance: random.Random) -> str:
+    """About 90 characters of somebody's English, with one word that is rare."""
+    at = chance.randrange(len(WORDS) - 15)
+    return " ".join((*WORDS[at : at + 15], f"item{chance.randrange(5000)}"))
+
+
+def question(chance: random.Random) -> str:
+    at = chance.randrange(len(WORDS) - 6)
+    return f"When was {' '.join(WORDS[at : at + 6])}?"
+
+
+def filled(root: Path, count: int) -> Memory:
+    """A vault with that many records with their vectors."""
+    memory = Memory.open(root, text_limit=5000)
+    chance, there = random.Random(7), memory.count()
+    for start in range(there, count, 20):
+        memory.session = f"session-{start // 20}"
+        memory.store_all({"text": sentence(chance), "kind": "fact"} for _ in range(20))
+    memory.library.refresh()
+    return memory
+
+
+def timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def embedding(memory: Memory, count: int) -> None:
+    took = timed(lambda: memory.library.asker.embed_all(lambda done, total: None))
+    if took > 0.5:
+        print(f"vectors for {count:,} records: {took:.1f} s, {count / took:,.0f} a second")
+
+
+def in_process(memory: Memory, count: int, mark: float) -> None:
+    """A whole search against the bare FTS5 query of the same words."""
+    chance = random.Random(3)
+    db = sqlite3.connect(memory.state / "index.db")
+    ours, bare = [], []
+    sql = "SELECT rowid FROM fts WHERE fts MATCH ? ORDER BY rank LIMIT 20"
+    for text in [question(chance) for _ in range(QUESTIONS)]:
+        bare.append(timed(lambda text=text: db.execute(sql, (match(text),)).fetchall()))
+        ours.append(timed(lambda text=text: memory.library.find(Query(text=text))))
+    db.close()
+    found = memory.library.find(Query(text=question(chance)))
+    one, other = statistics.median(ours), statistics.median(bare)
+    print(
+        f"{found.mode} search in process at {count:,}: p50 {one * 1e3:.1f} ms, best "
+        f"{min(ours) * 1e3:.1f} ms (mark {mark:.0f} ms); bare FTS5 {other * 1e3:.2f} ms, "
+        f"ratio {one / other:.1f}"
+    )
+
+
+def words_alone(memory: Memory, count: int) -> None:
+    """The index's own search by words against the bare query."""
+    chance = random.Random(4)
+    db = sqlite3.connect(memory.state / "index.db")
+    sql = "SELECT rowid FROM fts WHERE fts MATCH ? ORDER BY rank LIMIT 20"
+    ours, bare = [], []
+    for _ in range(QUESTIONS):
+        text = f"item{chance.randrange(5000)}"
+        bare.append(timed(lambda text=text: db.execute(sql, (match(text),)).fetchall()))
+        ours.append(timed(lambda text=text: memory.library.index.search(Query(text=text))))
+    db.close()
+    one, other = statistics.median(ours), statistics.median(bare)
+    print(
+        f"one rare word, words alone, at {count:,}: {one * 1e3:.2f} ms, bare FTS5 "
+        f"{other * 1e3:.2f} ms, ratio {one / other:.1f} (mark 2)"
+    )
+
+
+def cold(root: Path, count: int) -> None:
+    """A search from a cold shell against a Python that imports json and sqlite3."""
+    compileall.compile_dir(str(Path(commonplace.__file__).parent), quiet=2)
+    python = sys.executable
+    command = [str(Path(python).with_name("commonplace")), "--vault", str(root)]
+    commands = {
+        "bare": [python, "-c", "import json, sqlite3"],
+        "search": [*command, "search", "when did alice paint the kitchen?"],
+    }
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(15):
+        for name, words in commands.items():
+            times[name].append(
+                timed(lambda words=words: subprocess.run(words, capture_output=True, check=True))
+            )
+    one, other = statistics.median(times["search"]), statistics.median(times["bare"])
+    print(
+        f"cold `commonplace search` at {count:,}: {one * 1e3:.0f} ms, bare {other * 1e3:.0f} ms, "
+        f"ratio {one / other:.2f}, of the best {min(times['search']) / min(times['bare']):.2f} "
+        "(mark 4)"
+    )
+
+
+def size(memory: Memory, count: int) -> None:
+    markdown = sum(path.stat().st_size for path in memory.root.rglob("*.md"))
+    kept = memory.library.index.size()
+    print(
+        f"index at {count:,}: {kept / 1e6:.1f} MB, markdown {markdown / 1e6:.1f} MB, "
+        f"ratio {kept / markdown:.2f} (mark 2)"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", default="10000,100000")
+    parser.add_argument("--keep", default="", help="directory to fill once and use again")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(arguments.keep or temporary)
+        root.mkdir(exist_ok=True)
+        for count in map(int, arguments.records.split(",")):
+            with filled(root / f"search-{count}", count) as memory:
+                embedding(memory, count)
+                memory.library.find(Query(text="warm"))
+                in_process(memory, count, 8 if count <= 10_000 else 40)
+                words_alone(memory, count)
+                size(memory, count)
+            cold(root / f"search-{count}", count)
+
+
+if __name__ == "__main__":
+    main()

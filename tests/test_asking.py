@@ -1,0 +1,181 @@
+"""Questions answered from words and vectors, and what an answer says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from commonplace import asking
+from commonplace.asking import Asker
+from commonplace.embed import Encoder
+from commonplace.embed.hashed import HashedEncoder
+from commonplace.errors import VaultTrouble
+from commonplace.index import Query
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.records import Found
+from tests.contracts.index import RANK, fill, record
+
+
+class Taught(HashedEncoder):
+    """Hash vectors that also know that some words mean the same."""
+
+    model = "taught-1"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
+        self.seen += texts
+        return super().encode([_same(text) for text in texts])
+
+    def encode_query(
+        self, text: str, weigh: Callable[[str], float] | None = None
+    ) -> tuple[bytes, float]:
+        return super().encode_query(_same(text), weigh)
+
+
+class Sending(Taught):
+    leaves_machine = True
+
+
+def _same(text: str) -> str:
+    return text.lower().replace("chai", "tea")
+
+
+@pytest.fixture
+def index() -> Iterator[SqliteIndex]:
+    index = SqliteIndex(None, rank=RANK)
+    yield index
+    index.close()
+
+
+def asked(index: SqliteIndex, text: str, encoder: Encoder | None = None, **query: int) -> Found:
+    asker = Asker(index, (lambda: encoder) if encoder else None)
+    try:
+        return asker.find(Query(text, **query))  # type: ignore[arg-type]
+    finally:
+        asker.close()
+
+
+def texts(found: Found) -> list[str]:
+    return [hit.record.text for hit in found]
+
+
+def test_words_and_vectors_answer_together(index: SqliteIndex) -> None:
+    fill(index, record(1, "a pot of tea"), record(2, "a pot of chai"), record(3, "the roof leaks"))
+    found = asked(index, "a pot of tea", Taught())
+    assert (sorted(texts(found)), found.mode, found.degraded) == (
+        ["a pot of chai", "a pot of tea"], "hybrid", "",
+    )  # fmt: skip
+    alike = asked(index, "chai", Taught())
+    assert "a pot of tea" in texts(alike)
+
+
+def test_without_an_encoder_words_answer_alone(index: SqliteIndex) -> None:
+    fill(index, record(1, "a pot of tea"), record(2, "a pot of chai"))
+    found = asked(index, "chai")
+    assert (texts(found), found.mode, found.degraded) == (["a pot of chai"], "words", "")
+
+
+def test_where_no_word_is_shared_vectors_answer_alone(index: SqliteIndex) -> None:
+    fill(index, record(1, "tea"), record(2, "the roof leaks"))
+    found = asked(index, "chai", Taught())
+    assert (texts(found), found.mode) == (["tea"], "vectors")
+
+
+def test_an_encoder_that_fails_leaves_the_words_and_says_so(index: SqliteIndex) -> None:
+    class Broken(Taught):
+        def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
+            raise VaultTrouble("The model is torn.", next_step="Fetch it again.")
+
+    fill(index, record(1, "tea"))
+    found = asked(index, "tea", Broken())
+    assert (texts(found), found.mode) == (["tea"], "words")
+    assert "The model is torn." in found.degraded
+
+
+def test_an_answer_says_how_many_texts_have_no_vector_yet(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    monkeypatch.setattr(Asker, "_go_on", lambda self: None)
+    fill(index, *(record(number, f"text {number}") for number in range(150)))
+    answers = [asked(index, "text", Taught()).degraded[:5] for _ in range(3)]
+    assert answers == ["86 te", "22 te", ""]
+
+
+def test_the_others_get_their_vectors_in_the_background(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    fill(index, *(record(number, f"text {number}") for number in range(300)))
+    encoder = Taught()
+    asker = Asker(index, lambda: encoder)
+    assert asker.find(Query("text")).degraded
+    assert asker._thread is not None
+    asker._thread.join()
+    assert len(encoder.seen) == 300
+    assert asker.find(Query("text")).degraded == ""
+    asker.close()
+
+
+def test_another_model_makes_its_own_vectors_and_the_old_ones_go(index: SqliteIndex) -> None:
+    class Other(Taught):
+        model = "taught-2"
+
+    fill(index, record(1, "tea"), record(2, "the roof leaks"))
+    asked(index, "chai", Taught())
+    found = asked(index, "chai", Other())
+    assert (texts(found), found.mode) == (["tea"], "vectors")
+    assert {row[0] for row in index.dump_vectors()} == {"taught-2"}
+
+
+def test_secrets_are_never_embedded_and_what_is_sensitive_does_not_leave_the_machine(
+    index: SqliteIndex,
+) -> None:
+    fill(
+        index,
+        record(1, "tea"),
+        record(2, "sick", sensitivity="sensitive"),
+        record(3, "the code", sensitivity="secret"),
+    )
+    here, sent = Taught(), Sending()
+    asked(index, "tea", here)
+    index.clear()
+    fill(
+        index,
+        record(1, "tea"),
+        record(2, "sick", sensitivity="sensitive"),
+        record(3, "the code", sensitivity="secret"),
+    )
+    asked(index, "tea", sent)
+    assert (sorted(here.seen), sent.seen) == (["sick", "tea"], ["tea"])
+
+
+def test_everything_gets_its_vector_at_once_with_progress(index: SqliteIndex) -> None:
+    fill(index, *(record(number, f"text {number}") for number in range(150)))
+    steps: list[tuple[int, int]] = []
+    Asker(index, Taught).embed_all(lambda done, total: steps.append((done, total)))
+    assert steps == [(64, 150), (128, 150), (150, 150)]
+    assert len(index.dump_vectors()) == 150
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "the of and", "🎉", "\0\x1b[31m", 'a "b* NEAR(', "x" * 9999]
+)
+def test_any_text_may_be_asked(index: SqliteIndex, text: str) -> None:
+    fill(index, record(1, "an ordinary text"), record(2, "🎉 party"))
+    found = asked(index, text, Taught())
+    assert found.mode in ("words", "vectors", "hybrid")
+    assert ("🎉 party" in texts(found)) == (text in ("", "  ", "🎉"))
+
+
+def test_more_than_the_candidates_can_be_had(index: SqliteIndex) -> None:
+    fill(index, *(record(number, f"tea number {number}") for number in range(900)))
+    found = asked(index, "tea", Taught(), limit=2000)
+    assert len({hit.record.id for hit in found}) == len(found) == 900
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len(asked(index, "tea", Taught(), limit=7)) == 7
+    assert asked(index, "tea", Taught(), limit=0) == []

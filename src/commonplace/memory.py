@@ -469,14 +469,22 @@ class Memory:
         system: str = "",
         last: int | None = None,
         dialect: str = "",
+        experiences: Callable[[str, int], Sequence[Record]] | None = None,
     ) -> Context:
         """What goes into an agent's prompt: `session`, `conversation` or `heartbeat`.
 
         `dialect` is whose template to use, when it is not the vault's own; `last` is how many
-        messages of history a conversation gets.
+        messages of history a conversation gets; `experiences` finds those like a message.
         """
-        agents.check(message, agent=agent, system=system)
-        state = self._state(message, agent=agent, system=system, last=last, dialect=dialect)
+        agents.check(message, agent=agent, system=system, last=last)
+        state = self._state(
+            message,
+            agent=agent,
+            system=system,
+            last=last,
+            dialect=dialect,
+            experiences=experiences,
+        )
         return self._minded(agents.context(state, agents.budget(state, characters, tokens)))
 
     def relevant(self, message: str, *, characters: int = 1200) -> Context:

@@ -77,7 +77,6 @@ EARL = (
         "earl.soul-is-core-identity",
         "earl, File Formats / SOUL.md",
         "The text of `SOUL.md` is injected as the section called Core Identity.",
-        awaits="injection",
     ),
     Claim(
         "earl.user-free-markdown",
@@ -101,7 +100,6 @@ EARL = (
         "earl.user-is-user-notes",
         "earl, File Formats / USER.md",
         "The text of `USER.md` is injected as the section called User Notes.",
-        awaits="injection",
     ),
     Claim(
         "earl.daily-header",
@@ -246,57 +244,48 @@ EARL = (
         "earl.inject-at-session-start",
         "earl, Memory Injection",
         "Memory is put together as a prompt when a session starts.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-append-argument",
         "earl, Memory Injection",
         "The prompt is one text that can be handed over as the value of `--append-system-prompt`.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-tags",
         "earl, Memory Injection",
         "The injected memory stands between the lines `<earl-memory>` and `</earl-memory>`.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-headings",
         "earl, Memory Injection",
         "The three sections are headed exactly `## Core Identity`, `## User Notes` and `## "
         "Recent Memories`, in this order.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-seven-days",
         "earl, Memory Injection",
         "Recent Memories holds entries of the last 7 days and nothing older.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-fifty-lines",
         "earl, Memory Injection",
         "Recent Memories holds no more than 50 lines.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-closing-words",
         "earl, Memory Injection",
         "After the closing tag the prompt names both tools and asks to save important facts and "
         "to search for what must be recalled, in the document's two lines.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-omits-empty",
         "earl, Memory Injection",
         "A section whose source is empty is left out together with its heading.",
-        awaits="injection",
     ),
     Claim(
         "earl.inject-omits-missing",
         "earl, Memory Injection",
         "A section whose source file does not exist is left out together with its heading.",
-        awaits="injection",
     ),
 )
 
@@ -332,7 +321,6 @@ JOURNAL = (
         "journal.two-files-into-context",
         "journal, Overview",
         "Of all memory files exactly `soul.md` and `user.md` are put into context.",
-        awaits="injection",
     ),
     Claim(
         "journal.history-in-postgres",
@@ -396,7 +384,6 @@ JOURNAL = (
         "journal.soul-every-run",
         "journal, File Layout / soul.md",
         "The current text of `soul.md` is in the context of every agent run.",
-        awaits="injection",
     ),
     Claim(
         "journal.user-free-markdown",
@@ -413,7 +400,6 @@ JOURNAL = (
         "journal.user-every-run",
         "journal, File Layout / user.md",
         "The current text of `user.md` is in the context of every agent run.",
-        awaits="injection",
     ),
     Claim(
         "journal.diary-by-heartbeat",
@@ -452,7 +438,6 @@ JOURNAL = (
         "journal.diary-not-in-context",
         "journal, File Layout / diary",
         "No diary entry is put into context automatically.",
-        awaits="injection",
     ),
     Claim(
         "journal.diary-on-demand",
@@ -464,58 +449,49 @@ JOURNAL = (
         "journal, Context Integration",
         "The memory stage of the context stands after the system prompt and before the status "
         "board.",
-        awaits="injection",
     ),
     Claim(
         "journal.context-headings",
         "journal, Context Integration",
         "The contents of `soul.md` follow the heading `## Your Personality`, then those of "
         "`user.md` follow `## About the User`.",
-        awaits="injection",
     ),
     Claim(
         "journal.context-omits-missing",
         "journal, Context Integration",
         "If one of the two files does not exist, its section is left out and the other one stays.",
-        awaits="injection",
     ),
     Claim(
         "journal.conversation-pipeline",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "A conversation agent's context is system prompt, memory files, status board, "
         "conversation history and trigger signal, in this order.",
-        awaits="injection",
     ),
     Claim(
         "journal.system-prompt-instructions",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "The system prompt stage of both agents holds instructions for tools and for memory.",
-        awaits="injection",
     ),
     Claim(
         "journal.conversation-last-messages",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "The history stage holds the last N messages of the database, with N an option.",
-        awaits="injection",
     ),
     Claim(
         "journal.conversation-trigger-last",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "The conversation context ends with the current message of the user.",
-        awaits="injection",
     ),
     Claim(
         "journal.heartbeat-pipeline",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "A heartbeat agent's context is system prompt, memory files, status board and heartbeat "
         "prompt, in this order.",
-        awaits="injection",
     ),
     Claim(
         "journal.heartbeat-without-history",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "A heartbeat agent's context holds no conversation history.",
-        awaits="injection",
     ),
     Claim(
         "journal.heartbeat-queries-history",
@@ -527,7 +503,6 @@ JOURNAL = (
         "journal, When Memories Get Written",
         "The system prompt asks the agent to rewrite `user.md` or `soul.md` when it learns a "
         "preference, a correction or a new fact.",
-        awaits="injection",
     ),
     Claim(
         "journal.no-automated-trigger",
@@ -560,14 +535,12 @@ JOURNAL = (
         "journal.first-run-no-sections",
         "journal, Edge Cases",
         "If neither file exists the context has no memory section at all.",
-        awaits="injection",
     ),
     Claim(
         "journal.first-run-prompt",
         "journal, Edge Cases",
         "On a first run the system prompt names the memory files and says that the agent may "
         "create them.",
-        awaits="injection",
     ),
     Claim(
         "journal.first-run-creates",
@@ -605,14 +578,12 @@ JOURNAL = (
         "journal.token-usage-tracked",
         "journal, Future Work",
         "The size of the context is counted in tokens against a limit.",
-        awaits="injection",
     ),
     Claim(
         "journal.token-budget-trims-history",
         "journal, Future Work",
         "When the context would exceed its token limit, conversation history is trimmed until "
         "it fits.",
-        awaits="injection",
     ),
     Claim(
         "journal.new-categories",
@@ -644,7 +615,6 @@ NOTEBOOK = (
         "notebook, Overview",
         "The memory is part of the system prompt on every call to the model, with no tool call "
         "spent on it.",
-        awaits="injection",
     ),
     Claim(
         "notebook.gitignored",
@@ -661,26 +631,22 @@ NOTEBOOK = (
         "notebook.inject-appended",
         "notebook, Auto-Injection",
         "The memory follows the text of the system prompt.",
-        awaits="injection",
     ),
     Claim(
         "notebook.inject-read-each-turn",
         "notebook, Auto-Injection",
         "The file is read anew each turn, so that a change made in one turn is in the prompt of "
         "the next.",
-        awaits="injection",
     ),
     Claim(
         "notebook.inject-heading",
         "notebook, Auto-Injection",
         "The injected memory stands under a heading.",
-        awaits="injection",
     ),
     Claim(
         "notebook.inject-framing",
         "notebook, Auto-Injection",
         "A brief framing tells the agent what the injected text is.",
-        awaits="injection",
     ),
     Claim(
         "notebook.read-whole-file",
@@ -781,7 +747,6 @@ NOTEBOOK = (
         "notebook, Current Limitations",
         "A growing file does not add input tokens without end, because what is injected has a "
         "limit.",
-        awaits="injection",
     ),
     Claim(
         "notebook.defined-sections",
@@ -838,7 +803,6 @@ NOTEBOOK = (
         "notebook, Ideas for Future Improvements / Semantic memory",
         "At the start of a conversation the memories that fit the current message are retrieved "
         "and injected.",
-        awaits="injection",
     ),
     Claim(
         "notebook.append-only-entries",
@@ -1070,46 +1034,39 @@ CLAW = (
         "claw.inject-main-session",
         "claw, 3. Session-start injection (main session only)",
         "In the main session memory is put into the system prompt at the start of each turn.",
-        awaits="injection",
     ),
     Claim(
         "claw.inject-sources",
         "claw, 3. Session-start injection (main session only)",
         "The injected sources are `MEMORY.md` and the daily logs of today and of yesterday, and "
         "no older day.",
-        awaits="injection",
     ),
     Claim(
         "claw.load-session-context",
         "claw, 3. Session-start injection (main session only)",
         "`loadSessionMemoryContext` takes the profile's root and options and returns the text "
         "to inject.",
-        awaits="injection",
     ),
     Claim(
         "claw.inject-needs-wiring",
         "claw, 3. Session-start injection (main session only)",
         "Nothing is injected unless the runtime was given both `getSessionMemoryContext` and a "
         "profile root.",
-        awaits="injection",
     ),
     Claim(
         "claw.inject-combined-cap",
         "claw, 3. Session-start injection (main session only)",
         "The sources together are held under one cap of 32,000 characters unless set otherwise.",
-        awaits="injection",
     ),
     Claim(
         "claw.inject-truncation-note",
         "claw, 3. Session-start injection (main session only)",
         "Text beyond the cap is cut off, and a note says so.",
-        awaits="injection",
     ),
     Claim(
         "claw.inject-not-in-shared",
         "claw, 3. Session-start injection (main session only)",
         "Shared channels and every session but the main one get no memory injected.",
-        awaits="injection",
     ),
     Claim(
         "claw.key-session-memory-enabled",
@@ -1121,7 +1078,6 @@ CLAW = (
         "claw.inject-disabled",
         "claw, 3. Session-start injection (main session only)",
         "With `continuity.sessionMemoryEnabled` false nothing is injected, whatever the cap.",
-        awaits="injection",
     ),
     Claim(
         "claw.key-session-memory-cap",
@@ -1134,7 +1090,6 @@ CLAW = (
         "claw, 3. Session-start injection (main session only)",
         "A value of `continuity.sessionMemoryCap` takes the place of the default as the most "
         "characters injected.",
-        awaits="injection",
     ),
     Claim(
         "claw.gateway-reads",
@@ -1238,7 +1193,6 @@ CLAW = (
         "claw.user-every-turn",
         "claw, 6. Relationship and preferences",
         "`USER.md` is loaded in every turn of the main session.",
-        awaits="injection",
     ),
     Claim(
         "claw.preferences-persist",
@@ -1349,13 +1303,11 @@ CLAW = (
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "The result of `loadSessionMemoryContext` can be kept for the same profile within a "
         "process.",
-        awaits="injection",
     ),
     Claim(
         "claw.session-context-invalidated",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "An append to `MEMORY.md` or a daily log makes a kept session context invalid.",
-        awaits="injection",
     ),
     Claim(
         "claw.key-compaction-enabled",
@@ -1410,13 +1362,11 @@ CLAW = (
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "With `continuity.includeLongMemoryInSession` true, injection loads `LONGMEMORY.md` "
         "first, then `MEMORY.md`, then the daily logs.",
-        awaits="injection",
     ),
     Claim(
         "claw.longmemory-within-cap",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "`LONGMEMORY.md` counts towards the same cap as the other injected sources.",
-        awaits="injection",
     ),
     Claim(
         "claw.compaction-archives",
@@ -1494,13 +1444,11 @@ CLAW = (
         "claw, 10. Experience store (vector store for experiences)",
         "With `continuity.injectExperienceContext` true, the main session's prompt has a block "
         "called Relevant past experiences.",
-        awaits="injection",
     ),
     Claim(
         "claw.inject-experiences-hint",
         "claw, 10. Experience store (vector store for experiences)",
         "The experiences in that block are found with the last user message as the query.",
-        awaits="injection",
     ),
     Claim(
         "claw.experience-vector-database",
@@ -2060,7 +2008,6 @@ TYPED = (
         "typed.brief-at-session-start",
         "typed, memory_brief / Notes",
         "A memory brief is injected automatically at session start.",
-        awaits="injection",
     ),
     Claim(
         "typed.brief-refreshed",

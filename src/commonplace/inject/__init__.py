@@ -17,6 +17,9 @@ UNLIMITED = 1 << 40
 LEAST_CUT = 24
 """Characters of a line that are worth showing when not all of it fits."""
 NO_ROOM = "no room"
+SPARE = 0.02
+"""The share of a budget that is not worth another attempt."""
+ATTEMPTS = 4
 
 
 @frozen
@@ -116,12 +119,14 @@ def compiled(
     `total` tells how many records there are, where they stand in more than one place.
     """
     asked = [_counted(section, count) for section in sections if section.lines]
-    kept = _fitted(asked, frame, budget, count, note="")
+    kept = _fitted_closely(asked, frame, budget, count, note="")
     if _missing(asked, kept) or any(section.unread for section in asked):
         records = total() if total else None
         note = _note_of(asked, kept, frame, records)
-        kept = _fitted(asked, frame, budget, count, note=note)
-        note = _note_of(asked, kept, frame, records)
+        noted = _fitted_closely(asked, frame, budget, count, note=note)
+        # Where there is room for one of them only, something remembered tells more than a number.
+        kept = noted if any(noted.values()) else kept
+        note = _note_of(asked, noted, frame, records) if any(noted.values()) else ""
         found = _measured(asked, kept, frame, note, budget, count)
         return replace(found, not_shown=_not_shown(asked, kept, records))
     return _measured(asked, kept, frame, "", budget, count)
@@ -136,6 +141,28 @@ def _counted(section: Section, count: Counter) -> Section:
 
 Kept = dict[int, dict[int, Line]]
 """By the number of the section and that of the line: what is shown."""
+
+
+def _fitted_closely(
+    sections: Sequence[Section], frame: Frame, budget: Budget, count: Counter, *, note: str
+) -> Kept:
+    """What fits. The tokens of a text are fewer than those of its lines: use what that leaves."""
+    room = budget
+    best = _fitted(sections, frame, room, count, note=note)
+    for _ in range(ATTEMPTS):
+        spare = budget.tokens - count(_whole(sections, best, frame, note))
+        if spare < budget.tokens * SPARE or not _any_left(sections, best):
+            break
+        room = replace(room, tokens=room.tokens + spare)
+        kept = _fitted(sections, frame, room, count, note=note)
+        if count(_whole(sections, kept, frame, note)) > budget.tokens:
+            break
+        best = kept
+    return best
+
+
+def _any_left(sections: Sequence[Section], kept: Kept) -> bool:
+    return any(len(kept[at]) < len(section.lines) for at, section in enumerate(sections))
 
 
 def _fitted(
@@ -307,14 +334,23 @@ def _drop_last(sections: Sequence[Section], kept: Kept) -> bool:
     return False
 
 
-def _rendered(
-    sections: Sequence[Section], kept: Kept, frame: Frame, note: str, count: Counter
-) -> Context:
-    shown = [
+def _shown_of(sections: Sequence[Section], kept: Kept) -> list[Section]:
+    """The sections with what is kept of them."""
+    return [
         replace(section, lines=tuple(line for _, line in sorted(kept[at].items())))
         for at, section in enumerate(sections)
         if kept[at]
     ]
+
+
+def _whole(sections: Sequence[Section], kept: Kept, frame: Frame, note: str) -> str:
+    return _text_of(_shown_of(sections, kept), frame, note)
+
+
+def _rendered(
+    sections: Sequence[Section], kept: Kept, frame: Frame, note: str, count: Counter
+) -> Context:
+    shown = _shown_of(sections, kept)
     text = _text_of(shown, frame, note)
     spoken = [section for section in shown if section.block in ("history", "trigger")]
     rest = [section for section in shown if section.block not in ("history", "trigger")]

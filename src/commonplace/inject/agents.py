@@ -91,7 +91,7 @@ def system(state: State) -> list[Section]:
     """The system prompt: the one given, or the dialect's own; none for a client that has one."""
     text = state.system or ("" if state.agent == "session" else _prompt(state))
     lines = tuple(Line(each, reason="the system prompt") for each in text.strip().split("\n"))
-    return [Section("system", lines, block="system", rank=-2)] if text.strip() else []
+    return [Section("system", lines, block="system", rank=-2, sure=1.0)] if text.strip() else []
 
 
 def _prompt(state: State) -> str:
@@ -156,7 +156,7 @@ def trigger(state: State) -> list[Section]:
     """The message that the agent is to answer, as it was written."""
     line = Line(state.message, reason="the current message", role="user")
     said = (line,) if state.message.strip() else ()
-    return [Section("trigger", said, "## Current Message", block="trigger", rank=-3)]
+    return [Section("trigger", said, "## Current Message", block="trigger", rank=-3, sure=1.0)]
 
 
 def heartbeat(state: State) -> list[Section]:
@@ -166,7 +166,7 @@ def heartbeat(state: State) -> list[Section]:
     of_document = text.strip() and not state.message
     reason = f"{name} is the prompt" if of_document else "the prompt of a heartbeat"
     line = Line(text.strip() or HEARTBEAT_PROMPT, reason=reason, role="user")
-    return [Section("trigger", (line,), "## Heartbeat", block="trigger", rank=-3)]
+    return [Section("trigger", (line,), "## Heartbeat", block="trigger", rank=-3, sure=1.0)]
 
 
 PIPELINES: dict[str, tuple[Stage, ...]] = {
@@ -176,10 +176,11 @@ PIPELINES: dict[str, tuple[Stage, ...]] = {
 }
 
 
-def check(message: Any, *, agent: Any = "session", system: Any = "") -> None:
+def check(message: Any, *, agent: Any = "session", system: Any = "", last: Any = None) -> None:
     """Fail on what no context can be made of."""
     check_type(message, str, "message")
     check_type(system, str, "system")
+    _check_number("last", last)
     if agent not in PIPELINES:
         known = ", ".join(PIPELINES)
         raise BadValue("agent", f"{agent!r} is not known", next_step=f"Use {known}.")
@@ -187,14 +188,17 @@ def check(message: Any, *, agent: Any = "session", system: Any = "") -> None:
 
 def limited(characters: Any = None, tokens: Any = None) -> Budget:
     """A budget of what is given; what is None has no limit."""
-    for name, value in (("characters", characters), ("tokens", tokens)):
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, int) or value < 0
-        ):
-            raise BadValue(name, f"{value!r} is no number from 0 up", next_step="Use 0 or more.")
+    _check_number("characters", characters)
+    _check_number("tokens", tokens)
     return Budget(
         UNLIMITED if characters is None else characters, UNLIMITED if tokens is None else tokens
     )
+
+
+def _check_number(name: str, value: Any) -> None:
+    if value is None or (type(value) is int and value >= 0):
+        return
+    raise BadValue(name, f"{value!r} is no number from 0 up", next_step="Use 0 or more.")
 
 
 def budget(state: State, characters: Any, tokens: Any) -> Budget:

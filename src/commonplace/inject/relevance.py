@@ -5,42 +5,62 @@ It does not know how a search ranks; it is handed what a search found, best firs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from commonplace.index.words import words_of
 from commonplace.inject.sources import State
 from commonplace.records import Hit
 
 MOST = 10
-ENGLISH = """again alright awesome bye cheers continue cool correct done excellent fine go good
-goodbye great haha hello help hey hi hmm let lol make maybe morning need next nice nope oh ok okay
-perfect please right see show sorry start stop sure tell thank thanks thing things think tomorrow
-try understood want well yeah yep yes"""
+LONGEST = 500
+"""Characters of a message that are searched for."""
+MOST_WORDS = 12
+"""Words of a message that are looked at: what it is about stands in its first sentences."""
+ENGLISH = """again alright awesome bye cheers continue cool correct done excellent fine go going
+good goodbye great haha hello help hey hi hmm keep let lol look looks lot make maybe morning need
+next nice nope oh ok okay perfect please right say says see show sorry start stop sure tell thank
+thanks thing things think tomorrow try understood use want well yeah yep yes"""
 SMALL_TALK = frozenset(ENGLISH.split())
 """Words that say nothing of what a message is about."""
-LEAST_SHARE = 0.34
-"""The share of a message's telling words that a memory must have, counted by their length."""
+LEAST_SHARE = 0.4
+"""The share of a message's telling words that a memory must have, counted by how rare they are."""
+LEAST_ALIKE = 0.17
+"""The score from which a memory is alike that has none of the words."""
 NEAR_BEST = 0.5
 """How far below the best a memory may score."""
+ENDINGS = ("ing", "ed", "s")
 
 
 def relevant_hits(state: State) -> list[Hit]:
     """The memories to show with the message; none when it is about nothing that is kept."""
-    telling = [word for word in words_of(state.message) if word not in SMALL_TALK]
+    telling = [word for word in words_of(state.message) if word not in SMALL_TALK][:MOST_WORDS]
     if not telling or state.find is None:
         return []
-    hits = state.find(" ".join(telling), MOST)
-    best = max((hit.score for hit in hits), default=0.0)
-    return [
-        hit for hit in hits if hit.score >= best * NEAR_BEST and _share(telling, hit) >= LEAST_SHARE
-    ]
+    hits = state.find(state.message[:LONGEST], MOST)
+    if not hits:
+        return []
+    rarity = state.library.index.rarity(telling)
+    least = max(hit.score for hit in hits) * NEAR_BEST
+    return [hit for hit in hits if hit.score >= least and _fits(hit, rarity)]
 
 
-def _share(telling: list[str], hit: Hit) -> float:
+def _fits(hit: Hit, rarity: Mapping[str, float]) -> bool:
+    share = _share(hit, rarity)
+    return share >= LEAST_SHARE if share else hit.score >= LEAST_ALIKE
+
+
+def _share(hit: Hit, rarity: Mapping[str, float]) -> float:
     """How much of what the message is about the memory has."""
-    has = set(words_of(f"{hit.record.text} {' '.join(hit.record.tags)} {hit.record.username}"))
-    stems = {word[:5] for word in has}
-    weight = sum(map(len, telling[:MOST_WORDS]))
-    found = sum(len(word) for word in telling[:MOST_WORDS] if word in has or word[:5] in stems)
-    return found / weight if weight else 0.0
+    record = hit.record
+    has = {stem(word) for word in words_of(f"{record.text} {' '.join(record.tags)}")}
+    found = sum(weight for word, weight in rarity.items() if stem(word) in has)
+    return found / (sum(rarity.values()) or 1.0)
 
 
-MOST_WORDS = 12
+def stem(word: str) -> str:
+    """An English word without its ending, so that `tests` and `testing` are one."""
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            return word[:-1] if len(word) > 3 and word[-1] == word[-2] != "s" else word
+    return word

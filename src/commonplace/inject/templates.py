@@ -200,7 +200,7 @@ def earl(state: State) -> list[Section]:
         _week(state),
     ]
     closing = tuple(Line(text, reason="how to use the memory") for text in EARL_CLOSING)
-    return [*sections, Section("closing", closing, block="closing", rank=0)]
+    return [*sections, Section("closing", closing, block="closing", rank=0, sure=1.0)]
 
 
 def _week(state: State) -> Section:

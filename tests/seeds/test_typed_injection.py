@@ -1,0 +1,43 @@
+"""What the document of the typed memory claims of the brief at the start of a session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.memory import Memory
+from commonplace.safety import FRAMING
+from tests.data import clock_at
+
+
+@pytest.mark.claim("typed.brief-at-session-start")
+def test_a_session_starts_with_the_brief_behavioural_entries_first(tmp_path: Path) -> None:
+    clock = clock_at("2026-11-15T14:30:00Z")
+    with Memory.open(tmp_path, session="s-1", clock=clock) as memory:
+        memory.store("Uses macOS", kind="fact", tags=["machine"])
+        memory.store("Prefers tabs\nto spaces", kind="preference")
+        clock.sleep(3 * 86400)
+        memory.store("Working on a migration", kind="context")
+        assert memory.context(dialect="typed").text == (
+            f"## Memory brief\n{FRAMING}\n\n"
+            "### Behavioral\n"
+            "- Prefers tabs to spaces [preference, 3 days old]\n\n"
+            "### Facts and context\n"
+            "- Working on a migration [context, 0 days old]\n"
+            "- Uses macOS [fact, machine, 3 days old]"
+        )
+
+
+def test_a_brief_that_is_too_long_says_how_many_entries_it_left_out(tmp_path: Path) -> None:
+    clock = clock_at("2026-11-15T14:30:00Z")
+    with Memory.open(tmp_path, clock=clock) as memory:
+        for number in range(120):
+            clock.sleep(1)
+            memory.store(f"fact {number} of many", kind="fact")
+        memory.store("Prefers tea", kind="preference")
+        found = memory.context(dialect="typed", characters=2000)
+    assert "- Prefers tea [preference" in found.text
+    assert "- fact 119 of many" in found.text
+    assert found.text.endswith(f"+{found.not_shown} not shown: memory_search finds them.")
+    assert found.not_shown == 121 - sum(line.is_record for line in found.lines)

@@ -483,7 +483,7 @@ class Memory:
             system=system,
             last=last,
             dialect=dialect,
-            experiences=experiences,
+            experiences=experiences or self._alike(),
         )
         return self._minded(agents.context(state, agents.budget(state, characters, tokens)))
 
@@ -491,6 +491,12 @@ class Memory:
         """What is remembered that fits one message; an empty text when nothing does."""
         agents.check(message)
         return self._minded(agents.relevant(self._state(message), agents.limited(characters)))
+
+    def _alike(self) -> Callable[[str, int], Sequence[Record]] | None:
+        """What finds the experiences like a message, where they are kept."""
+        if not self.options.experience_store_enabled:
+            return None
+        return lambda text, most: [hit.record for hit in self.recall_experiences(text, limit=most)]
 
     def _state(self, message: str, *, dialect: str = "", **rest: Any) -> State:
         self.library.refresh()

@@ -41,6 +41,8 @@ SCRIPTS = (
 )
 """Letters by script, and what one of them costs in running text."""
 OTHER = 1.5
+MOST_KNOWN = 50_000
+"""Pieces whose cost is kept."""
 
 
 @cache
@@ -57,7 +59,7 @@ def counter(name: str = "estimate") -> Counter:
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text has; never fewer for a text that only grew."""
+    """About how many tokens a text has."""
     if text.isascii():
         return _rounded(_plain(text))
     beyond, scripts = _beyond()
@@ -73,19 +75,32 @@ def _rounded(cost: float) -> int:
 
 def _plain(text: str) -> float:
     """What ASCII text costs."""
-    cost = 0.0
-    for piece in _ascii().findall(text):
-        size = len(piece)
-        if piece[-1].isalpha():
-            if not piece[0].isalpha():
-                cost += SIGNED
-                size -= 1
-            cost += WORDS[size] if size < len(WORDS) else WORDS[-1] + (size - 12) / 6
-        elif size == 1 or piece[0].isspace() or piece[0].isdigit():
-            cost += 1
-        else:
-            cost += SIGNS[size] if size < len(SIGNS) else SIGNS[-1] + (size - 4) / 4
-    return cost
+    return sum(map(_costs.__getitem__, _ascii().findall(text)))
+
+
+class _Costs(dict[str, float]):
+    """What each piece costs, worked out when it is first seen: texts repeat their words."""
+
+    def __missing__(self, piece: str) -> float:
+        if len(self) > MOST_KNOWN:
+            self.clear()
+        cost = self[piece] = _cost(piece)
+        return cost
+
+
+_costs = _Costs()
+
+
+def _cost(piece: str) -> float:
+    size = len(piece)
+    if piece[-1].isalpha():
+        signed = 0.0 if piece[0].isalpha() else SIGNED
+        size -= bool(signed)
+        long = WORDS[-1] + (size - len(WORDS) + 1) / 6
+        return signed + (WORDS[size] if size < len(WORDS) else long)
+    if size == 1 or piece[0].isspace() or piece[0].isdigit():
+        return 1.0
+    return SIGNS[size] if size < len(SIGNS) else SIGNS[-1] + (size - len(SIGNS) + 1) / 4
 
 
 def _written(run: str, scripts: list[tuple[re.Pattern[str], float]]) -> float:

@@ -108,13 +108,10 @@ def test_long_memory_comes_first_and_counts_towards_the_cap(root: Path, clock: F
     assert len(capped) <= 32_000
     assert '"id":"a1f4"' in capped
     (root / "summaries.md").write_text("Elsewhere.\n", encoding="utf-8")
-    other: dict[str, Any] = {
-        "include_long_memory_in_session": True,
-        "long_memory_path": "summaries.md",
-    }
-    assert "## summaries.md\nElsewhere.\n" in context(
-        root, clock, include_long_memory_in_session=True, **other
+    other = context(
+        root, clock, include_long_memory_in_session=True, long_memory_path="summaries.md"
     )
+    assert "## summaries.md\nElsewhere.\n" in other
 
 
 @pytest.mark.claim("claw.load-session-context")
@@ -206,3 +203,15 @@ def test_experiences_like_the_last_message_are_a_block_of_their_own(
         assert text.endswith(block) == shown
         assert ("past experiences" in text) == shown
     assert asked == ["How is the telescope?"]
+
+
+@pytest.mark.claim("claw.inject-experiences")
+def test_the_experiences_of_the_profile_are_found_without_being_handed_over(
+    root: Path, clock: FixedClock
+) -> None:
+    on: dict[str, Any] = {"experience_store_enabled": True, "inject_experience_context": True}
+    with Memory.open(root, session="main", clock=clock, **on) as memory:
+        memory.store("Collimated the telescope mirror, and Saturn was sharp")
+        text = memory.context("How is the telescope?").text
+    _, _, block = text.partition("## Relevant past experiences\n")
+    assert "note: Collimated the telescope mirror" in block

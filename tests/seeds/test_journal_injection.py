@@ -109,6 +109,7 @@ def test_a_heartbeat_has_its_four_stages_and_no_history(memory: Memory) -> None:
 def test_a_person_can_write_the_heartbeats_prompt(memory: Memory) -> None:
     (memory.root / "heartbeat.md").write_text("Check the weather.\n", encoding="utf-8")
     assert memory.context(agent="heartbeat").text.endswith("## Heartbeat\nCheck the weather.")
+    assert memory.context("Now.", agent="heartbeat").text.endswith("## Heartbeat\nNow.")
 
 
 @pytest.mark.claim("journal.system-prompt-instructions", "journal.prompt-asks-to-write")

@@ -133,8 +133,10 @@ def compiled(
 
 
 def _counted(section: Section, count: Counter) -> Section:
-    named = (replace(line, section=section.name) for line in section.lines)
-    lines = (replace(line, tokens=count(shown(line))) for line in named)
+    lines = (
+        replace(line, section=section.name, tokens=count(shown(line, section.name)))
+        for line in section.lines
+    )
     out = (replace(line, section=section.name) for line in section.left_out)
     return replace(section, lines=tuple(lines), left_out=tuple(out))
 
@@ -149,7 +151,7 @@ def _fitted_closely(
     """What fits. The tokens of a text are fewer than those of its lines: use what that leaves."""
     room = budget
     best = _fitted(sections, frame, room, count, note=note)
-    for _ in range(ATTEMPTS):
+    for _ in range(ATTEMPTS if budget.tokens < UNLIMITED else 0):
         spare = budget.tokens - count(_whole(sections, best, frame, note))
         if spare < budget.tokens * SPARE or not _any_left(sections, best):
             break
@@ -255,7 +257,7 @@ class _Shelf:
 
     def _cost(self, line: Line) -> Budget:
         """What a line costs: the first of a section brings its heading, and perhaps the frame."""
-        cost = Budget(len(shown(line)) + 1, line.tokens + 1)
+        cost = Budget(len(shown(line, self.section.name)) + 1, line.tokens + 1)
         if not self.kept:
             cost = _sum(cost, self.room.cost(self.section.heading))
             if self.section.block == "memory" and not self.room.framed:
@@ -389,16 +391,16 @@ def _text_of(sections: Sequence[Section], frame: Frame, note: str) -> str:
 
 
 def _section_text(section: Section) -> str:
-    lines = "\n".join(map(shown, section.lines)).strip("\n")
+    lines = "\n".join(shown(line, section.name) for line in section.lines).strip("\n")
     if section.block not in ("system", "trigger"):
         # Once more as a whole: a tag may begin on one line and end on another.
         lines = neutralise(lines)
     return f"{section.heading}\n{lines}" if section.heading else lines
 
 
-def shown(line: Line) -> str:
+def shown(line: Line, section: str) -> str:
     """A line as it stands in the text: what was said before with who said it."""
-    if line.section != "history":
+    if section != "history":
         return line.text
     return f"{line.role}: " + line.text.replace("\n", "\n  ")
 

@@ -16,6 +16,7 @@ from commonplace.config import Options
 from commonplace.errors import CommonplaceError
 from commonplace.inject import Line
 from commonplace.lazily import Lazy
+from commonplace.ledger import decoded
 from commonplace.library import Library
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import neutralise, one_line
@@ -109,7 +110,8 @@ def text_of(state: State, name: str) -> str:
     if not name:
         return ""
     try:
-        return state.library.text(name)[0]
+        # Without its mark: hashing a long document takes longer than reading it.
+        return decoded(name, state.library.vault.read(name))
     except CommonplaceError:
         return ""
 

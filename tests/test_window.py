@@ -204,15 +204,16 @@ def test_a_forgotten_record_is_gone_from_the_trim_that_moved_it(tmp_path: Path) 
     assert files_with(tmp_path, b"zanzibar") == []
 
 
-def test_a_wrong_archive_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_records=2, memory_archive_path="../x.md") as memory:
-        with pytest.raises(BadOption, match="memory_archive_path"):
-            memory.store("Something")
-        assert held(memory) == []
-    for wrong in ("MEMORY.md", "memory/2026-01-01.md", "elsewhere/old.md"):
-        memory = opened(tmp_path, memory_max_records=2, memory_archive_path=wrong)
-        with memory, pytest.raises(BadOption, match="memory_archive_path"):
-            memory.store("Something")
+@pytest.mark.parametrize("wrong", ["../x.md", "MEMORY.md", "memory/2026-01-01.md", "x.txt"])
+def test_a_wrong_archive_is_refused_before_anything_is_stored(tmp_path: Path, wrong: str) -> None:
+    with pytest.raises(BadOption, match="memory_archive_path"):
+        opened(tmp_path, memory_archive_path=wrong)
+
+
+def test_an_archive_in_a_directory_of_its_own_is_searched_too(tmp_path: Path) -> None:
+    with opened(tmp_path, memory_max_records=1, memory_archive_path="old/all.md") as memory:
+        first, _ = numbered(memory, 2)
+        assert "old/all.md" in [place.document for place in memory.get(first.id).places]
 
 
 def test_a_document_with_other_line_ends_is_trimmed_whole(tmp_path: Path) -> None:

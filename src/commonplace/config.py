@@ -79,6 +79,21 @@ class Options:
     memory_compaction_threshold_chars: int = _option(0, "compact past this many characters")
     memory_compaction_min_age_days: int = _option(30, "youngest record to compact, in days")
     memory_compaction_schedule: str = _option("", "when to compact: cron or an interval")
+    summarizer: str = _option(
+        "extractive", "who sums up what is compacted: extractive, command or openai", harmless=False
+    )
+    summarizer_command: str = _option(
+        "", "program that reads text and prints its summary", harmless=False
+    )
+    summarizer_url: str = _option(
+        "", "OpenAI-compatible endpoint, such as http://localhost:11434/v1", harmless=False
+    )
+    summarizer_model: str = _option("", "model that the endpoint is asked for")
+    summarizer_daily_tokens: int = _option(
+        0,
+        "most tokens a day that go to the endpoint; 0: none, so it is never asked",
+        harmless=False,
+    )
     experience_store_enabled: bool = _option(False, "keep a store of distinct experiences")
     experience_uniqueness_threshold: float = _option(0.8, "likeness from which nothing is new")
     inject_experience_context: bool = _option(False, "inject past experiences like the message")
@@ -173,6 +188,8 @@ def _check_choice(key: str, value: Any, *, source: str) -> None:
         raise BadOption(key, f"{value!r} is not estimate or o200k", source=source)
     if key == "secrets" and value not in ("redact", "refuse", "allow"):
         raise BadOption(key, f"{value!r} is not redact, refuse or allow", source=source)
+    if key == "summarizer" and value not in ("extractive", "command", "openai"):
+        raise BadOption(key, f"{value!r} is not extractive, command or openai", source=source)
 
 
 def _not_negative(number: Any) -> Any:

@@ -34,10 +34,11 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── DiskFull             507
     │   └── Busy                 503   another process holds the lock too long
     ├── MissingExtra          7  501   the door or engine asked for needs an extra package
-    └── EncoderTrouble        8  503   there are no vectors of the encoder asked for
-        ├── NoSuchModel                its files are not where they should be
-        ├── BadModel                   its files cannot be used
-        └── NoAnswer             502   the endpoint does not answer as it should
+    ├── EncoderTrouble        8  503   there are no vectors of the encoder asked for
+    │   ├── NoSuchModel                its files are not where they should be
+    │   ├── BadModel                   its files cannot be used
+    │   └── NoAnswer             502   the endpoint does not answer as it should
+    └── SummarizerFailed      9  502   who was to sum up records did not
 """
 
 from __future__ import annotations
@@ -346,6 +347,20 @@ class Busy(VaultTrouble):
         super().__init__(
             f"Another process has held {path} for over {seconds:.0f} s. Nothing was changed.",
             next_step="Try again; 'commonplace doctor' names the process.",
+        )
+
+
+class SummarizerFailed(CommonplaceError):
+    """The program or endpoint that was to sum up records did not."""
+
+    exit_code = 9
+    status = 502
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"The summarizer failed: {why}.",
+            next_step="The extractive one is used in its place; see the summarizer options.",
         )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from functools import lru_cache
 
-from commonplace.errors import BadName, UnknownDialect
-from commonplace.values import frozen
+from commonplace.config import Options
+from commonplace.errors import BadName, BadOption, UnknownDialect
+from commonplace.values import frozen, replace
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 DIARY_STEM = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
@@ -97,7 +98,8 @@ class Layout:
     def holds(self, name: str) -> bool:
         """Whether a well-formed name is a document of this layout."""
         directory, _ = split(name)
-        return self.anywhere or directory in ("", self.daily, self.diary, split(self.archive)[0])
+        further = (split(self.archive)[0], split(self.long_memory)[0])
+        return self.anywhere or directory in ("", self.daily, self.diary, *further)
 
     def header(self, name: str) -> str:
         """What a new document starts with."""
@@ -195,6 +197,32 @@ def layout_named(dialect: str) -> Layout:
         return LAYOUTS[SHARED.get(dialect, dialect)]
     except KeyError:
         raise UnknownDialect(dialect, [*LAYOUTS, *SHARED]) from None
+
+
+def configured(layout: Layout, options: Options) -> Layout:
+    """The layout with the documents that options name in place of its own."""
+    archive, long = options.memory_archive_path, options.long_memory_path
+    if not layout.memory or (not archive and long == layout.long_memory):
+        return layout
+    layout = replace(layout, long_memory=_extra(layout, "long_memory_path", long))
+    if not archive:
+        return layout
+    return replace(
+        layout,
+        archive=_extra(layout, "memory_archive_path", archive),
+        trims_to=archive,
+    )
+
+
+def _extra(layout: Layout, option: str, name: str) -> str:
+    """A document that an option names: none that is something else already."""
+    taken = (layout.soul, layout.user, layout.memory, layout.status)
+    try:
+        if check_name(name) in taken or layout.day_of(name) or layout.diary_time(name):
+            raise BadName(name, "it is another document of this layout")
+    except BadName as error:
+        raise BadOption(option, str(error), source="options") from None
+    return name
 
 
 def detect(names: Iterable[str], peek: Callable[[str], str]) -> Layout | None:

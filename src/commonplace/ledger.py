@@ -474,7 +474,7 @@ class Ledger:
             return
         if after is None:
             self.vault.remove(name)
-        elif stat and now and after.startswith(now) and before and len(now) >= len(before):
+        elif stat and now and after.startswith(now) and len(now) >= len(before or b""):
             # The append was begun: what is missing completes the line.
             self.vault.append(name, after[len(now) :], like=stat)
         elif now == before:

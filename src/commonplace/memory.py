@@ -32,7 +32,15 @@ from commonplace.index import Asked, Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
 from commonplace.journal.files import FileJournal
-from commonplace.layouts import LAYOUTS, SHARED, Layout, check_name, detect, layout_named
+from commonplace.layouts import (
+    LAYOUTS,
+    SHARED,
+    Layout,
+    check_name,
+    configured,
+    detect,
+    layout_named,
+)
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -59,13 +67,17 @@ if TYPE_CHECKING:
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
     from commonplace.leases import Lease, Leases
+    from commonplace.upkeep import compact as compaction
+    from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import heartbeat, scan, window
+    from commonplace.upkeep.background import Background
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
     past, secrets = Lazy("past"), Lazy("secrets")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
-    scan = Lazy("upkeep.scan")
+    scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
+    unfolding = Lazy("upkeep.expand")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -109,6 +121,7 @@ class Memory:
         self.origin = origin
         self.read_only = read_only
         self.sessions = Sessions(state / "sessions")
+        self._background: Background | None = None
         self.agent = ""
         self._messages: History | None = None
 
@@ -141,7 +154,7 @@ class Memory:
         settings = Options.load(root, environ=environ, arguments={**options, "dialect": dialect})
         clock = clock or Clock(zone=settings.timezone)
         state, read_only = _state_directory(root, settings)
-        layout = _layout_of(root, settings, state)
+        layout = configured(_layout_of(root, settings, state), settings)
         library = Library(
             FileVault(
                 root,
@@ -241,6 +254,8 @@ class Memory:
         stored = self.library.add(ready, to=self._targets(roles), author=self.author)
         if limits:
             window.trim(self.library, limits)
+        if self.options.memory_compaction_enabled:
+            self._compact_in_background()
         return stored
 
     def trim(self) -> tuple[str, ...]:
@@ -273,6 +288,68 @@ class Memory:
     @staticmethod
     def _must_wait(record: Record) -> bool:
         return needs_review(behavioral=record.behavioral, origin=record.origin, tainted=False)
+
+    def compact(
+        self, *, forced: bool = False, scheduled: bool = False, min_age_days: float | None = None
+    ) -> compaction.Report:
+        """Let old records of the main document become summaries, when it is time to.
+
+        It is when a threshold is exceeded, when a schedule calls (`scheduled`) or when a person
+        says so (`forced`). Nothing is lost: `expand` shows what a summary was made from.
+        """
+        run = self._compaction(min_age_days)
+        return run.run(forced=forced, scheduled=scheduled)
+
+    def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[compaction.Plan, str]:
+        """What a compaction would do now, and that as a difference. Nothing is written."""
+        return self._compaction(min_age_days).planned()
+
+    def _compaction(self, min_age_days: float | None = None) -> compaction.Compaction:
+        from commonplace.upkeep.summarizers import summarizer_of
+
+        return compaction.Compaction(
+            self.library,
+            compaction.settings_of(self.layout, self.options, min_age_days=min_age_days),
+            state=self.state,
+            summarizer=summarizer_of(self.options, state=self.state, clock=self.clock),
+            checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
+            findings=self.scan,
+        )
+
+    def _compact_in_background(self) -> None:
+        """Compact in a thread of its own if an append took the main document over a threshold."""
+        from commonplace.upkeep.background import Background
+
+        if self._background is None:
+            self._background = Background(self.library, self.options, state=self.state)
+        self._background.consider(self._compact_apart)
+
+    def _compact_apart(self) -> None:
+        """Compact in a vault that is opened for that alone, as another process would."""
+        kept = {name: getattr(self.options, name) for name in OPTIONS if name != "dialect"}
+        with Memory.open(
+            self.root, self.layout.name, self.session, clock=self.clock, environ={}, **kept
+        ) as other:
+            other.compact()
+
+    def checkpoint(self) -> Record:
+        """Store how much of this session is in the main document, before compaction runs."""
+        name = self.layout.memory
+        parsed = self.library.parse(name, self.library.text(name)[0])
+        count = sum(item.record.session == self.session for item in parsed.items)
+        text = f"Checkpoint before compaction: {count} records of this session in {name}."
+        return self.store(text, kind="compaction")
+
+    def expand(self, record_id: str) -> list[unfolding.Source]:
+        """The records that a summary was made from, exactly as they were."""
+        sources = unfolding.sources(self.library, budgets.check_id(record_id))
+        self._mind(source.record for source in sources if source.record)
+        return sources
+
+    def bring_back(self, record_ids: Sequence[str]) -> tuple[str, ...]:
+        """Put records that were trimmed or compacted back into the main document, as they stood."""
+        ids = [budgets.check_id(key) for key in record_ids]
+        return unfolding.bring_back(self.library, ids, author=self.author)
 
     def check_budget(self, *what: str) -> None:
         """Fail when this session has used up its stores, supersedes or deletes."""
@@ -824,9 +901,20 @@ class Memory:
             "index": f"{index.size() / 1e6:.2f} MB",
             "messages": self.messages.count() if has_history else 0,
             "heartbeat": heartbeat.told(self.state) or "never",
+            "compaction": self._last_compaction(),
             "read only": self.read_only,
             "troubles": list(self.library.troubles.values()),
         }
+
+    def _last_compaction(self) -> str:
+        from commonplace.upkeep.summarizers import tokens_of
+
+        last = compaction.last_report(self.state)
+        said = compaction.described(last) if last else "none yet"
+        if self.options.summarizer != "openai":
+            return said
+        tokens = tokens_of(self.state, self.options, self.clock)
+        return f"{said}; {tokens.spent():,} of {tokens.limit:,} tokens today"
 
     def options_described(self) -> list[dict[str, Any]]:
         """Every option with its value and what it does."""
@@ -846,6 +934,8 @@ class Memory:
 
     def close(self) -> None:
         """Return when everything is on disk, and let go of the files."""
+        if self._background:
+            self._background.wait()
         self.library.close()
         if self._messages is not None:
             self._messages.close()

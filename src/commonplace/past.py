@@ -17,7 +17,7 @@ from commonplace.library import Library, spans_of
 from commonplace.records import Author
 from commonplace.values import frozen
 
-UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE))
+UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
 """What plain `undo` takes back; other changes only when they are named."""
 
 Texts = dict[str, tuple[bytes | None, bytes | None]]

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.config import Options
-from commonplace.errors import BadOption, CommonplaceError
 from commonplace.journal import Change, Cut, Entry, Op, without
-from commonplace.layouts import Layout, check_name
+from commonplace.layouts import Layout
 from commonplace.ledger import decoded
 from commonplace.library import Library, spans_of
 from commonplace.records import PASSAGE, SYSTEM, Origin
@@ -42,22 +41,7 @@ def window_of(layout: Layout, options: Options) -> Window | None:
     records, characters = options.memory_max_records, options.memory_max_chars
     if not layout.memory or not (records or characters):
         return None
-    return Window(layout.memory, archive_of(layout, options), records, characters)
-
-
-def archive_of(layout: Layout, options: Options) -> str:
-    """The document that takes what is trimmed; empty for none."""
-    name = options.memory_archive_path
-    if not name:
-        return layout.trims_to
-    try:
-        held = layout.holds(check_name(name)) and name != layout.memory
-    except CommonplaceError as error:
-        raise BadOption("memory_archive_path", str(error), source="options") from None
-    if not held or layout.day_of(name) or layout.diary_time(name):
-        why = f"{name} is not a document that the {layout.name} layout keeps an archive in"
-        raise BadOption("memory_archive_path", why, source="options")
-    return name
+    return Window(layout.memory, layout.trims_to, records, characters)
 
 
 def trim(library: Library, window: Window) -> tuple[str, ...]:

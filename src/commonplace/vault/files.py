@@ -150,6 +150,8 @@ class FileVault:
             _write_all(descriptor, data, at=at)
             return self._stamped(descriptor, found)
         except OSError as error:
+            if like is None and os.fstat(descriptor).st_size == 0:
+                self.remove(name)
             raise trouble(error, name) from None
         finally:
             os.close(descriptor)

@@ -1,0 +1,562 @@
+"""Compaction: old records leave the main document, and a line for each group of them says what
+they said, in the document of long-term memory.
+
+What goes, and what it becomes, is a pure function of the records (`plan`). A run takes its lock,
+keeps a copy, writes once, looks whether all is well and takes it back if not. It knows neither
+schedules nor doors, and holds the vault's lock only while it writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from commonplace import lines, past
+from commonplace.clock import monotonic, parse_stamp, stamp
+from commonplace.config import Options
+from commonplace.documents import Item, Parsed
+from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
+from commonplace.index import Query
+from commonplace.journal import Change, Cut, Entry, Op, Text, without
+from commonplace.layouts import Layout
+from commonplace.ledger import decoded
+from commonplace.library import Library, spans_of
+from commonplace.records import PASSAGE, SYSTEM, Origin, Record, Sensitivity
+from commonplace.safety import lowest, one_line
+from commonplace.secrets import redact
+from commonplace.upkeep.summaries import Extractive, Summarizer, dropped, headed, most_common
+from commonplace.upkeep.window import as_line, joined
+from commonplace.values import frozen, replace
+from commonplace.vault.locks import Lock
+
+COMPACTION = "compaction"
+COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
+"""Kinds that old records of are compacted; facts, what was learned and how to behave stay."""
+SHAREABLE = (Sensitivity.PUBLIC, Sensitivity.PERSONAL)
+LEVELS = list(Sensitivity)
+FEW, MOST = 4, 40
+"""Fewer records than this join others of their month; more than that make several summaries."""
+BODY = 600
+"""Characters of what a summary says."""
+ASKED = 100
+"""Summaries of one run that a model is asked for; the extractive one makes the rest."""
+HEADER = "# Long-term memory\n\n"
+LOG = "compaction.jsonl"
+LOCK = "compaction.lock"
+
+
+@frozen
+class Settings:
+    """What a run may touch, and from which age on."""
+
+    document: str
+    long_document: str
+    archive: str
+    """Where every record goes that leaves …"""
+    refuge: str
+    """… or those only that stand in no other document."""
+    enabled: bool = False
+    threshold_records: int = 0
+    threshold_characters: int = 0
+    min_age_days: float = 30
+    text_limit: int = 2000
+
+
+def settings_of(layout: Layout, options: Options, *, min_age_days: float | None = None) -> Settings:
+    return Settings(
+        layout.memory,
+        layout.long_memory,
+        options.memory_archive_path,
+        layout.trims_to,
+        enabled=options.memory_compaction_enabled,
+        threshold_records=options.memory_compaction_threshold_records,
+        threshold_characters=options.memory_compaction_threshold_chars,
+        min_age_days=options.memory_compaction_min_age_days
+        if min_age_days is None
+        else min_age_days,
+        text_limit=options.text_limit,
+    )
+
+
+@frozen
+class Plan:
+    """What a compaction would do: the summaries, and in place of what."""
+
+    summaries: tuple[Record, ...] = ()
+    leaving: tuple[str, ...] = ()
+    """The ids of the records that leave, in the order of the document."""
+    refused: tuple[str, ...] = ()
+    """Why summaries of a model were not taken."""
+
+
+@frozen
+class Report:
+    """How a run ended: done, planned, skipped or failed, and what it did."""
+
+    status: str
+    why: str = ""
+    at: str = ""
+    records_before: int = 0
+    records_after: int = 0
+    characters_before: int = 0
+    characters_after: int = 0
+    compacted: int = 0
+    summaries: int = 0
+    summarizer: str = ""
+    refused: tuple[str, ...] = ()
+    seconds: float = 0.0
+    position: int = -1
+    """Of the change in the journal, for undo."""
+    backup: str = ""
+    """The kept version of the main document as it was."""
+
+
+class Unwell(Exception):
+    """What was written is not what a compaction may leave behind."""
+
+
+def must_stay(record: Record, *, before: str) -> bool:
+    """Whether a record is too recent, too sensitive or worth too much to be compacted."""
+    return (
+        record.kind not in COMPACTABLE
+        or record.sensitivity not in SHAREABLE
+        or not _is_before(record.timestamp, before)
+    )
+
+
+def _is_before(timestamp: str, before: str) -> bool:
+    if timestamp.endswith("Z"):
+        return timestamp < before
+    with suppress(ValueError):
+        return stamp(parse_stamp(timestamp)) < before
+    return False  # Its age is not known.
+
+
+def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
+    """The records to compact: old, of a kind that may go, and in no chain of replacements."""
+    replaced = {record.supersedes for record in records}
+    return [
+        record
+        for record in records
+        if not must_stay(record, before=before)
+        and not record.supersedes
+        and record.id not in replaced
+    ]
+
+
+def grouped(records: Iterable[Record]) -> list[list[Record]]:
+    """The records in groups that make one summary each: of one month, session, kind and subject.
+
+    Origin and sensitivity are the same in a group, so that no record lowers the trust of another.
+    """
+    groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+    for record in sorted(records, key=lambda record: (record.timestamp, record.id)):
+        subject = record.tags[0] if record.tags else ""
+        groups[(*_alike(record), record.session, subject)].append(record)
+    merged: dict[tuple[str, ...], list[Record]] = defaultdict(list)
+    for key, group in groups.items():
+        merged[key if len(group) >= FEW else key[:4]].extend(group)
+    found = []
+    for group in merged.values():
+        group.sort(key=lambda record: (record.timestamp, record.id))
+        parts = -(-len(group) // MOST)
+        size = -(-len(group) // parts)
+        found += [group[at : at + size] for at in range(0, len(group), size)]
+    return sorted(found, key=lambda group: (group[0].timestamp, group[0].id))
+
+
+def _alike(record: Record) -> tuple[str, ...]:
+    return record.timestamp[:7], record.kind, str(record.origin), str(record.sensitivity)
+
+
+def plan(
+    records: Sequence[Record],
+    *,
+    before: str,
+    summarizer: Summarizer,
+    new_id: Callable[[], str],
+    text_limit: int,
+) -> Plan:
+    """What to do with the records of a document: a function of them and of the summarizer."""
+    chosen = in_scope(records, before=before)
+    summaries, refused = [], []
+    for number, group in enumerate(grouped(chosen)):
+        asked = summarizer if number < ASKED else Extractive()
+        summary, why = summary_of(group, asked, new_id=new_id, text_limit=text_limit)
+        summaries.append(summary)
+        if why:
+            refused.append(why)
+    leaving = {record.id for record in chosen}
+    in_order = tuple(record.id for record in records if record.id in leaving)
+    return Plan(tuple(summaries), in_order, tuple(refused))
+
+
+def summary_of(
+    group: Sequence[Record],
+    summarizer: Summarizer,
+    *,
+    new_id: Callable[[], str],
+    text_limit: int,
+) -> tuple[Record, str]:
+    """The record that stands for a group, and why a model's summary was not taken, if it wasn't."""
+    texts = [one_line(record.text) for record in group]
+    body, why = said_by(summarizer, group, texts)
+    by_model = summarizer.name != Extractive.name and not why
+    origins = [record.origin for record in group]
+    record = Record(
+        id=new_id(),
+        kind=COMPACTION,
+        text=headed(group, body, limit=text_limit),
+        timestamp=max(record.timestamp for record in group),
+        tags=tuple(most_common(record.kind for record in group)[:3]),
+        session=_common(record.session for record in group),
+        group=_common(record.group for record in group),
+        channel=_common(record.channel for record in group),
+        username=_common(record.username for record in group),
+        confidence=min(record.confidence for record in group),
+        sensitivity=max((record.sensitivity for record in group), key=_level),
+        origin=lowest([*origins, Origin.AGENT] if by_model else origins),
+        sources=tuple(record.id for record in group),
+    )
+    return record, why
+
+
+def said_by(summarizer: Summarizer, group: Sequence[Record], texts: list[str]) -> tuple[str, str]:
+    """What a summarizer makes of the records, or the extractive one where that won't do."""
+    extractive = Extractive()
+    if summarizer.name == extractive.name:
+        return extractive.body(group, characters=BODY), ""
+    try:
+        body = redact(one_line(summarizer.body(group, characters=BODY)))[0]
+        lacking = dropped(body, texts)
+        why = f"it dropped {', '.join(lacking[:5])}" if lacking else "" if body else "it is empty"
+    except CommonplaceError as error:
+        body, why = "", getattr(error, "why", str(error))
+    return (extractive.body(group, characters=BODY), why) if why else (body, "")
+
+
+def _common(values: Iterable[str]) -> str:
+    found = set(values)
+    return found.pop() if len(found) == 1 else ""
+
+
+def _level(sensitivity: str) -> int:
+    return LEVELS.index(Sensitivity(sensitivity))
+
+
+def shown(planned: Plan, records: Iterable[Record], *, document: str, long_document: str) -> str:
+    """A plan as a difference: each summary with what it takes the place of."""
+    texts = {record.id: one_line(record.text) for record in records}
+    parts = []
+    for summary in planned.summaries:
+        parts.append(f"+ {long_document}: {one_line(summary.text)}")
+        parts += [f"-   {document}: {texts[key]}" for key in summary.sources]
+    return "\n".join(parts)
+
+
+class _Snapshot:
+    """The main document as it was read, without keeping anyone from writing on."""
+
+    def __init__(self, name: str, data: bytes, parsed: Parsed) -> None:
+        self.name = name
+        self.data = data
+        self.text = decoded(name, data)
+        self.parsed = parsed
+        self.items = [item for item in parsed.items if item.record.kind != PASSAGE]
+        self.records = [item.record for item in self.items]
+
+
+class Compaction:
+    """One run, from the checks to the report."""
+
+    def __init__(
+        self,
+        library: Library,
+        settings: Settings,
+        *,
+        state: Path,
+        summarizer: Summarizer,
+        checkpoint: Callable[[], object] = lambda: None,
+        findings: Callable[[], Iterable[Any]] = lambda: (),
+    ) -> None:
+        self.library = library
+        self.settings = settings
+        self.state = state
+        self.summarizer = summarizer
+        self.checkpoint = checkpoint
+        self.findings = findings
+
+    def run(self, *, forced: bool = False, scheduled: bool = False) -> Report:
+        """Compact if it is time to. Whatever goes wrong, the documents are as they were."""
+        if not forced and (why := self.not_due(scheduled=scheduled)):
+            return Report("skipped", why, at=self.library.clock.stamp())
+        started = monotonic()
+        lock = Lock(self.state / LOCK, seconds=0.0, clock=self.library.clock)
+        try:
+            report = self._run(lock)
+        except (CommonplaceError, OSError, Unwell) as error:
+            report = Report("failed", str(error))
+        finally:
+            lock.close()
+        return self._logged(replace(report, seconds=round(monotonic() - started, 3)))
+
+    def not_due(self, *, scheduled: bool = False) -> str:
+        """Why this is not the time; empty when it is."""
+        settings = self.settings
+        if not settings.document:
+            return "this layout has no document to compact"
+        if not settings.enabled:
+            return "memory_compaction_enabled is off"
+        return "" if scheduled or self.is_over() else "no threshold is exceeded"
+
+    def is_over(self) -> bool:
+        """Whether the main document has more records or characters than it should."""
+        most, characters = self.settings.threshold_records, self.settings.threshold_characters
+        try:
+            known = self.library.known(self.settings.document)
+        except NoSuchDocument:
+            self.library.refresh()
+            if self.library.vault.stat(self.settings.document) is None:
+                return False
+            known = self.library.known(self.settings.document)
+        # Cheap bounds first: neither are there more records than lines, nor characters than bytes.
+        over_lines = most and known.lines > most
+        over_bytes = characters and known.signature.size > characters
+        if not (over_lines or over_bytes):
+            return False
+        now = self._read()
+        return bool(
+            (most and len(now.records) > most) or (characters and len(now.text) > characters)
+        )
+
+    def planned(self) -> tuple[Plan, str]:
+        """What a run would do now, and that as a difference. Nothing is written."""
+        now = self._read()
+        made = self._plan(now)
+        settings = self.settings
+        return made, shown(
+            made, now.records, document=settings.document, long_document=settings.long_document
+        )
+
+    def _run(self, lock: Lock) -> Report:
+        if not self._in_scope(self._read()):
+            return Report("skipped", "no record is in scope")
+        try:
+            with lock.held():
+                if name := self._open_in_editor():
+                    return Report("skipped", f"{name} is open in an editor")
+                return self._work()
+        except Busy:
+            return Report("skipped", "another compaction is running")
+
+    def _work(self) -> Report:
+        self.checkpoint()
+        found = set(map(_key, self.findings()))
+        before = self._read()
+        made = self._plan(before)
+        backup = self.library.journal.keep(before.data)
+        moved = self._moved(made)
+        entry = self.library.locked(lambda: self._write(made, before, backup, moved))
+        if isinstance(entry, str):
+            return Report("skipped", entry)
+        try:
+            after = self._read()
+            self._validate(made, before, after, found)
+        except (CommonplaceError, OSError, Unwell) as error:
+            past.undo(self.library, author=SYSTEM, position=entry.position)
+            raise Unwell(f"{error} It was taken back.") from error
+        return Report(
+            "done",
+            records_before=len(before.records),
+            records_after=len(after.records),
+            characters_before=len(before.text),
+            characters_after=len(after.text),
+            compacted=len(entry.removed),
+            summaries=len(entry.ids) - len(entry.removed),
+            summarizer=self.summarizer.name,
+            refused=made.refused,
+            position=entry.position,
+            backup=backup,
+        )
+
+    def _open_in_editor(self) -> str:
+        names = (self.settings.document, self.settings.long_document)
+        return next((name for name in names if self.library.vault.being_edited(name)), "")
+
+    def _before(self) -> str:
+        days = timedelta(days=self.settings.min_age_days)
+        oldest = datetime.fromisoformat("0001-01-02T00:00:00+00:00")
+        now = self.library.clock.now()
+        return stamp(now - days if now - oldest > days else oldest)
+
+    def _in_scope(self, snapshot: _Snapshot) -> list[Record]:
+        return in_scope(snapshot.records, before=self._before())
+
+    def _plan(self, snapshot: _Snapshot) -> Plan:
+        return plan(
+            snapshot.records,
+            before=self._before(),
+            summarizer=self.summarizer,
+            new_id=self.library.clock.new_id,
+            text_limit=self.settings.text_limit,
+        )
+
+    def _read(self) -> _Snapshot:
+        name = self.settings.document
+
+        def work() -> bytes:
+            return self.library.vault.read(name) if self.library.look(name) else b""
+
+        data = self.library.locked(work)
+        return _Snapshot(name, data, self.library.parse(name, decoded(name, data)))
+
+    def _moved(self, made: Plan) -> tuple[str, ...]:
+        """Of the records that leave, those that go to the archive."""
+        if self.settings.archive or not self.settings.refuge:
+            return made.leaving if self.settings.archive else ()
+        places, main = self.library.index.documents_of, self.settings.document
+        return tuple(
+            key for key in made.leaving if all(place.document == main for place in places(key))
+        )
+
+    def _write(
+        self, made: Plan, was: _Snapshot, backup: str, moved: tuple[str, ...]
+    ) -> Entry | str:
+        """Make the change, under the lock: the entry, or why nothing was done."""
+        library, settings = self.library, self.settings
+        if name := self._open_in_editor():
+            return f"{name} is open in an editor"
+        library.look(settings.document)
+        data = library.vault.read(settings.document)
+        if not data.startswith(was.data):
+            return f"{settings.document} changed meanwhile"
+        spans = joined(spans_of(was.text, was.parsed, set(made.leaving)))
+        long_before = (
+            library.vault.read(settings.long_document)
+            if library.look(settings.long_document)
+            else None
+        )
+        long_after = self._lengthened(long_before, made.summaries)
+        version = library.journal.keep(long_after)
+        changes: list[Change] = [
+            Text(settings.long_document, version),
+            Cut(settings.document, spans),
+        ]
+        if moved:
+            changes.insert(0, library.to_append(settings.archive or settings.refuge))
+        archived = set(moved)
+        rest = (key for key in made.leaving if key not in archived)
+        entry = library.entry(
+            Op.COMPACT,
+            changes,
+            ids=(*moved, *rest, *(summary.id for summary in made.summaries)),
+            removed=made.leaving,
+            lines=tuple(_lines_of(was, moved)),
+            why=f"backup {backup}",
+            author=SYSTEM,
+        )
+        texts: dict[str, tuple[bytes | None, bytes | None]] = {
+            settings.long_document: (long_before, long_after),
+            settings.document: (data, without(data, spans)),
+        }
+        return library.replace_texts(entry, texts)
+
+    def _lengthened(self, before: bytes | None, summaries: Iterable[Record]) -> bytes:
+        form = self.library.layout.line
+        text = decoded(self.settings.long_document, before or b"") or HEADER
+        guard = "" if text.endswith("\n") else "\n"
+        added = "".join(lines.write(summary, form) for summary in summaries)
+        newline = "\r\n" if text.endswith("\r\n") else "\n"
+        return (text + guard + added.replace("\n", newline)).encode()
+
+    def _validate(
+        self, made: Plan, before: _Snapshot, after: _Snapshot, found: set[object]
+    ) -> None:
+        """Look whether a compaction did what it may, and nothing else."""
+        leaving, there = set(made.leaving), {record.id: record for record in after.records}
+        limit = self._before()
+        for record in before.records:
+            if record.id in leaving and must_stay(record, before=limit):
+                raise Unwell(f"{record.id} should have stayed.")
+            if record.id not in leaving and there.get(record.id) != record:
+                raise Unwell(f"{record.id} is not there any more.")
+        if leaving & there.keys() or len(there) > len(before.records) + self._stored_since(before):
+            raise Unwell("There are not fewer records than before.")
+        if [summary.id for summary in made.summaries if self.library.index.get(summary.id) is None]:
+            raise Unwell("A summary cannot be found.")
+        self._check_index(after)
+        if new := set(map(_key, self.findings())) - found:
+            raise Unwell(f"The scan finds something new: {sorted(map(str, new))[0]}.")
+
+    def _stored_since(self, before: _Snapshot) -> int:
+        """How many records others may have added meanwhile: as many as there are new ids."""
+        ids = {record.id for record in before.records}
+        return sum(record.id not in ids for record in self._read().records)
+
+    def _check_index(self, after: _Snapshot) -> None:
+        library, name = self.library, self.settings.document
+        library.refresh()
+        if library.vault.read(name) != after.data:
+            return  # Somebody wrote meanwhile: what the index holds is newer than what was read.
+        everything = Query(
+            documents=(name,),
+            include_superseded=True,
+            include_secret=True,
+            include_passages=False,
+        )
+        indexed, written = library.index.count(everything), len({r.id for r in after.records})
+        if indexed != written:
+            raise Unwell(f"The index holds {indexed:,} of {written:,} records.")
+
+    def _logged(self, report: Report) -> Report:
+        report = replace(report, at=self.library.clock.stamp())
+        with open(self.state / LOG, "a", encoding="utf-8") as file:
+            file.write(json.dumps(report.__dict__) + "\n")
+        return report
+
+
+def last_report(state: Path) -> Report | None:
+    """How the last run that came past the first checks ended."""
+    found = reports(state)
+    return found[-1] if found else None
+
+
+def described(report: Report) -> str:
+    """A report in one sentence."""
+    if report.status != "done":
+        return f"{report.status} on {report.at[:10]}: {report.why}"
+    by = f"{report.summaries:,} summaries by {report.summarizer}"
+    refused = f", {len(report.refused):,} of them extractive instead" if report.refused else ""
+    return (
+        f"on {report.at[:10]} from {report.records_before:,} records to {report.records_after:,}, "
+        f"{by}{refused}, in {report.seconds:.1f} s"
+    )
+
+
+def reports(state: Path) -> list[Report]:
+    """How the runs ended, oldest first."""
+    try:
+        written = (state / LOG).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in written:
+        with suppress(ValueError, TypeError, KeyError):
+            value = json.loads(line)
+            found.append(Report(**value | {"refused": tuple(value["refused"])}))
+    return found
+
+
+def _key(finding: Any) -> object:
+    return finding.kind, finding.ids
+
+
+def _lines_of(snapshot: _Snapshot, ids: Iterable[str]) -> Iterable[str]:
+    items: dict[str, Item] = {item.record.id: item for item in snapshot.items}
+    for key in ids:
+        yield as_line(snapshot.text[items[key].start : items[key].end])

@@ -280,6 +280,12 @@ def split(name: str) -> tuple[str, str]:
     return directory + slash, last.removesuffix(".md")
 
 
+def is_entry(name: str, start: str = "") -> bool:
+    """Whether a name is that of a diary entry, whose time starts like this."""
+    stem = split(name)[1]
+    return bool(DIARY_STEM.match(stem)) and stem.startswith(start.removesuffix(".md"))
+
+
 def _date(text: str) -> date | None:
     try:
         return date.fromisoformat(text)

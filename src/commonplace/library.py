@@ -207,11 +207,11 @@ class Library(Ledger):
         if author.origin != Origin.OWNER:
             # Nor may it join the item above, or leave a fence open over what comes below.
             whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
-        data = self._provenance(name, "", whole, author)
+        data = self.provenance(name, "", whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
 
-    def _provenance(
+    def provenance(
         self, name: str, before: str, after: str, author: Author
     ) -> dict[str, dict[str, str]]:
         """Whom the lines of a text are from that say nothing of it: else they pass for the owner's.
@@ -253,7 +253,7 @@ class Library(Ledger):
                 now,
                 new,
                 author=author,
-                data=self._provenance(name, decoded(name, now or b""), decoded(name, new), author),
+                data=self.provenance(name, decoded(name, now or b""), decoded(name, new), author),
             )
             return Written(name, etag_of(self.vault.read(name)), merged, conflicts)
 

@@ -39,6 +39,7 @@ from commonplace.layouts import (
     check_name,
     configured,
     detect,
+    is_entry,
     layout_named,
 )
 from commonplace.lazily import Lazy
@@ -298,7 +299,16 @@ class Memory:
         says so (`forced`). Nothing is lost: `expand` shows what a summary was made from.
         """
         run = self._compaction(min_age_days)
-        return run.run(forced=forced, scheduled=scheduled)
+        report = run.run(forced=forced, scheduled=scheduled)
+        if not (forced or scheduled or report.status == "done"):
+            return report
+        return replace(report, rolled_up=self.roll_up_diary())
+
+    def roll_up_diary(self) -> tuple[str, ...]:
+        """Sum the diary of each past year up in a document of its own; entries stay as they are."""
+        from commonplace.upkeep.rollup import roll_up
+
+        return roll_up(self.library, self.diary(), today=self.clock.now().date())
 
     def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[compaction.Plan, str]:
         """What a compaction would do now, and that as a difference. Nothing is written."""
@@ -718,10 +728,14 @@ class Memory:
                 return self.library.create(name, text, author=self.author)
         raise BadValue("text", "a thousand entries in one second", next_step="Write one a second.")
 
-    def diary(self) -> list[str]:
-        """The names of the diary entries, oldest first."""
+    def diary(self, since: str = "") -> list[str]:
+        """The names of the diary entries, oldest first: all, or those of a day, month or year."""
         directory = self.layout.diary or "diary/"
-        return [name for name in self.documents() if name.startswith(directory)]
+        return [
+            name
+            for name in self.documents()
+            if name.startswith(directory) and is_entry(name, since.removeprefix(directory))
+        ]
 
     def log(self, *, limit: int = 20) -> list[Entry]:
         """The last changes, newest first."""

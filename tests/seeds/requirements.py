@@ -813,13 +813,11 @@ NOTEBOOK = (
         "notebook.periodic-compaction",
         "notebook, Ideas for Future Improvements / Append-only log",
         "A scheduled task compacts the log of entries.",
-        awaits="upkeep",
     ),
     Claim(
         "notebook.compaction-by-agent",
         "notebook, Ideas for Future Improvements / Append-only log",
         "Compaction lets the agent's model condense the log into a clean state.",
-        awaits="upkeep",
     ),
     Claim(
         "notebook.category-files",
@@ -942,7 +940,6 @@ CLAW = (
         "claw, 2. MemoryStore (runtime)",
         "`flushPreCompaction` appends a checkpoint record of category `compaction` for the "
         "session before compaction runs.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.scan-contradictions",
@@ -1324,20 +1321,17 @@ CLAW = (
         "claw.compaction-not-blocking",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "A running compaction blocks neither user turns nor the heartbeat.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-merges",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "Compaction merges old compactable records into one or more records of category "
         "`compaction`.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.longmemory-file",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "Compaction writes long-term summaries to `LONGMEMORY.md`.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-long-memory-path",
@@ -1350,7 +1344,6 @@ CLAW = (
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "With `continuity.longMemoryPath` set, the long-term summaries are written to that path "
         "instead.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-include-long-memory",
@@ -1373,14 +1366,12 @@ CLAW = (
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "With `continuity.memoryArchivePath` set, the lines that compaction takes out are "
         "appended to that file.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-resyncs-index",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "After compaction the memory embedding index, if enabled, is brought level with "
         "`MEMORY.md`.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.key-experience-enabled",
@@ -1507,184 +1498,156 @@ CLAW = (
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "An append that takes the record count over "
         "`continuity.memoryCompactionThresholdRecords` triggers compaction.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-after-chars",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "An append that takes the size over `continuity.memoryCompactionThresholdChars` "
         "triggers compaction.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-on-trigger-only",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "Compaction never runs unless one of its triggers fires.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-scope",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "Compaction takes in `turn-summary` and `note` records older than "
         "`continuity.memoryCompactionMinAgeDays`.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-keeps-recent",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "A record younger than the minimum age is still in `MEMORY.md` after compaction.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-keeps-high-value",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "Records of category `learned` and `user-preference` stay intact or are summed up apart "
         "from the rest.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-keeps-sensitive",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "No sensitive record is lost by compaction.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-backup",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "A backup of `MEMORY.md` is made before compaction rewrites it.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-provenance",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "A compaction record preserves the provenance and category of the records it stands for.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-fewer-lines",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "`MEMORY.md` has fewer lines after a compaction that merged records.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.precheck-threshold",
         "claw, 11. Long-term memory patterns / Pre-compaction check",
         "A run starts by verifying that compaction is enabled and that a threshold is exceeded, "
         "and stops if not.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.precheck-in-scope",
         "claw, 11. Long-term memory patterns / Pre-compaction check",
         "A run stops without writing if no record is in scope.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.precheck-lock",
         "claw, 11. Long-term memory patterns / Pre-compaction check",
-        "A run takes the single-writer lock `tmp/memory-compaction.lock` before it reads or "
-        "writes `MEMORY.md`.",
-        awaits="upkeep",
+        "A run takes the single-writer lock before it works on `MEMORY.md`: one of the vault's "
+        "machine state that the system frees when the process ends, in place of the file "
+        "`tmp/memory-compaction.lock`.",
     ),
     Claim(
         "claw.precheck-lock-taken",
         "claw, 11. Long-term memory patterns / Pre-compaction check",
         "A run that cannot take the lock is skipped, and the log says so.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.precheck-order",
         "claw, 11. Long-term memory patterns / Pre-compaction check",
         "The checks come in the order enabled and threshold, scope, lock, and only then the work.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-single-writer",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "A record appended while compaction rewrites `MEMORY.md` is not lost.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-lock-released",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "The compaction lock is gone when a run ends, be it in success, failure or exception.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-lock-after-crash",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "A run that crashed leaves no lock that keeps the next run out.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-flushes-first",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "A run calls `flushPreCompaction` before it reads `MEMORY.md`.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-leaves-daily",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "Compaction changes no daily log.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-rollback",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "A compaction whose write fails midway restores `MEMORY.md` from the backup, never "
         "leaving it partly written.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-failure-logged",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "A failed compaction is logged for the operator.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-then-scan",
         "claw, 11. Long-term memory patterns / Implementation checklist",
         "A run ends with `integrityScan`, and each finding is fixed or reported.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.validation-count",
         "claw, 11. Long-term memory patterns / Validation after compaction",
         "Validation verifies that the record count went down, or stayed the same where nothing "
         "was in scope.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.validation-kept",
         "claw, 11. Long-term memory patterns / Validation after compaction",
         "Validation verifies that no recent or sensitive record was removed.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.validation-index",
         "claw, 11. Long-term memory patterns / Validation after compaction",
         "Validation verifies that the memory embedding index, if enabled, was synced again.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.validation-scan",
         "claw, 11. Long-term memory patterns / Validation after compaction",
         "Validation verifies that `integrityScan` has no finding that was not there before the "
         "run.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-stats",
         "claw, 11. Long-term memory patterns / Validation after compaction",
         "Each run logs the number of records before and after it.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.agent-summarization",
         "claw, 12. Possible future improvements",
         "The agent can trigger a summary of middle-aged records into one compaction record, "
         "with or without a rolling window.",
-        awaits="upkeep",
     ),
 )
 

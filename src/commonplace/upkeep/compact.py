@@ -114,6 +114,8 @@ class Report:
     """Of the change in the journal, for undo."""
     backup: str = ""
     """The kept version of the main document as it was."""
+    rolled_up: tuple[str, ...] = ()
+    """The years of the diary that were summed up as well."""
 
 
 class Unwell(Exception):
@@ -548,7 +550,7 @@ def reports(state: Path) -> list[Report]:
     for line in written:
         with suppress(ValueError, TypeError, KeyError):
             value = json.loads(line)
-            found.append(Report(**value | {"refused": tuple(value["refused"])}))
+            found.append(Report(**value | {"refused": tuple(value["refused"]), "rolled_up": ()}))
     return found
 
 

@@ -35,6 +35,8 @@ OTHER_COMMANDS = (
     "scan",
     "strike",
     "unlink",
+    "compact",
+    "expand",
     "tool",
     "ipc",
     "mcp",
@@ -178,7 +180,11 @@ def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
 
 def _add_command(commands: Any, name: str) -> None:
     shared = _global_options(with_defaults=False)
-    if name in TOOL_COMMANDS:
+    if name == "diary":
+        from commonplace.doors.cli import diary
+
+        diary.add(commands, shared)
+    elif name in TOOL_COMMANDS:
         from commonplace import tools
 
         _add_tool(commands, tools.table("native")[name], shared)

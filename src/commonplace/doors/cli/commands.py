@@ -14,6 +14,7 @@ from typing import Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import Page, open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
@@ -417,7 +418,7 @@ RUNS: dict[str, Run] = {
     "unsetup": unsetup,
     "selftest": selftest,
     "completion": completion,
-    **{name: run for name, (run, _) in UPKEEP.items()},
+    **{name: run for name, (run, _) in (UPKEEP | COMPACTION).items()},
 }
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
@@ -434,5 +435,5 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "unsetup": _setup_arguments,
     "selftest": _selftest_arguments,
     "completion": _completion_arguments,
-    **{name: arguments for name, (_, arguments) in UPKEEP.items()},
+    **{name: arguments for name, (_, arguments) in (UPKEEP | COMPACTION).items()},
 }

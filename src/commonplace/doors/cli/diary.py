@@ -1,0 +1,84 @@
+"""The `diary` command: writing an entry, and looking at those that were written.
+
+`diary TEXT` writes; `diary list`, `diary show` and `diary search` are words of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from commonplace.dialects import Answer
+from commonplace.doors.cli import Page, open_memory, show
+from commonplace.errors import BadValue, NoSuchDocument
+from commonplace.safety import neutralise, one_line
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+ABOUT = "Write a diary entry, a document of its own that is never changed, or look at the entries."
+WORDS = ("list", "show", "search")
+
+
+def add(commands: Any, shared: argparse.ArgumentParser) -> None:
+    """Add the parser of `diary`."""
+    parser = commands.add_parser(
+        "diary",
+        help=ABOUT,
+        description=f"{ABOUT} 'diary list [YEAR[-MONTH[-DAY]]]', 'diary show [ENTRY]' and "
+        "'diary search WORDS' look; anything else is written down.",
+        parents=[shared],
+        formatter_class=Page,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "text",
+        nargs="*",
+        help="the entry to write ('-' reads it from standard input), or list, show or search and "
+        "what follows; none: list the entries",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    word, *rest = arguments.text or ["list"]
+    with open_memory(arguments) as memory:
+        if word in WORDS:
+            answer = {"list": _listed, "show": _shown, "search": _found}[word](memory, rest)
+        else:
+            answer = _written(memory, [word, *rest])
+    show(answer, as_json=arguments.json)
+    return 0
+
+
+def _written(memory: Memory, words: list[str]) -> Answer:
+    text = sys.stdin.read() if words == ["-"] else " ".join(words)
+    done = memory.write_diary(text)
+    return Answer({"document": done.document}, f"Wrote {done.document}.")
+
+
+def _listed(memory: Memory, rest: list[str]) -> Answer:
+    names = memory.diary(rest[0] if rest else "")
+    return Answer({"entries": names}, "\n".join(names) or "The diary is empty.")
+
+
+def _shown(memory: Memory, rest: list[str]) -> Answer:
+    names = memory.diary(rest[0] if rest else "")
+    if not names:
+        raise NoSuchDocument(rest[0] if rest else "diary entry")
+    page = memory.read(names[-1])
+    return Answer({"document": page.name, "text": page.text}, neutralise(page.text))
+
+
+def _found(memory: Memory, rest: list[str]) -> Answer:
+    if not rest:
+        raise BadValue("text", "there is nothing to look for", next_step="diary search WORDS")
+    entries = memory.diary()
+    hits = memory.search(" ".join(rest), documents=tuple(entries)) if entries else []
+    data = [
+        {"document": hit.places[0].document, "text": hit.record.text, "score": round(hit.score, 4)}
+        for hit in hits
+    ]
+    lines = [f"{each['document']}  {one_line(str(each['text']))[:200]}" for each in data]
+    return Answer(data, "\n".join(lines) or "Nothing found.")

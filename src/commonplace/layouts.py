@@ -167,6 +167,7 @@ LAYOUTS = {
             logs=("archive",),
             memory="MEMORY.md",
             memory_header=NOTEBOOK,
+            long_memory="LONGMEMORY.md",
             archive="archive/MEMORY.md",
             trims_to="archive/MEMORY.md",
             anywhere=True,

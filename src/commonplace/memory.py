@@ -322,7 +322,7 @@ class Memory:
             compaction.settings_of(self.layout, self.options, min_age_days=min_age_days),
             state=self.state,
             summarizer=summarizer_of(self.options, state=self.state, clock=self.clock),
-            checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
+            checkpoint=self.flush_before_compaction if self.layout.name == "claw" else lambda: None,
             findings=self.scan,
         )
 
@@ -342,7 +342,7 @@ class Memory:
         ) as other:
             other.compact()
 
-    def checkpoint(self) -> Record:
+    def flush_before_compaction(self) -> Record:
         """Store how much of this session is in the main document, before compaction runs."""
         name = self.layout.memory
         parsed = self.library.parse(name, self.library.text(name)[0])

@@ -438,7 +438,7 @@ def test_a_full_disk_midway_leaves_everything_as_it_was_and_is_logged(
 ) -> None:
     old_notes(tmp_path)
     with opened(tmp_path, "claw", memory_archive_path="memory/MEMORY-archive.md") as memory:
-        memory.flush_before_compaction()
+        memory.checkpoint()
         before = {path: path.read_bytes() for path in tmp_path.rglob("*.md")}
         vault: Any = memory.library.vault
         real = vault.replace

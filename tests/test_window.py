@@ -293,3 +293,9 @@ def test_a_fault_at_any_call_of_a_trim_leaves_old_or_new_and_is_mended_at_the_ne
             assert len(held(memory)) <= 3
         seen = at
     assert seen > 15
+
+
+def test_what_goes_to_the_daily_log_alone_needs_no_window(tmp_path: Path) -> None:
+    with opened(tmp_path, "native", memory_max_records=1, memory_compaction_enabled=True) as memory:
+        memory.checkpoint()
+        assert "MEMORY.md" not in memory.documents()

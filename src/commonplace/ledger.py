@@ -240,7 +240,7 @@ class Ledger:
 
     def look(self, name: str) -> Known | None:
         """Bring what the index knows of one document up to date. Called under the lock."""
-        known, stat = self._known_of(name), self.vault.stat(name)
+        known, stat = self.known_of(name), self.vault.stat(name)
         if stat is None:
             if known:
                 self._note_gone(name)
@@ -261,7 +261,8 @@ class Ledger:
         self.troubles.pop(name, None)
         return self._take_in(name, data, parsed, stat, known)
 
-    def _known_of(self, name: str) -> Known | None:
+    def known_of(self, name: str) -> Known | None:
+        """How a document looked when we last looked at it or wrote it."""
         return self._marks.documents.get(name) or self.index.known_of(name)
 
     def _wait_until_settled(self, name: str, known: Known | None, stat: Stat) -> None:
@@ -457,11 +458,11 @@ class Ledger:
         """What to start from when the journal is all that can be trusted."""
         if base < 0:
             return None
-        known = self._known_of(name)
+        known = self.known_of(name)
         return replace(known, base=base) if known else Known(Signature(0, 0, 0), 0, base)
 
     def _base_of(self, name: str) -> int:
-        known = self._known_of(name)
+        known = self.known_of(name)
         return known.base if known else -1
 
     def _finish(self, entry: Entry, name: str, *, since: int) -> None:
@@ -779,7 +780,7 @@ class Ledger:
         return self._carried_data
 
     def known(self, name: str) -> Known:
-        found = self._known_of(name)
+        found = self.known_of(name)
         if found is None:
             raise NoSuchDocument(name)
         return found

@@ -322,7 +322,7 @@ class Memory:
             compaction.settings_of(self.layout, self.options, min_age_days=min_age_days),
             state=self.state,
             summarizer=summarizer_of(self.options, state=self.state, clock=self.clock),
-            checkpoint=self.flush_before_compaction if self.layout.name == "claw" else lambda: None,
+            checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
             findings=self.scan,
         )
 
@@ -341,14 +341,6 @@ class Memory:
             self.root, self.layout.name, self.session, clock=self.clock, environ={}, **kept
         ) as other:
             other.compact()
-
-    def flush_before_compaction(self) -> Record:
-        """Store how much of this session is in the main document, before compaction runs."""
-        name = self.layout.memory
-        parsed = self.library.parse(name, self.library.text(name)[0])
-        count = sum(item.record.session == self.session for item in parsed.items)
-        text = f"Checkpoint before compaction: {count} records of this session in {name}."
-        return self.store(text, kind="compaction")
 
     def expand(self, record_id: str) -> list[unfolding.Source]:
         """The records that a summary was made from, exactly as they were."""

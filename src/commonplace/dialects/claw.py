@@ -162,7 +162,7 @@ class MemoryStore:
 
     def flushPreCompaction(self, sessionId: str) -> dict[str, Any]:  # noqa: N802, N803
         """Append a checkpoint of the session, to be there before compaction runs."""
-        return as_mapping(self._of(sessionId).flush_before_compaction())
+        return as_mapping(self._of(sessionId).checkpoint())
 
     def integrityScan(self) -> list[Finding]:  # noqa: N802
         """Contradictions and what is out of date. Only looks: mending is for a person or upkeep."""

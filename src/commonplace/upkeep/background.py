@@ -44,9 +44,10 @@ class Background:
         """Told without reading: lines are no fewer than records, bytes no fewer than characters."""
         records = self.options.memory_compaction_threshold_records
         characters = self.options.memory_compaction_threshold_chars
-        known = self.library.known(self.library.layout.memory)
-        many, long = known.lines > records > 0, known.signature.size > characters > 0
-        return many or long
+        known = self.library.known_of(self.library.layout.memory)
+        if known is None:
+            return False
+        return known.lines > records > 0 or known.signature.size > characters > 0
 
     def _in_vain(self) -> bool:
         """Whether the last run found nothing to do, a short while ago."""

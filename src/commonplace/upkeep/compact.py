@@ -20,7 +20,7 @@ from commonplace import lines, past
 from commonplace.clock import monotonic, parse_stamp, stamp
 from commonplace.config import Options
 from commonplace.documents import Item, Parsed
-from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
+from commonplace.errors import Busy, CommonplaceError
 from commonplace.index import Query
 from commonplace.journal import Change, Cut, Entry, Op, Text, without
 from commonplace.layouts import Layout
@@ -319,13 +319,10 @@ class Compaction:
     def is_over(self) -> bool:
         """Whether the main document has more records or characters than it should."""
         most, characters = self.settings.threshold_records, self.settings.threshold_characters
-        try:
-            known = self.library.known(self.settings.document)
-        except NoSuchDocument:
-            self.library.refresh()
-            if self.library.vault.stat(self.settings.document) is None:
-                return False
-            known = self.library.known(self.settings.document)
+        self.library.refresh()
+        known = self.library.known_of(self.settings.document)
+        if known is None:
+            return False
         # Cheap bounds first: neither are there more records than lines, nor characters than bytes.
         over_lines = most and known.lines > most
         over_bytes = characters and known.signature.size > characters

@@ -46,9 +46,9 @@ def window_of(layout: Layout, options: Options) -> Window | None:
 
 def trim(library: Library, window: Window) -> tuple[str, ...]:
     """Bring the document back within its limits. Returns the ids of what was taken out."""
-    known = library.known(window.document)
+    known = library.known_of(window.document)
     # Neither are there more records than lines, nor more characters than bytes.
-    if not _exceeds(window, known.lines, known.signature.size):
+    if known is None or not _exceeds(window, known.lines, known.signature.size):
         return ()
     entry = library.locked(lambda: _trim(library, window))
     return entry.ids if entry else ()

@@ -29,7 +29,7 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert written == reference(), "run: python docs/make_reference.py"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/safety.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/safety.md", "docs/context.md", "CHANGELOG.md"])
 def test_every_link_leads_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
@@ -42,10 +42,11 @@ def shell_blocks(name: str) -> list[str]:
     return [body for language, body in fences if not language]
 
 
-def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["README.md", "docs/context.md"])
+def test_every_command_of_the_documents_runs_as_it_stands(tmp_path: Path, name: str) -> None:
     commands = [
         line.split("  #")[0].strip()
-        for block in shell_blocks("README.md")
+        for block in shell_blocks(name)
         for line in block.split("\n")
         if line.startswith("commonplace ")
     ]
@@ -56,6 +57,7 @@ def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
             ["bash", "-c", command],
             env={"HOME": str(tmp_path), "PATH": f"{bin_directory}:/usr/bin:/bin"},
             cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
@@ -77,6 +79,20 @@ def test_the_python_example_of_the_readme_runs_as_it_stands(tmp_path: Path) -> N
     assert "Uses pnpm 11.x" in done.stdout
 
 
+def test_the_python_example_of_contexts_runs_as_it_stands(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "context.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        env={"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "## Current Message\nAnd low water?" in done.stdout
+
+
 def test_the_package_offers_its_public_names_and_no_others() -> None:
     assert sorted(commonplace.__all__) == commonplace.__all__
     for name in commonplace.__all__:
@@ -89,6 +105,7 @@ HEAVY = ("asyncio", "numpy", "mcp", "pydantic", "starlette", "anthropic", "uuid"
 LIGHT_COMMANDS = (
     ["search", "tea"],
     ["brief"],
+    ["context"],
     ["read", "MEMORY.md"],
     ["tool", "memory_search", "{}"],
 )

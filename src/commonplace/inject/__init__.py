@@ -118,7 +118,7 @@ def compiled(
 
     `total` tells how many records there are, where they stand in more than one place.
     """
-    asked = [_counted(section, count) for section in sections if section.lines]
+    asked = [_counted(each, count) for each in sections if each.lines or each.left_out]
     kept = _fitted_closely(asked, frame, budget, count, note="")
     if _missing(asked, kept) or any(section.unread for section in asked):
         records = total() if total else None

@@ -9,6 +9,7 @@ from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, vault_path
 
 if TYPE_CHECKING:
+    from commonplace.doors.http.tokens import Tokens
     from commonplace.doors.http.vaults import Reader
     from commonplace.memory import Memory
 
@@ -22,6 +23,9 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--name", action="append", default=[], help="another host name it answers to; may repeat"
     )
+    parser.add_argument(
+        "--link", action="store_true", help="only print a new link for a gateway that runs already"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
@@ -29,6 +33,9 @@ def serve(arguments: argparse.Namespace) -> int:
     """Serve the page, the HTTP API and MCP over HTTP, and print the link to log in."""
     from commonplace.doors import http
 
+    if arguments.link:
+        print(_link(arguments, _tokens().login_code()))
+        return 0
     paths = arguments.vaults or [vault_path(arguments)]
     for path in paths:
         _open(arguments, path, origin="owner").close()
@@ -40,11 +47,10 @@ def serve(arguments: argparse.Namespace) -> int:
         names=tuple(arguments.name),
         mcp=lambda name, path: _mcp(arguments, name, path),
     )
-    shown = "127.0.0.1" if arguments.host in ("0.0.0.0", "::") else arguments.host
-    link = f"http://{shown}:{arguments.port}/login?code={made.tokens.login_code()}"
+    link = _link(arguments, made.tokens.login_code())
     print(f"Serving {', '.join(made.vaults.paths)}.")
     print(f"Page (this link lets you in once): {link}")
-    print(f"MCP: http://{shown}:{arguments.port}/mcp with a token of 'commonplace token add'.")
+    print(f"MCP: {_base(arguments)}/mcp with a token of 'commonplace token add'.")
     print("Stop with Ctrl+C.", flush=True)
     if arguments.open:
         import webbrowser
@@ -52,6 +58,22 @@ def serve(arguments: argparse.Namespace) -> int:
         webbrowser.open(link)
     http.run(made.app, host=arguments.host, port=arguments.port)
     return 0
+
+
+def _base(arguments: argparse.Namespace) -> str:
+    anywhere = arguments.host in ("0.0.0.0", "::")
+    return f"http://{'127.0.0.1' if anywhere else arguments.host}:{arguments.port}"
+
+
+def _link(arguments: argparse.Namespace, code: str) -> str:
+    return f"{_base(arguments)}/login?code={code}"
+
+
+def _tokens() -> Tokens:
+    from commonplace.clock import Clock
+    from commonplace.doors.http.tokens import Tokens, tokens_file
+
+    return Tokens(tokens_file(), clock=Clock())
 
 
 def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str = "") -> Memory:
@@ -92,10 +114,7 @@ def token_arguments(parser: argparse.ArgumentParser) -> None:
 
 def token(arguments: argparse.Namespace) -> int:
     """Make, list or revoke tokens for programs that ask the gateway. Each is shown only once."""
-    from commonplace.clock import Clock
-    from commonplace.doors.http.tokens import Tokens, tokens_file
-
-    tokens = Tokens(tokens_file(), clock=Clock())
+    tokens = _tokens()
     if arguments.action == "add":
         made = tokens.add(arguments.name, arguments.scope, vaults=tuple(arguments.for_vault))
         answer = Answer({"name": arguments.name, "token": made}, made)

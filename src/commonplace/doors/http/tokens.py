@@ -44,8 +44,8 @@ class Pass:
         return not self.vaults or vault in self.vaults
 
 
-PERSON = Pass("person", "admin", origin=Origin.OWNER)
-"""Whoever followed the login link: the person at this machine."""
+LOGIN = "login "
+"""Before the hash of a code: no token has a blank."""
 
 
 class NoSuchToken(NotFound):
@@ -63,7 +63,6 @@ class Tokens:
     def __init__(self, path: Path, *, clock: Clock) -> None:
         self._path = path
         self._clock = clock
-        self._codes: dict[str, int] = {}
         self._guard = threading.Lock()
         self._passes: dict[str, Pass] = {}
         self._stamp: tuple[int, int] = (0, 0)
@@ -97,19 +96,19 @@ class Tokens:
     def login_code(self) -> str:
         """A code that lets a person in once, within minutes."""
         code = secrets.token_urlsafe(24)
-        with self._guard:
-            self._codes[_hashed(code)] = self._now() + LOGIN_SECONDS
+        self._keep(LOGIN + _hashed(code), _person(until=self._now() + LOGIN_SECONDS))
         return code
 
     def log_in(self, code: str) -> str:
         """Exchange a code for a token of a session; empty when the code is not good."""
+        key = LOGIN + _hashed(code)
         with self._guard:
-            until = self._codes.pop(_hashed(code), 0)
-        if until < self._now():
-            return ""
-        return self._issue(
-            Pass("person", "admin", origin=Origin.OWNER, until=self._now() + SESSION_SECONDS)
-        )
+            known = self._read()
+            found = known.get(key)
+            if found is None or self._is_over(found):
+                return ""
+            self._write({each: known[each] for each in known if each != key})
+        return self._issue(_person(until=self._now() + SESSION_SECONDS))
 
     def log_out(self, token: str) -> None:
         with self._guard:
@@ -118,13 +117,16 @@ class Tokens:
 
     def _issue(self, made: Pass) -> str:
         token = secrets.token_urlsafe(32)
-        with self._guard:
-            good = {key: each for key, each in self._read().items() if not self._is_over(each)}
-            sessions = [key for key, each in good.items() if each.until]
-            for key in sessions[: max(0, len(sessions) - MOST_SESSIONS)]:
-                del good[key]
-            self._write(good | {_hashed(token): made})
+        self._keep(_hashed(token), made)
         return token
+
+    def _keep(self, key: str, made: Pass) -> None:
+        with self._guard:
+            good = {each: had for each, had in self._read().items() if not self._is_over(had)}
+            sessions = [each for each, had in good.items() if had.until]
+            for each in sessions[: max(0, len(sessions) - MOST_SESSIONS)]:
+                del good[each]
+            self._write(good | {key: made})
 
     def _is_over(self, each: Pass) -> bool:
         return bool(each.until) and each.until < self._now()
@@ -160,6 +162,11 @@ def tokens_file(environ: Any = os.environ) -> Path:
     """Where a gateway of this user keeps its passes."""
     home = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
     return Path(home) / "commonplace" / "tokens.json"
+
+
+def _person(*, until: int) -> Pass:
+    """Whoever follows the login link: the person at this machine."""
+    return Pass("person", "admin", origin=Origin.OWNER, until=until)
 
 
 def _pass_of(told: dict[str, Any]) -> Pass:

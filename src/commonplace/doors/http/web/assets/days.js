@@ -1,0 +1,64 @@
+// Days: how much each day brought, the months as a calendar, and the entries of a day to read.
+
+import { get, named } from "/assets/api.js";
+import { h } from "/assets/dom.js";
+
+const iso = (date) => `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, "0")}-${String(date.getDate()).padStart(2, "0")}`;
+const warmth = (count) => (count === 0 ? "" : count < 3 ? "warm1" : count < 8 ? "warm2" : count < 20 ? "warm3" : "warm4");
+
+export async function show(main, rest) {
+  const told = await get("/days");
+  const byDay = new Map();
+  for (const [name, day] of [...Object.entries(told.daily), ...Object.entries(told.diary)]) {
+    const key = day.slice(0, 10);
+    byDay.set(key, [...(byDay.get(key) || []), name]);
+  }
+  const last = [...Object.keys(told.counts), ...byDay.keys()].sort().at(-1);
+  let month = (rest[0] || last || iso(new Date())).slice(0, 7);
+  const reading = h("section", { "aria-live": "polite" });
+
+  async function read(name) {
+    const [{ text }, { rendered }] = await Promise.all([get(`/documents/${named(name)}`), import("/assets/vendor.js")]);
+    reading.replaceChildren(h("h2", {}, name), h("div", { class: "paper" }, rendered(text)));
+    reading.scrollIntoView({ block: "nearest" });
+  }
+
+  function calendar() {
+    const [year, number] = month.split("-").map(Number);
+    const first = new Date(year, number - 1, 1);
+    const blanks = (first.getDay() + 6) % 7;
+    const count = new Date(year, number, 0).getDate();
+    const cells = Array.from({ length: blanks }, () => h("div", { class: "day empty", "aria-hidden": "true" }));
+    for (let day = 1; day <= count; day += 1) cells.push(cell(`${month}-${String(day).padStart(2, "0")}`, day));
+    const move = (by) => () => { month = iso(new Date(year, number - 1 + by, 1)).slice(0, 7); draw(); };
+    return [h("div", { class: "row" }, h("button", { type: "button", onclick: move(-1), "aria-label": "Month before" }, "‹"),
+      h("h2", {}, first.toLocaleDateString("en", { month: "long", year: "numeric" })),
+      h("button", { type: "button", onclick: move(1), "aria-label": "Month after" }, "›")),
+      h("div", { class: "calendar" }, cells)];
+  }
+
+  function cell(key, day) {
+    const count = told.counts[key] || 0;
+    return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count} memories`),
+      (byDay.get(key) || []).map((name) => h("a", { href: `/documents/${name}`, onclick: (event) => { event.preventDefault(); read(name); } },
+        name.startsWith("diary") ? `diary ${name.slice(17, 22).replace("-", ":")}` : "log")));
+  }
+
+  function heat() {
+    const today = new Date(`${last || iso(new Date())}T12:00:00`);
+    const start = new Date(today);
+    start.setDate(start.getDate() - 7 * 52 - ((today.getDay() + 6) % 7));
+    const cells = [];
+    for (const day = new Date(start); day <= today; day.setDate(day.getDate() + 1)) {
+      const count = told.counts[iso(day)] || 0;
+      cells.push(h("span", { class: warmth(count), title: `${iso(day)}: ${count}` }));
+    }
+    const total = Object.values(told.counts).reduce((sum, count) => sum + count, 0);
+    return h("div", { class: "heat", role: "img", tabIndex: 0, "aria-label": `${total} memories over the last year, by day` }, cells);
+  }
+
+  function draw() {
+    main.replaceChildren(h("h1", {}, "Days"), heat(), ...calendar(), reading);
+  }
+  draw();
+}

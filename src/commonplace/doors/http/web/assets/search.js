@@ -1,0 +1,34 @@
+// Search: what was found, how it was found, and what each signal gave.
+
+import { get } from "/assets/api.js";
+import { $, h, say } from "/assets/dom.js";
+import { card } from "/assets/records.js";
+
+export async function show(main, rest, query) {
+  const words = query.get("words") || "";
+  $("words").value = words;
+  const list = h("ul", { class: "cards", "aria-label": "Found" });
+  const how = h("p", { class: "why" });
+  const inside = h("select", { "aria-label": "Where to look", onchange: fill }, ["memory", "history", "all"].map((each) => h("option", {}, each)));
+
+  async function fill() {
+    const told = await get("/search", { text: words, within: inside.value, limit: 30 }).catch((error) => { say(error.message, true); });
+    if (!told) return;
+    how.textContent = `${told.hits.length} found by ${told.mode}.` + (told.degraded ? ` Not at its best: ${told.degraded}.` : "");
+    list.replaceChildren(...told.hits.map((hit) => card(hit, { explain: explained(hit) })));
+    if (!told.hits.length) list.append(h("li", { class: "none" }, words ? "Nothing was found." : "Type what you look for."));
+  }
+
+  main.replaceChildren(h("h1", {}, words ? `Search: ${words}` : "Search"), h("div", { class: "row" }, h("label", {}, "Look in ", inside)), how, list);
+  await fill();
+  return { changed: fill };
+}
+
+function explained(hit) {
+  const signals = Object.entries(hit.explain || {});
+  const most = Math.max(...signals.map(([, value]) => Math.abs(value)), 0.001);
+  return h("details", {}, h("summary", { class: "why" }, `score ${hit.score.toFixed(2)}: why`),
+    signals.map(([name, value]) => h("div", { class: "signal" }, h("span", {}, name.replaceAll("_", " ")),
+      h("meter", { min: 0, max: most, value: Math.abs(value), "aria-label": `${name} ${value}` }), h("span", {}, value.toFixed(2)))),
+    (hit.around || []).map((line) => h("p", { class: "why" }, line)));
+}

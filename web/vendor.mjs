@@ -1,11 +1,12 @@
 // What the page uses of other projects: an editor, a difference view, markdown made safe.
 export { EditorState, Compartment } from "@codemirror/state";
-export { EditorView, keymap, lineNumbers, drawSelection, highlightActiveLine } from "@codemirror/view";
+export {
+  Decoration, EditorView, MatchDecorator, ViewPlugin, WidgetType, drawSelection, highlightActiveLine, keymap, lineNumbers,
+} from "@codemirror/view";
 export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 export { markdown } from "@codemirror/lang-markdown";
 export { syntaxHighlighting, defaultHighlightStyle } from "@codemirror/language";
 export { search, searchKeymap } from "@codemirror/search";
-export { MergeView, unifiedMergeView } from "@codemirror/merge";
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
 

@@ -17,6 +17,9 @@ class TurnClock(Clock):
 
     at = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
 
+    def now(self) -> datetime:
+        return self.at
+
     def now_ns(self) -> int:
         return int(self.at.timestamp() * 1e9)
 

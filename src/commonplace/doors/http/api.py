@@ -7,14 +7,13 @@ shows them, and nothing here reaches past it.
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
 from commonplace.doors.http import changes
-from commonplace.doors.http.routes import Reply, Route, route
+from commonplace.doors.http.routes import Reply, route
 from commonplace.errors import BadValue, DocumentChanged, NoSuchDocument
 from commonplace.memory import Memory
 from commonplace.merging import merge
@@ -292,20 +291,6 @@ def search_messages(
     return {"messages": [dict(vars(each)) for each in found]}
 
 
-@route("GET", "/days", scope="read")
-def list_days(memory: Memory) -> Any:
-    """How many records each day brought, and the diary entries and daily logs that there are."""
-    memory.library.refresh()
-    names = memory.documents()
-    daily = {name: str(day) for name in names if (day := memory.layout.day_of(name))}
-    diary = {name: str(time) for name in names if (time := memory.layout.diary_time(name))}
-    counts = Counter(
-        hit.record.timestamp[:10]
-        for hit in memory.search("", include_superseded=True, include_passages=False, limit=1 << 30)
-    )
-    return {"counts": dict(sorted(counts.items())), "daily": daily, "diary": diary}
-
-
 def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any]) -> dict[str, Any]:
     """What a page needs to settle a conflict: the text as it is now, and both put together."""
     now = memory.read(given["name"])
@@ -318,9 +303,3 @@ def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any])
         "merged": offered.text,
         "conflicts": offered.conflicts,
     }
-
-
-ROUTES: tuple[Route, ...] = tuple(
-    each for each in list(globals().values()) if isinstance(each, Route)
-)
-"""In the order of their paths' precision: what names more comes before what takes any name."""

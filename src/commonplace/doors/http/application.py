@@ -25,7 +25,7 @@ from starlette.routing import Route as Path
 from commonplace import tools
 from commonplace.clock import Clock
 from commonplace.dialects import Answer
-from commonplace.doors.http import api, changes, openapi
+from commonplace.doors.http import api, changes, openapi, overviews
 from commonplace.doors.http.guard import (
     COOKIE,
     App,
@@ -41,6 +41,9 @@ from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.errors import BadValue, CommonplaceError, DocumentChanged, Refused
 
 THREADS = 8
+ROUTES = tuple(
+    each for module in (api, overviews) for each in vars(module).values() if isinstance(each, Route)
+)
 PAGES = files("commonplace.doors.http") / "web"
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
@@ -93,7 +96,7 @@ class Gateway:
         await answer(scope, receive, send)
 
     def _application(self) -> Starlette:
-        below = [_path(each, self._endpoint(each)) for each in api.ROUTES]
+        below = [_path(each, self._endpoint(each)) for each in ROUTES]
         routes: list[Any] = [
             *below,
             Path("/api/login", self._log_in, methods=["POST"]),
@@ -190,7 +193,7 @@ class Gateway:
 
     async def _openapi(self, request: Request) -> Sent:
         return JSONResponse(
-            openapi.document(api.ROUTES, _table("native"), version=version("commonplace"))
+            openapi.document(ROUTES, _table("native"), version=version("commonplace"))
         )
 
     async def _changes(self, request: Request) -> Sent:

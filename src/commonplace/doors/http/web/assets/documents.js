@@ -90,6 +90,23 @@ async function edit(pane, name, line) {
   return { changed, leave: () => { removeEventListener("beforeunload", warn); view.destroy(); } };
 }
 
+// The data that a record carries behind its text, as a small sign: it is the program's, and long.
+function folded({ Decoration, MatchDecorator, ViewPlugin, WidgetType, EditorView }) {
+  class Sign extends WidgetType {
+    constructor(data) { super(); this.data = data; }
+    eq(other) { return other.data === this.data; }
+    toDOM() { return h("span", { title: this.data, "aria-label": "the record's data", style: undefined }, " ⋯"); }
+  }
+  const found = new MatchDecorator({ regexp: /<!-- \{.*?\} -->/g, decoration: (match) => Decoration.replace({ widget: new Sign(match[0]) }) });
+  return ViewPlugin.fromClass(class {
+    constructor(view) { this.signs = found.createDeco(view); }
+    update(update) { this.signs = found.updateDeco(update, this.signs); }
+  }, {
+    decorations: (plugin) => plugin.signs,
+    provide: (plugin) => EditorView.atomicRanges.of((view) => view.plugin(plugin)?.signs || Decoration.none),
+  });
+}
+
 function editor(vendor, holder, text, line, changed, save) {
   // In a root of its own its styles are sheets, which the page's policy allows; in the page they would be inline.
   const root = holder.attachShadow({ mode: "open" });
@@ -108,7 +125,7 @@ function editor(vendor, holder, text, line, changed, save) {
     state: EditorState.create({
       doc: text,
       extensions: [
-        vendor.lineNumbers(), vendor.history(), vendor.drawSelection(), vendor.highlightActiveLine(), vendor.markdown(), vendor.search(),
+        vendor.lineNumbers(), vendor.history(), vendor.drawSelection(), vendor.highlightActiveLine(), vendor.markdown(), vendor.search(), folded(vendor),
         vendor.syntaxHighlighting(vendor.defaultHighlightStyle), EditorView.lineWrapping, look,
         EditorView.contentAttributes.of({ "aria-label": "Text of the document" }),
         keymap.of([{ key: "Mod-s", preventDefault: true, run: () => { save(); return true; } }, ...vendor.defaultKeymap, ...vendor.historyKeymap, ...vendor.searchKeymap]),

@@ -12,9 +12,9 @@ export async function show(main, rest, query) {
   const inside = h("select", { "aria-label": "Where to look", onchange: fill }, ["memory", "history", "all"].map((each) => h("option", {}, each)));
 
   async function fill() {
-    const told = await get("/search", { text: words, within: inside.value, limit: 30 }).catch((error) => { say(error.message, true); });
+    const told = await get("/search", { text: words, limit: 30 }).catch((error) => { say(error.message, true); });
     if (!told) return;
-    how.textContent = `${told.hits.length} found by ${told.mode}.` + (told.degraded ? ` Not at its best: ${told.degraded}.` : "");
+    how.textContent = `${told.hits.length} found by ${told.mode}.` + (told.degraded ? ` Not at its best: ${told.degraded}` : "");
     list.replaceChildren(...told.hits.map((hit) => card(hit, { explain: explained(hit) })));
     if (!told.hits.length) list.append(h("li", { class: "none" }, words ? "Nothing was found." : "Type what you look for."));
   }

@@ -1,0 +1,119 @@
+"""What the page's places show: the context with its costs, a search explained, days, sizes, a map.
+
+They call the memory and answer plain data, as `api` does; they do not know HTTP.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from commonplace.dialects import Argument
+from commonplace.doors.http.api import Limit, shown_hit
+from commonplace.doors.http.projection import projected
+from commonplace.doors.http.routes import route
+from commonplace.index import Query
+from commonplace.inject import Context
+from commonplace.memory import Memory
+from commonplace.records import Record
+from commonplace.tokens import estimate
+
+ON_THE_MAP = 1500
+"""Most points that are drawn: more cannot be told apart."""
+
+
+@route("GET", "/context", scope="read")
+def show_context(
+    memory: Memory,
+    message: Annotated[str, Argument("the message it is for", max_length=20_000)] = "",
+    agent: Annotated[
+        Literal["session", "conversation", "heartbeat"], Argument("whose context")
+    ] = "session",
+) -> Any:
+    """What an agent is given, line by line, with what it costs and what was left out."""
+    context = memory.context(message, agent=agent)
+    return {
+        "text": context.text,
+        "characters": context.characters,
+        "tokens": context.tokens,
+        "not_shown": context.not_shown,
+        "sections": _sections(context),
+        "lines": [dict(vars(line)) for line in context.lines],
+        "left_out": [dict(vars(line)) for line in context.left_out],
+    }
+
+
+def _sections(context: Context) -> list[dict[str, Any]]:
+    counts = Counter(line.section for line in context.lines)
+    tokens: Counter[str] = Counter()
+    for line in context.lines:
+        tokens[line.section] += line.tokens
+    return [{"name": name, "lines": counts[name], "tokens": tokens[name]} for name in counts]
+
+
+@route("GET", "/search", scope="read")
+def search(
+    memory: Memory,
+    text: Annotated[str, Argument("what to look for", max_length=10_000)] = "",
+    limit: Limit = 20,
+) -> Any:
+    """What fits best, how it was found, and what each signal gave."""
+    found = memory.search(text, limit=limit)
+    return {
+        "mode": found.mode,
+        "degraded": found.degraded,
+        "hits": [shown_hit(hit) for hit in found],
+    }
+
+
+@route("GET", "/days", scope="read")
+def list_days(memory: Memory) -> Any:
+    """How many records each day brought, and the diary entries and daily logs that there are."""
+    memory.library.refresh()
+    names = memory.documents()
+    daily = {name: str(day) for name in names if (day := memory.layout.day_of(name))}
+    diary = {name: str(time) for name in names if (time := memory.layout.diary_time(name))}
+    counts = Counter(
+        hit.record.timestamp[:10]
+        for hit in memory.search("", include_superseded=True, include_passages=False, limit=1 << 30)
+    )
+    return {"counts": dict(sorted(counts.items())), "daily": daily, "diary": diary}
+
+
+@route("GET", "/sizes", scope="read")
+def list_sizes(memory: Memory) -> Any:
+    """How the memory grew: records, characters and tokens by the end of each day."""
+    totals = [0, 0, 0]
+    days: dict[str, tuple[int, ...]] = {}
+    for record in sorted(_all_records(memory), key=lambda record: record.timestamp):
+        for at, more in enumerate((1, len(record.text), estimate(record.text))):
+            totals[at] += more
+        days[record.timestamp[:10]] = tuple(totals)
+    names = ("records", "characters", "tokens")
+    return {"days": [{"day": day, **dict(zip(names, sums))} for day, sums in days.items()]}
+
+
+def _all_records(memory: Memory) -> list[Record]:
+    memory.library.refresh()
+    everything = Query(include_superseded=True, include_passages=False, limit=1 << 30)
+    return [hit.record for hit in memory.library.index.search(everything)]
+
+
+@route("GET", "/map", scope="read")
+def show_map(memory: Memory) -> Any:
+    """The newest memories as points of a plane, where what is alike lies close together."""
+    memory.search("map", limit=1)
+    records = {hit.record.id: hit.record for hit in memory.search("", limit=ON_THE_MAP)}
+    kept: dict[str, dict[str, bytes]] = {}
+    for model, _, id, _, _, vector, *_ in memory.library.index.dump_vectors():
+        if id in records:
+            kept.setdefault(model, {})[id] = vector
+    model, vectors = max(kept.items(), key=lambda each: len(each[1]), default=("none", {}))
+    places = zip(vectors, projected(list(vectors.values())))
+    return {
+        "mode": model,
+        "points": [
+            {"id": id, "x": x, "y": y, "kind": records[id].kind, "text": records[id].text[:200]}
+            for id, (x, y) in places
+        ],
+    }

@@ -39,7 +39,7 @@ export async function show(main, rest) {
 
   function cell(key, day) {
     const count = told.counts[key] || 0;
-    return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count} memories`),
+    return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count} ${count === 1 ? "memory" : "memories"}`),
       (byDay.get(key) || []).map((name) => h("a", { href: `/documents/${name}`, onclick: (event) => { event.preventDefault(); read(name); } },
         name.startsWith("diary") ? `diary ${name.slice(17, 22).replace("-", ":")}` : "log")));
   }
@@ -61,4 +61,6 @@ export async function show(main, rest) {
     main.replaceChildren(h("h1", {}, "Days"), heat(), ...calendar(), reading);
   }
   draw();
+  const days = main.querySelector(".heat");
+  days.scrollLeft = days.scrollWidth;
 }

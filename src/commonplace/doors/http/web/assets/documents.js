@@ -11,7 +11,8 @@ export async function show(main, rest, query) {
     h("a", { href: `/documents/${each.name}`, "data-go": true, "aria-current": each.name === name ? "true" : undefined }, each.name))));
   const pane = h("section", { "aria-label": name || "No document" });
   main.replaceChildren(h("h1", {}, "Documents"), h("div", { class: "two" },
-    h("div", {}, h("button", { type: "button", onclick: create }, "New document…"), list), pane));
+    h("details", { open: matchMedia("(min-width: 761px)").matches }, h("summary", {}, `All ${documents.length} documents`),
+      h("button", { type: "button", onclick: create }, "New document…"), list), pane));
   return name ? edit(pane, name, Number(query.get("line") || 0)) : {};
 }
 

@@ -161,12 +161,8 @@ USAGE = {
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
     "mcp": ["--http"],
-<<<<<<< HEAD
     "hook": ["session-start", "--client", "--set"],
-    "serve": ["PATH", "--port", "--host", "--name", "--open"],
-=======
     "serve": ["PATH", "--port", "--host", "--name", "--link", "--open"],
->>>>>>> 1d5f748 (The newest days and one document at a time on a narrow screen)
     "token": ["--scope", "--for-vault", "add", "list", "revoke"],
     "setup": ["client", "--dry-run", "--yes", "--project", "--no-hooks"],
     "unsetup": ["client", "--dry-run", "--yes", "--project"],

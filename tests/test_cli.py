@@ -153,6 +153,7 @@ USAGE = {
     "review": ["id", "--approve", "--reject"],
     "rebuild": [],
     "doctor": [],
+    "upkeep": ["--once", "--loop", "--job"],
     "scan": ["--kind"],
     "strike": ["id"],
     "unlink": ["id"],

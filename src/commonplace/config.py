@@ -94,6 +94,14 @@ class Options:
         "most tokens a day that go to the endpoint; 0: none, so it is never asked",
         harmless=False,
     )
+    experience_schedule: str = _option(
+        "", "when to take in experiences; empty: with compaction, or daily"
+    )
+    scan_schedule: str = _option("", "when to look the vault over; empty: never")
+    heartbeat_schedule: str = _option("", "when upkeep runs the heartbeat; empty: never")
+    heartbeat_command: str = _option(
+        "", "the agent's command that upkeep's heartbeat runs", harmless=False
+    )
     experience_store_enabled: bool = _option(False, "keep a store of distinct experiences")
     experience_uniqueness_threshold: float = _option(0.8, "likeness from which nothing is new")
     inject_experience_context: bool = _option(False, "inject past experiences like the message")

@@ -20,6 +20,7 @@ from commonplace.clock import stamp
 from commonplace.index import Query
 from commonplace.memory import Memory
 from commonplace.safety import neutralise
+from commonplace.upkeep.schedule import failures, told
 from commonplace.values import frozen
 
 ENOUGH = 100 * 1024 * 1024
@@ -46,6 +47,7 @@ def examine(memory: Memory) -> list[Finding]:
         *_index(memory),
         *_journal(memory),
         *_hooks(memory),
+        *_upkeep(memory),
     ]
 
 
@@ -172,3 +174,12 @@ def _hooks(memory: Memory) -> Iterator[Finding]:
         f"{len(lines)} went wrong in the last 7 days" if lines else "none went wrong lately",
         f"When it is mended, delete {mishaps.log_path()}",
     )
+
+
+def _upkeep(memory: Memory) -> Iterator[Finding]:
+    failed = failures(memory.state)
+    for run in failed:
+        says = f"{run.name} failed on {run.at[:10]}: {run.what}"
+        yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
+    if not failed:
+        yield Finding("upkeep", True, told(memory.state) or "nothing has run yet")

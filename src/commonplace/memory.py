@@ -70,15 +70,16 @@ if TYPE_CHECKING:
     from commonplace.leases import Lease, Leases
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
-    from commonplace.upkeep import heartbeat, scan, window
+    from commonplace.upkeep import heartbeat, scan, schedule, window
     from commonplace.upkeep.background import Background
+    from commonplace.upkeep.schedule import Schedule
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
     past, secrets = Lazy("past"), Lazy("secrets")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
-    unfolding = Lazy("upkeep.expand")
+    unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -199,6 +200,26 @@ class Memory:
             origin=origin or self.origin,
             read_only=self.read_only,
         )
+
+    def apart(self) -> Memory:
+        """The same vault opened anew, as another process would: for a thread of its own."""
+        kept = {name: getattr(self.options, name) for name in OPTIONS if name != "dialect"}
+        return Memory.open(
+            self.root,
+            self.layout.name,
+            self.session,
+            group=self.group,
+            origin=self.origin,
+            clock=self.clock,
+            environ={},
+            **kept,
+        )
+
+    def schedule(self) -> Schedule:
+        """What upkeep does from time to time, as the options say."""
+        from commonplace.upkeep.jobs import schedule_of
+
+        return schedule_of(self)
 
     @property
     def layout(self) -> Layout:
@@ -336,10 +357,7 @@ class Memory:
 
     def _compact_apart(self) -> None:
         """Compact in a vault that is opened for that alone, as another process would."""
-        kept = {name: getattr(self.options, name) for name in OPTIONS if name != "dialect"}
-        with Memory.open(
-            self.root, self.layout.name, self.session, clock=self.clock, environ={}, **kept
-        ) as other:
+        with self.apart() as other:
             other.compact()
 
     def expand(self, record_id: str) -> list[unfolding.Source]:
@@ -908,6 +926,7 @@ class Memory:
             "messages": self.messages.count() if has_history else 0,
             "heartbeat": heartbeat.told(self.state) or "never",
             "compaction": self._last_compaction(),
+            "upkeep": schedule.told(self.state) or "never",
             "read only": self.read_only,
             "troubles": list(self.library.troubles.values()),
         }

@@ -1315,7 +1315,6 @@ CLAW = (
         "claw.compaction-in-background",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "With compaction enabled a background job runs on a cron or interval schedule.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.compaction-not-blocking",
@@ -1405,14 +1404,12 @@ CLAW = (
         "claw.experience-schedule",
         "claw, 10. Experience store (vector store for experiences)",
         "Experiences are taken in on the same schedule as compaction.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.experience-alone",
         "claw, 10. Experience store (vector store for experiences)",
         "With the experience store enabled and compaction not, experiences are taken in on "
         "schedule all the same.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.query-experiences-sessions",

@@ -32,6 +32,7 @@ OTHER_COMMANDS = (
     "review",
     "rebuild",
     "doctor",
+    "upkeep",
     "scan",
     "strike",
     "unlink",

@@ -6,10 +6,16 @@ Each is a parser and a few lines that call the core and print.
 from __future__ import annotations
 
 import argparse
+import json
+from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show
 from commonplace.doors.cli.terminal import paint
+from commonplace.errors import BadValue
+
+if TYPE_CHECKING:
+    from commonplace.upkeep.schedule import Run, Schedule
 
 
 def _scan_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +67,83 @@ def unlink(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _upkeep_arguments(parser: argparse.ArgumentParser) -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--once", action="store_true", help="run what is due, and end")
+    how.add_argument("--loop", action="store_true", help="run what is due until it is stopped")
+    parser.add_argument(
+        "--job", action="append", default=[], help="with --once: this one, due or not"
+    )
+
+
+def upkeep(arguments: argparse.Namespace) -> int:
+    """Compaction, experiences, scan and heartbeat, when the options say. Else: show the schedule.
+
+    '--once' is for cron; the exit code is 1 when a job failed.
+    """
+    with open_memory(arguments) as memory:
+        schedule = memory.schedule()
+        _check_jobs(arguments.job, [job.name for job in schedule.jobs])
+        if arguments.loop:
+            return _loop(schedule, as_json=arguments.json)
+        if not arguments.once:
+            return _show_schedule(schedule.described(), as_json=arguments.json)
+        runs = schedule.once(*arguments.job)
+    text = "\n".join(map(_run_line, runs)) or "Nothing was due."
+    show(Answer([run.__dict__ for run in runs], text), as_json=arguments.json)
+    return 1 if any(run.outcome == "failed" for run in runs) else 0
+
+
+def _check_jobs(wanted: list[str], known: list[str]) -> None:
+    strange = [name for name in wanted if name not in known]
+    if strange:
+        step = (
+            f"Use {', '.join(known)}."
+            if known
+            else "Switch one on: 'commonplace status --options'."
+        )
+        raise BadValue("--job", f"no job {strange[0]!r} is switched on", next_step=step)
+
+
+def _loop(schedule: Schedule, *, as_json: bool) -> int:
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: schedule.stop())
+
+    def tell(run: Run) -> None:
+        print(json.dumps(run.__dict__) if as_json else _run_line(run), flush=True)
+
+    schedule.loop(after=tell)
+    return 0
+
+
+def _show_schedule(jobs: list[dict[str, Any]], *, as_json: bool) -> int:
+    lines = [
+        f"{job['job']:<12} next {job['next'][:19]}Z  "
+        + (
+            f"last {job['last'][:19]}Z {job['outcome']} {job['what']}"
+            if job["last"]
+            else "never yet"
+        )
+        for job in jobs
+    ]
+    nothing = (
+        "Nothing is scheduled: set memory_compaction_schedule, scan_schedule or another option."
+    )
+    show(Answer(jobs, "\n".join(lines) or nothing), as_json=as_json)
+    return 0
+
+
+def _run_line(run: Run) -> str:
+    colour = "green" if run.outcome == "done" else "red"
+    return (
+        f"{run.at[:19]}Z {run.name} {paint(run.outcome, colour)} in {run.seconds:g} s: {run.what}"
+    )
+
+
 COMMANDS = {
+    "upkeep": (upkeep, _upkeep_arguments),
     "scan": (scan, _scan_arguments),
     "strike": (strike, _strike_arguments),
     "unlink": (unlink, _unlink_arguments),

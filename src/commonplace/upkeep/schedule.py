@@ -1,0 +1,212 @@
+"""The schedule of upkeep: which jobs are due, one runner at a time, and how the last runs went.
+
+It does not know what a job does. No lock of the vault is held by it: whoever stores or searches
+never waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any
+
+from commonplace.clock import Clock, monotonic, parse_stamp, stamp, zone_of
+from commonplace.errors import Busy
+from commonplace.safety import one_line
+from commonplace.upkeep.cron import Cron, When
+from commonplace.values import frozen, replace
+from commonplace.vault.locks import Lock
+
+FILE = "upkeep.json"
+LOCK = "upkeep.lock"
+LOOK = 60.0
+"""Seconds after which a loop looks again at the latest: another process may have run a job."""
+WHY_MOST = 500
+AGAIN = 2
+"""How often a job that was cut short is begun again at once."""
+
+
+@frozen
+class Job:
+    """Something to do from time to time: it says what it did."""
+
+    name: str
+    when: When
+    run: Callable[[], str]
+
+
+@frozen
+class Run:
+    """How a job went the last time."""
+
+    name: str
+    at: str
+    """When it began, or, before its first run, when it was first seen."""
+    outcome: str = ""
+    """done, failed or running; empty before the first run."""
+    what: str = ""
+    seconds: float = 0.0
+    cut: int = 0
+    """How many runs in a row ended with their process."""
+
+
+class Schedule:
+    """The jobs of one vault."""
+
+    def __init__(self, jobs: Sequence[Job], *, state: Path, clock: Clock) -> None:
+        self.jobs = jobs
+        self._clock = clock
+        self._state = state
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def once(self, *names: str) -> list[Run]:
+        """Run what is due, or the jobs named. Returns how they went; empty if another runs them."""
+        lock = Lock(self._state / LOCK, seconds=0, clock=self._clock)
+        try:
+            with lock.held():
+                return self._once(names)
+        except Busy:
+            return []
+        finally:
+            lock.close()
+
+    def _once(self, names: Sequence[str]) -> list[Run]:
+        runs = self._seen()
+        due = [
+            job for job in self.jobs if job.name in names or (not names and self._is_due(job, runs))
+        ]
+        return [self._run(job, runs) for job in due if not self._stop.is_set()]
+
+    def _seen(self) -> dict[str, Run]:
+        """The last runs; those that ended with their process told so, new jobs noted."""
+        runs = read(self._state)
+        for run in [run for run in runs.values() if run.outcome == "running"]:
+            ended = replace(run, outcome="failed", what="it was cut short", cut=run.cut + 1)
+            runs[run.name] = ended
+        now = self._clock.stamp()
+        missing = [job.name for job in self.jobs if job.name not in runs]
+        runs |= {name: Run(name, now) for name in missing}
+        if missing:
+            _write(self._state, runs)
+        return runs
+
+    def _is_due(self, job: Job, runs: dict[str, Run]) -> bool:
+        return self._next(job, runs[job.name]) <= self._clock.now()
+
+    def _next(self, job: Job, run: Run | None) -> datetime:
+        """When a job is due: missed times count once."""
+        now = self._clock.now()
+        last = parse_stamp(run.at) if run else now
+        never = run is None or not run.outcome
+        if last > now + timedelta(seconds=LOOK) or (run and 0 < run.cut <= AGAIN):
+            # The clock was set back since, or the run ended with its process.
+            return now
+        if never and not isinstance(job.when, Cron):
+            return now
+        return job.when.after(last, zone=self._zone())
+
+    def _zone(self) -> tzinfo | None:
+        return zone_of(self._clock.zone)
+
+    def _run(self, job: Job, runs: dict[str, Run]) -> Run:
+        begun, before = monotonic(), runs[job.name]
+        run = Run(job.name, self._clock.stamp(), "running", cut=before.cut)
+        runs[job.name] = run
+        _write(self._state, runs)
+        try:
+            run = replace(run, outcome="done", what=job.run())
+        except Exception as error:  # Whatever ails one job, the others must run.
+            run = replace(
+                run, outcome="failed", what=one_line(str(error))[:WHY_MOST] or repr(error)
+            )
+        run = replace(run, seconds=round(monotonic() - begun, 3), cut=0)
+        # Others may have noted theirs meanwhile.
+        runs |= {name: told for name, told in read(self._state).items() if name not in runs}
+        runs[job.name] = run
+        _write(self._state, runs)
+        return run
+
+    def described(self) -> list[dict[str, Any]]:
+        """Each job with how it last went and when it is due, as plain data."""
+        runs = read(self._state)
+        return [
+            {
+                "job": job.name,
+                "last": run.at if run.outcome else "",
+                "outcome": run.outcome,
+                "what": run.what,
+                "seconds": run.seconds,
+                "next": stamp(self._next(job, runs.get(job.name))),
+            }
+            for job in self.jobs
+            for run in [runs.get(job.name) or Run(job.name, "")]
+        ]
+
+    def loop(self, *, after: Callable[[Run], None] = lambda run: None) -> None:
+        """Run what is due until `stop` is called; `after` is told of each run."""
+        while not self._stop.is_set():
+            for run in self.once():
+                after(run)
+            self._stop.wait(self._pause())
+
+    def _pause(self) -> float:
+        runs, now = read(self._state), self._clock.now()
+        waits = [(self._next(job, runs.get(job.name)) - now).total_seconds() for job in self.jobs]
+        # Due, and somebody else runs it: look again in a second.
+        return min([LOOK, *(max(wait, 1.0) for wait in waits)])
+
+    def start(self) -> None:
+        """Loop in a thread of its own."""
+        self._thread = threading.Thread(target=self.loop, name="commonplace-upkeep", daemon=True)
+        self._thread.start()
+
+    def stop(self, *, seconds: float | None = None) -> None:
+        """End after the job that is on; wait for it so long."""
+        self._stop.set()
+        if self._thread:
+            self._thread.join(seconds)
+
+
+def read(state: Path) -> dict[str, Run]:
+    """How the jobs went the last time, by name; what cannot be read counts as never."""
+    try:
+        told = json.loads((state / FILE).read_bytes())
+        runs = {name: Run(**run) for name, run in told.items()}
+        for run in runs.values():
+            parse_stamp(run.at)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+    return runs
+
+
+def failures(state: Path) -> list[Run]:
+    """The jobs whose last run failed."""
+    return [run for run in read(state).values() if run.outcome == "failed"]
+
+
+def told(state: Path) -> str:
+    """The last runs in a sentence, for who asks how things are; empty when there was none."""
+    return "; ".join(
+        f"{run.name} {run.outcome} {run.at[:19]}Z{f' ({run.what})' if run.what else ''}"
+        for run in read(state).values()
+        if run.outcome
+    )
+
+
+def _write(state: Path, runs: dict[str, Run]) -> None:
+    """At once or not at all."""
+    fresh = state / f".{FILE}.{os.getpid()}.tmp"
+    with open(fresh, "w", encoding="utf-8", opener=_private) as file:
+        file.write(json.dumps({name: run.__dict__ for name, run in runs.items()}))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, state / FILE)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.index import Query
+from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.words import MOST, indexed, match
 from commonplace.records import Record
+from tests.contracts.index import RANK, fill, record
+from tests.known_items import SETS
 
 
 def beside(text: str, **data: object) -> list[str]:
@@ -36,7 +40,9 @@ def beside(text: str, **data: object) -> list[str]:
         ("Tokyo東京", '"Tokyo" OR "東京"'),
         ("서울에서", '"서울" OR "울에" OR "에서"'),
         ("Αθήνα", '"Αθηνα"'),
-        ("живёт", '"живет"'),
+        ("живёт", '"живет" OR "жив"'),
+        ("книгами", '"книгами" OR "книг"'),
+        ("القهوة", '"القهوة" OR "القهوه" OR "قهوه" OR "قهو"'),
         ("مُحَمَّدٌ", '"محمد"'),
         ("हिन्दी", '"हिन्दी"'),
         ("café cafe\u0301", '"café" OR "cafe\u0301"'),
@@ -71,6 +77,39 @@ def test_unspaced_scripts_have_their_pairs_beside_them() -> None:
 def test_other_scripts_have_bare_words_beside_them_where_marks_are_optional() -> None:
     assert beside("Η Αθήνα και ο Πειραιάς")[2:] == ["Αθηνα", "Πειραιας"]
     assert beside("café crème brûlée") == ["2026-11-15", "november"]
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "велосипед велосипеда велосипеды велосипедом",
+        "книга книги книгу книгами",
+        "работает работают работала работать",
+        "тёмный тёмная тёмную тёмного",
+        "история истории исторический",
+        "قهوة القهوة بالقهوة قهوته",
+        "سيارة السيارة سيارته وسيارة",
+        "مدرسة المدرسة مدرسات للمدرسة",
+    ],
+)
+def test_the_forms_of_a_word_share_a_stem(forms: str) -> None:
+    first, *others = (set(match(form).split(" OR ")) for form in forms.split())
+    assert all(first & other for other in others)
+
+
+@pytest.mark.parametrize(("language", "pairs"), SETS.items())
+def test_words_alone_find_what_was_asked_in_other_words(
+    language: str, pairs: list[tuple[str, str]]
+) -> None:
+    index = SqliteIndex(None, rank=RANK)
+    fill(index, *(record(number, told) for number, (told, _) in enumerate(pairs)))
+    answers = [index.search(Query(asked, limit=5)) for _, asked in pairs]
+    hits = sum(
+        f"mem-{number:05}" in (hit.record.id for hit in found)
+        for number, found in enumerate(answers)
+    )
+    assert (len(pairs), hits / len(pairs) >= 0.9) == (200, True), f"{language}: {hits}"
+    index.close()
 
 
 @given(st.text())

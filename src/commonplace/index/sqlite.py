@@ -25,7 +25,7 @@ from commonplace.index.words import STOP, indexed, match
 from commonplace.records import Hit, Place, Record
 from commonplace.values import fields_of
 
-EDITION = 1
+EDITION = 2
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
 edition is dropped.
 """

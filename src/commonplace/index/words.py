@@ -1,7 +1,7 @@
 """Words: what of a record is searched beside its text, and a query as FTS5 takes it.
 
 It does not know the index. Scripts that put no space between words are cut into overlapping pairs
-of letters, on both sides alike.
+of letters, and some that inflect much have stems, on both sides alike.
 """
 
 from __future__ import annotations
@@ -9,9 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.lazily import Lazy
 from commonplace.records import Record
+
+if TYPE_CHECKING:
+    from commonplace.index import stems
+else:
+    stems = Lazy("index.stems")
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -75,8 +81,11 @@ def match(text: str) -> str:
 
 
 def _terms(token: str) -> list[str]:
-    if token.isascii() or not _patterns().unspaced.match(token):
-        return [f'"{_bare(token)}"']
+    if token.isascii():
+        return [f'"{token}"']
+    if not _patterns().unspaced.match(token):
+        bare = _bare(token)
+        return [f'"{each}"' for each in (bare, *stems.stems(bare))]
     if len(token) == 1:
         return [f'"{token}"*']
     return [f'"{token[at : at + 2]}"' for at in range(len(token) - 1)]
@@ -87,8 +96,10 @@ def _spellings(text: str) -> Iterator[str]:
         if _patterns().unspaced.match(token):
             # The last letter stands alone, so that every letter is the start of something.
             yield from (token[at : at + 2] for at in range(len(token)))
-        elif (bare := _bare(token)) != token:
-            yield bare
+        elif not token.isascii():
+            bare = _bare(token)
+            yield from (bare,) if bare != token else ()
+            yield from stems.stems(bare)
 
 
 def _bare(word: str) -> str:

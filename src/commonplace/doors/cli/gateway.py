@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
@@ -56,8 +58,25 @@ def serve(arguments: argparse.Namespace) -> int:
         import webbrowser
 
         webbrowser.open(link)
-    http.run(made.app, host=arguments.host, port=arguments.port)
+    with _upkeep(arguments, paths):
+        http.run(made.app, host=arguments.host, port=arguments.port)
     return 0
+
+
+@contextmanager
+def _upkeep(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[None]:
+    """The schedule of each vault, at work in the background while the gateway serves."""
+    memories = [_open(arguments, path, origin="owner") for path in paths]
+    schedules = [memory.schedule() for memory in memories]
+    for each in schedules:
+        each.start()
+    try:
+        yield
+    finally:
+        for each in schedules:
+            each.stop(seconds=3)
+        for memory in memories:
+            memory.close()
 
 
 def _base(arguments: argparse.Namespace) -> str:

@@ -7,6 +7,7 @@ anything. It needs the extra `gateway`; the command line imports it only to serv
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ def gateway(
         from commonplace.doors.http.application import Gateway
     except ImportError:
         raise MissingExtra("The gateway", "gateway") from None
+    from commonplace.doors.http.later import Later
     from commonplace.doors.http.tokens import Tokens, tokens_file
     from commonplace.doors.http.vaults import Vaults, named
 
@@ -53,7 +55,7 @@ def gateway(
         )
     hosts = [f"{name}:{port}" for name in (*LOOPBACK, host, *names)] + list(names)
     vaults = Vaults(named(paths), open_memory)
-    spoken = {name: mcp(name, path) for name, path in vaults.paths.items()} if mcp else {}
+    spoken = {name: Later(partial(mcp, name, path)) for name, path in vaults.paths.items() if mcp}
     return Gateway(vaults, kept, clock=clock, hosts=hosts, mcp=spoken)
 
 

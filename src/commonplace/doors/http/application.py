@@ -6,12 +6,14 @@ every door reads.
 
 from __future__ import annotations
 
+import gzip
 import json
 import mimetypes
+from asyncio import TaskGroup, get_running_loop
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from contextlib import asynccontextmanager
+from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, cast
@@ -25,7 +27,7 @@ from starlette.routing import Route as Path
 from commonplace import tools
 from commonplace.clock import Clock
 from commonplace.dialects import Answer
-from commonplace.doors.http import api, changes, openapi, overviews
+from commonplace.doors.http import api, changes, openapi, overviews, upkeep
 from commonplace.doors.http.guard import (
     COOKIE,
     App,
@@ -35,6 +37,7 @@ from commonplace.doors.http.guard import (
     problem,
     problem_of,
 )
+from commonplace.doors.http.later import Later
 from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
@@ -42,12 +45,14 @@ from commonplace.errors import BadValue, CommonplaceError, DocumentChanged, Refu
 
 THREADS = 8
 ROUTES = tuple(
-    each for module in (api, overviews) for each in vars(module).values() if isinstance(each, Route)
+    each
+    for module in (api, overviews, upkeep)
+    for each in vars(module).values()
+    if isinstance(each, Route)
 )
 PAGES = files("commonplace.doors.http") / "web"
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
-IMMUTABLE = "public, max-age=31536000, immutable"
 
 
 class NotAllowed(Refused):
@@ -70,7 +75,7 @@ class Gateway:
         *,
         clock: Clock,
         hosts: Iterable[str],
-        mcp: Mapping[str, Any],
+        mcp: Mapping[str, Later],
     ) -> None:
         self.vaults = vaults
         self.tokens = tokens
@@ -117,18 +122,18 @@ class Gateway:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         try:
-            async with AsyncExitStack() as running:
+            async with TaskGroup() as running:
                 for each in self.mcp.values():
-                    await running.enter_async_context(each.router.lifespan_context(each))
+                    running.create_task(each.live())
                 yield
+                for each in self.mcp.values():
+                    each.end()
         finally:
             self.pool.shutdown(wait=True)
             self.vaults.close()
 
     async def work(self, function: Callable[..., Any], *given: Any) -> Any:
         """Do something that takes time on one of our threads."""
-        from asyncio import get_running_loop
-
         return await get_running_loop().run_in_executor(self.pool, partial(function, *given))
 
     def _endpoint(self, route: Route) -> Any:
@@ -236,7 +241,8 @@ class Gateway:
     async def _page(self, request: Request) -> Sent:
         """A file of the page; any other path is a place inside it."""
         name = request.path_params["name"] or "index.html"
-        return _file(name if _is_asset(name) else "index.html")
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        return _file(name if _is_asset(name) else "index.html", packed=packed)
 
 
 def is_public(method: str, path: str) -> bool:
@@ -296,13 +302,18 @@ def _is_asset(name: str) -> bool:
     return "/" not in name.removeprefix("assets/") and (PAGES / name).is_file()
 
 
-def _file(name: str) -> Response:
-    found = PAGES / name
-    if not found.is_file():
-        return Response("The page was not installed with this package.", status_code=404)
+def _file(name: str, *, packed: bool) -> Response:
+    """A file of the page, packed for those who can unpack it."""
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    cache = IMMUTABLE if name.startswith("assets/") else "no-cache"
-    return Response(found.read_bytes(), media_type=kind, headers={"cache-control": cache})
+    headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
+    headers |= {"content-encoding": "gzip"} if packed else {}
+    return Response(_content(name, packed=packed), media_type=kind, headers=headers)
+
+
+@cache
+def _content(name: str, *, packed: bool) -> bytes:
+    found = (PAGES / name).read_bytes()
+    return gzip.compress(found, 9) if packed else found
 
 
 async def _told_wrong(request: Request, error: Any) -> Any:

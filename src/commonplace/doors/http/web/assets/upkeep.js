@@ -1,7 +1,7 @@
 // Upkeep: what a scan finds and what would mend it, compaction before it runs, size over time.
 
 import { get, post } from "/assets/api.js";
-import { ask, differences, drawn, h, say } from "/assets/dom.js";
+import { ask, drawn, h, say } from "/assets/dom.js";
 
 export async function show(main) {
   async function draw() {
@@ -20,9 +20,14 @@ function findings(found, draw) {
   if (!found.length) return h("p", { class: "none" }, "Nothing to mend.");
   return h("ul", { class: "cards" }, found.map((finding) => h("li", { class: "card", tabIndex: 0 },
     h("p", {}, finding.sentence), h("div", { class: "meta" }, h("span", { class: "kind" }, finding.kind),
-      (finding.places || []).map((place) => h("a", { href: `/documents/${place.document}?line=${place.line}`, "data-go": true }, `${place.document}:${place.line}`))),
+      finding.places.map(placed)),
     finding.command && h("div", { class: "row" }, h("code", { class: "grow" }, finding.command),
       finding.action && h("button", { type: "button", onclick: () => mend(finding, draw) }, "Do it")))));
+}
+
+function placed(place) {
+  const [, name, line] = /^(.*?)(?::(\d+))?$/.exec(place);
+  return h("a", { href: `/documents/${name}?line=${line || 0}`, "data-go": true }, place);
 }
 
 async function mend(finding, draw) {
@@ -34,9 +39,9 @@ async function mend(finding, draw) {
 async function preview(draw) {
   try {
     const plan = await post("/compact", { dry_run: true });
-    if (!plan.changes.length) { say(plan.sentence || "There is nothing to compact."); return; }
+    if (!plan.difference) { say("There is nothing old enough to compact."); return; }
     const given = await ask("What compaction would do", h("div", {}, h("p", {}, plan.sentence),
-      plan.changes.map((change) => [h("h3", {}, change.document), differences(change.before, change.after)])), { yes: "Compact now" });
+      h("div", { class: "diff" }, plan.difference.split("\n").map((line) => h(line.startsWith("+") ? "ins" : "del", {}, line)))), { yes: "Compact now" });
     if (!given) return;
     const done = await post("/compact", { dry_run: false });
     say(done.sentence);
@@ -44,10 +49,16 @@ async function preview(draw) {
   } catch (error) { say(error.message, true); }
 }
 
-const schedule = (jobs) => h("div", { class: "wide" }, h("table", {},
-  h("thead", {}, h("tr", {}, ["Job", "When", "Last", "Next", "Result"].map((name) => h("th", { scope: "col" }, name)))),
-  h("tbody", {}, jobs.map((job) => h("tr", {}, h("th", { scope: "row" }, job.name), h("td", {}, job.when || "not set"),
-    h("td", {}, job.last || ""), h("td", {}, job.next || ""), h("td", {}, job.result || ""))))));
+const schedule = (jobs) => jobs.length === 0 ? h("p", { class: "none" }, "Nothing is scheduled.") : h("div", { class: "wide" }, h("table", {},
+  h("thead", {}, h("tr", {}, ["Job", "Last", "How it went", "Next", ""].map((name) => h("th", { scope: "col" }, name)))),
+  h("tbody", {}, jobs.map((job) => h("tr", {}, h("th", { scope: "row" }, job.job), h("td", {}, job.last || "never"),
+    h("td", {}, `${job.outcome} ${job.what}`), h("td", {}, job.next),
+    h("td", {}, h("button", { type: "button", onclick: () => runNow(job.job) }, "Run now")))))));
+
+async function runNow(job) {
+  try { const { runs } = await post(`/upkeep/${encodeURIComponent(job)}`); say(runs.map((run) => `${run.name}: ${run.outcome} ${run.what}`).join("; ") || "Somebody else runs it."); }
+  catch (error) { say(error.message, true); }
+}
 
 function plot(days) {
   if (days.length < 2) return h("p", { class: "none" }, "There is too little yet to draw.");

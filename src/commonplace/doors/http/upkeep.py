@@ -1,0 +1,85 @@
+"""Upkeep as the page shows it: findings, what mends them, compaction before and after it runs.
+
+The functions call the memory and answer plain data, as `api` does; they do not know HTTP.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from commonplace.dialects import Argument
+from commonplace.doors.http.routes import route
+from commonplace.memory import Memory
+from commonplace.upkeep.compact import described
+from commonplace.upkeep.scan import Finding
+
+MENDS = ("strike", "unlink", "rebuild")
+"""The commands of findings that the page may run: each can be undone, or changes no memory."""
+
+
+@route("GET", "/scan", scope="read")
+def scan_vault(memory: Memory) -> Any:
+    """What is no longer true, said twice or hangs in the air, each with the command that mends."""
+    return {"findings": [_shown(finding) for finding in memory.scan()]}
+
+
+def _shown(finding: Finding) -> dict[str, Any]:
+    return {
+        "kind": finding.kind,
+        "ids": list(finding.ids),
+        "sentence": finding.what,
+        "command": finding.fix,
+        "places": list(finding.places),
+        "action": _action(finding.fix),
+    }
+
+
+def _action(command: str) -> dict[str, Any] | None:
+    """What the page sends to have a command run; None for one that a person must type."""
+    words = command.split()
+    if len(words) < 2 or words[1] not in MENDS or any(word.startswith("-") for word in words):
+        return None
+    return {"deed": words[1], "ids": words[2:]}
+
+
+@route("POST", "/mend", scope="admin")
+def mend_finding(
+    memory: Memory,
+    deed: Annotated[Literal["strike", "unlink", "rebuild"], Argument("what to do")],
+    ids: Annotated[list[str], Argument("the records", max_items=100)] = [],  # noqa: B006
+) -> Any:
+    """Do what mends a finding."""
+    if deed == "strike":
+        memory.strike(ids)
+    elif deed == "unlink":
+        for each in ids:
+            memory.unlink(each)
+    else:
+        memory.rebuild()
+    return {"done": deed, "ids": ids}
+
+
+@route("POST", "/compact", scope="admin")
+def compact_vault(
+    memory: Memory,
+    dry_run: Annotated[bool, Argument("only show what it would do")] = True,
+) -> Any:
+    """Let old records become summaries, or show what that would do."""
+    if not dry_run:
+        report = memory.compact(forced=True)
+        return {"status": report.status, "sentence": f"Compaction: {described(report)}."}
+    plan, difference = memory.plan_compaction()
+    sentence = f"{len(plan.leaving)} records would become {len(plan.summaries)} summaries."
+    return {"sentence": sentence, "difference": difference if plan.leaving else ""}
+
+
+@route("GET", "/upkeep", scope="read")
+def show_upkeep(memory: Memory) -> Any:
+    """What is done by itself and when, with how it last ended."""
+    return {"jobs": memory.schedule().described()}
+
+
+@route("POST", "/upkeep/{job}", scope="admin")
+def run_job(memory: Memory, job: Annotated[str, Argument("its name", max_length=50)]) -> Any:
+    """Run a job of the schedule now."""
+    return {"runs": [dict(vars(run)) for run in memory.schedule().once(job)]}

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.config import Options
-from commonplace.embed import Encoder, encoder_named
+from commonplace.embed import Encoder, bulk, encoder_named
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.embed.static import FILE, StaticEncoder
 from commonplace.embed.weights import Weights, written
 from commonplace.embed.wordpiece import pieces, words
 from commonplace.errors import BadModel, BadOption, NoSuchModel
-from tests.contracts.encoder import EncoderContract, likeness
+from tests.contracts.encoder import HOSTILE, EncoderContract, likeness
 
 
 class TestHashed(EncoderContract):
@@ -31,7 +31,36 @@ class TestStatic(EncoderContract):
         return StaticEncoder()
 
 
+class TestStaticInBulk(EncoderContract):
+    """The same by numpy, which an installation may have or not."""
+
+    @pytest.fixture
+    def encoder(self, monkeypatch: pytest.MonkeyPatch) -> Encoder:
+        pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
+        monkeypatch.setattr(bulk, "worth_it", lambda count: count > 0)
+        return StaticEncoder()
+
+
 ENCODER = StaticEncoder()
+
+
+def test_numpy_and_the_standard_library_give_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
+    texts = [*HOSTILE.values(), *map(str, range(500)), "She moved to Lisbon in March"] * 3
+    monkeypatch.setattr(bulk, "worth_it", lambda count: False)
+    plain = ENCODER.encode(texts)
+    monkeypatch.setattr(bulk, "worth_it", lambda count: True)
+    assert ENCODER.encode(texts) == plain
+
+
+def test_numpy_is_not_imported_for_a_question() -> None:
+    program = (
+        "import sys; from commonplace.embed.static import StaticEncoder as E\n"
+        "e = E(); e.encode(['tea'] * 64); e.encode_query('tea', len); print('numpy' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program]) == b"False\n"
 
 
 def alike(one: str, other: str) -> float:

@@ -66,10 +66,18 @@ class Options:
     memory_archive_path: str = _option("", "document that takes what the window trims")
     memory_embeddings_enabled: bool = _option(False, "offer claw's recall by likeness")
     memory_embeddings_max_records: int = _option(3000, "records that claw's recall looks at")
-    encoder: str = _option("static", "what makes the vectors of search: static or hashed")
-    encoder_path: str = _option(
-        "", "where the encoder's model is; empty: the one that comes along", harmless=False
+    encoder: str = _option(
+        "static", "what makes the vectors of search: static, hashed, onnx or remote", harmless=False
     )
+    encoder_path: str = _option(
+        "",
+        "file of a static model or folder of an onnx one; empty: the static one that comes along",
+        harmless=False,
+    )
+    encoder_url: str = _option(
+        "", "endpoint of the remote encoder, such as http://127.0.0.1:11434/v1", harmless=False
+    )
+    encoder_model: str = _option("", "model that the remote encoder is asked for", harmless=False)
     session_memory_enabled: bool = _option(True, "inject memory at session start")
     session_memory_cap: int = _option(32000, "most characters injected at session start")
     long_memory_path: str = _option("LONGMEMORY.md", "document of the long-term summaries")
@@ -190,8 +198,8 @@ def _check_choice(key: str, value: Any, *, source: str) -> None:
             zone_of(value)
         except (ValueError, OSError, KeyError):
             raise BadOption(key, f"there is no time zone {value!r}", source=source) from None
-    if key == "encoder" and value not in ("static", "hashed"):
-        raise BadOption(key, f"{value!r} is not static or hashed", source=source)
+    if key == "encoder" and value not in ("static", "hashed", "onnx", "remote"):
+        raise BadOption(key, f"{value!r} is not static, hashed, onnx or remote", source=source)
     if key == "tokenizer" and value not in ("estimate", "o200k"):
         raise BadOption(key, f"{value!r} is not estimate or o200k", source=source)
     if key == "secrets" and value not in ("redact", "refuse", "allow"):

@@ -52,15 +52,17 @@ class EncoderContract:
         [(vector, norm)] = encoder.encode([text])
         assert len(vector) == encoder.dim
         assert norm == pytest.approx(sqrt(dot(vector, vector)))
-        assert encoder.encode_query(text) == (vector, norm)
+        assert dot(encoder.encode_query(text)[0], vector) == pytest.approx(norm**2, rel=1e-3)
 
     def test_a_text_without_letters_lies_nowhere(self, encoder: Encoder) -> None:
         assert encoder.encode(["", " \n"]) == [(bytes(encoder.dim), 0.0)] * 2
 
     def test_a_text_has_one_vector_whatever_stands_beside_it(self, encoder: Encoder) -> None:
         texts = ["Green tea in the morning", "", "She moved to Lisbon in March", "茶"] * 9
-        together = encoder.encode(texts)
-        assert together == [encoder.encode([text])[0] for text in texts]
+        for text, (vector, norm) in zip(texts, encoder.encode(texts), strict=True):
+            [alone] = encoder.encode([text])
+            # The last digits of a transformer's numbers depend on what it computes beside.
+            assert dot(vector, alone[0]) == pytest.approx(norm * alone[1], rel=1e-3)
 
     def test_no_texts_have_no_vectors(self, encoder: Encoder) -> None:
         assert encoder.encode([]) == []
@@ -73,4 +75,4 @@ class EncoderContract:
 
     def test_the_model_is_named(self, encoder: Encoder) -> None:
         assert encoder.model
-        assert str(encoder.dim) in encoder.model or encoder.dim > 0
+        assert encoder.dim > 0

@@ -5,7 +5,8 @@ They do not know records or where vectors are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -39,12 +40,22 @@ class Encoder(Protocol):
         """
 
 
-def encoder_named(name: str, options: Options) -> Encoder:
+def encoder_named(
+    name: str, options: Options, *, environ: Mapping[str, str] = os.environ
+) -> Encoder:
     """The encoder that an option names, opened."""
     if name == "hashed":
         from commonplace.embed.hashed import HashedEncoder
 
         return HashedEncoder()
+    if name == "onnx":
+        from commonplace.embed.onnx import OnnxEncoder
+
+        return OnnxEncoder(options.encoder_path)
+    if name == "remote":
+        from commonplace.embed.remote import RemoteEncoder
+
+        return RemoteEncoder(options.encoder_url, options.encoder_model, environ=environ)
     from commonplace.embed.static import StaticEncoder
 
     return StaticEncoder(options.encoder_path)

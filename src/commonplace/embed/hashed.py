@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from math import log, sqrt
-from struct import pack
+from math import log
 from zlib import crc32
+
+from commonplace.embed.rounding import rounded
 
 DIM = 256
 WORD = re.compile(r"\w+")
@@ -43,13 +44,7 @@ def _encoded(text: str) -> tuple[bytes, float]:
     buckets = [0.0] * DIM
     for (bucket, weight), count in counts.items():
         buckets[bucket] += weight * (1.0 + log(count))
-    return _quantised(buckets)
-
-
-def _quantised(values: list[float]) -> tuple[bytes, float]:
-    most = max(map(abs, values))
-    whole = [round(127 * value / most) for value in values] if most else [0] * DIM
-    return pack(f"{DIM}b", *whole), sqrt(sum(value * value for value in whole))
+    return rounded(buckets)
 
 
 @lru_cache(maxsize=8192)

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import sqrt
 from os.path import dirname, join
 from struct import Struct
+from typing import TYPE_CHECKING
 
+from commonplace.embed.rounding import rounded
 from commonplace.embed.weights import ZERO, Weights
 from commonplace.embed.wordpiece import pieces, words
+from commonplace.lazily import Lazy
+
+if TYPE_CHECKING:
+    from commonplace.embed import bulk
+else:
+    bulk = Lazy("embed.bulk")
 
 FILE = join(dirname(__file__), "static.bin")
 FIELD = 8
@@ -24,6 +31,8 @@ HEAVIEST = 256.0
 """A word of a query weighs whole 256ths, up to this."""
 KEPT_WORDS = 4096
 """Words whose sum is kept in memory, at 2 KB each."""
+AT_ONCE = 1024
+"""Texts whose sums are in memory at once, at 2 KB each."""
 Sum = tuple[int, int]
 """Rows added up, with how often zero was added to each field."""
 
@@ -37,11 +46,19 @@ class StaticEncoder:
         self._weights = Weights(path or FILE)
         self.model, self.dim = self._weights.name, self._weights.dim
         self._numbers = Struct(f"<{self.dim}Q")
-        self._signed = Struct(f"{self.dim}b")
         self._word = lru_cache(KEPT_WORDS)(self._summed)
 
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
+        if bulk.worth_it(len(texts)):
+            return self._in_bulk(texts)
         return [self._vector(self._added(words(text))) for text in texts]
+
+    def _in_bulk(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
+        found: list[tuple[bytes, float]] = []
+        for start in range(0, len(texts), AT_ONCE):
+            sums = [self._added(words(text)) for text in texts[start : start + AT_ONCE]]
+            found += bulk.rounded_all([(self._fields(all_), zero) for all_, zero in sums], self.dim)
+        return found
 
     def encode_query(
         self, text: str, weigh: Callable[[str], float] | None = None
@@ -80,13 +97,9 @@ class StaticEncoder:
         return total, zeros
 
     def _vector(self, summed: Sum) -> tuple[bytes, float]:
-        """The sum scaled so that its largest number is 127."""
         total, zeros = summed
-        numbers = self._numbers.unpack(total.to_bytes(FIELD * self.dim, "little"))
         zero = ZERO * zeros
-        most = max(max(numbers) - zero, zero - min(numbers))
-        if not most:
-            return bytes(self.dim), 0.0
-        factor = 127 / most
-        whole = [round(factor * (number - zero)) for number in numbers]
-        return self._signed.pack(*whole), sqrt(sum([value * value for value in whole]))
+        return rounded([number - zero for number in self._numbers.unpack(self._fields(total))])
+
+    def _fields(self, total: int) -> bytes:
+        return total.to_bytes(FIELD * self.dim, "little")

@@ -114,7 +114,8 @@ CHILDREN = """SELECT DISTINCT id FROM records
     WHERE supersedes = ? AND supersedes <> '' AND lead AND id <> supersedes ORDER BY id"""
 
 REPLACED = """SELECT DISTINCT supersedes FROM records
-    WHERE supersedes IN (SELECT value FROM json_each(?)) AND lead AND id <> supersedes"""
+    WHERE supersedes IN (SELECT value FROM json_each(?)) AND supersedes <> ''
+    AND lead AND id <> supersedes"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
 HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"

@@ -135,7 +135,16 @@ def on_terminal(*words: str, typed: str = "", **environ: str) -> Ran:
 
 USAGE = {
     "store": ["text", "--kind", "--tags", "--supersedes", "--username"],
-    "search": ["query", "--kind", "--tags", "--include-superseded", "--limit"],
+    "search": [
+        "query",
+        "--kind",
+        "--tags",
+        "--include-superseded",
+        "--since",
+        "--until",
+        "--explain",
+        "--limit",
+    ],
     "brief": ["--limit"],
     "read": ["document"],
     "update": ["document", "content", "--mode", "--section", "--etag", "--confirm"],
@@ -152,6 +161,8 @@ USAGE = {
     "restore": ["document", "--as-of", "--show"],
     "review": ["id", "--approve", "--reject"],
     "rebuild": [],
+    "why-not": ["ID", "QUERY", "--limit"],
+    "eval": ["file", "--self", "--limit", "--seed"],
     "doctor": [],
     "upkeep": ["--once", "--loop", "--job"],
     "scan": ["--kind"],

@@ -13,13 +13,33 @@ from typing import TYPE_CHECKING
 from commonplace.clock import monotonic
 from commonplace.errors import CommonplaceError
 from commonplace.index import BEST, Asked, Candidate, Index, Query
-from commonplace.index.ranking import ranked
-from commonplace.records import Found, Hit
+from commonplace.index.ranking import Ranked, ranked
+from commonplace.index.words import match
+from commonplace.records import Beside, Found, Hit, Sensitivity
+from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
+    from datetime import date
     from threading import Thread
 
     from commonplace.embed import Encoder
+
+
+@frozen
+class Miss:
+    """Why a record is not among the first hits of a search, or that it is."""
+
+    id: str
+    rank: int
+    """From 1; 0 when it was not among what was compared."""
+    reasons: tuple[str, ...]
+    why: tuple[tuple[str, float], ...] = ()
+    """Each signal's part of its rank, where it was compared."""
+
+    @property
+    def found(self) -> bool:
+        return self.rank > 0 and not self.reasons
+
 
 Progress = Callable[[int, int], None]
 
@@ -34,8 +54,15 @@ PAUSE = 0.005
 class Asker:
     """Answers questions from one index, with one encoder or with words alone."""
 
-    def __init__(self, index: Index, encoder: Callable[[], Encoder] | None = None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        encoder: Callable[[], Encoder] | None = None,
+        *,
+        today: Callable[[], date],
+    ) -> None:
         self._index = index
+        self._today = today
         self._open = encoder
         self._encoder: Encoder | None = None
         self._closed = False
@@ -45,13 +72,55 @@ class Asker:
         """What fits the query best; without text, the newest."""
         if not query.text.strip() or query.limit <= 0:
             return Found(self._index.search(query))
-        asked, degraded = self._asked(query.text)
+        asked, degraded = self.asked(query.text)
         found = self._index.candidates(query, asked)
         if not found:
             # No word in it, but perhaps an emoji or a sign.
             return Found(self._index.search(query), degraded=degraded)
-        hits = self._index.hits(ranked(found, query)[: query.limit])
+        best = ranked(found, query.text, self._today(), limit=query.limit)
+        hits = self._index.hits([(each.candidate.key, each.relevance) for each in best])
+        hits = _told(hits, best, found, explain=query.explain)
         return Found(self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded)
+
+    def why_not(self, hit: Hit, query: Query) -> Miss:
+        """Why a record that there is was not found, as far as the query can tell."""
+        barred = self._barred(hit, query)
+        if barred:
+            return Miss(hit.record.id, 0, barred)
+        if not query.text.strip():
+            return Miss(hit.record.id, 0, ("Without words the newest are listed, not the best.",))
+        asked, degraded = self.asked(query.text)
+        found = self._index.candidates(query, asked)
+        order = ranked(found, query.text, self._today(), limit=len(found))
+        place = {each.candidate.id: at for at, each in enumerate(order, 1)}.get(hit.record.id, 0)
+        lacking = (degraded,) if degraded else ()
+        if not place:
+            return Miss(hit.record.id, 0, (*_uncompared(hit, query, len(found)), *lacking))
+        its = order[place - 1]
+        below = _below(its, order[query.limit - 1], place) if place > query.limit else ()
+        return Miss(hit.record.id, place, below, tuple(its.parts().items()))
+
+    def _barred(self, hit: Hit, query: Query) -> tuple[str, ...]:
+        """What keeps it out whatever the words are."""
+        record = hit.record
+        children = self._index.children(record.id)
+        reasons = {
+            "It is secret: search never shows it unless that is asked for.": (
+                record.sensitivity == Sensitivity.SECRET and not query.include_secret
+            ),
+            f"{', '.join(children)} replaced it: --include-superseded shows it.": (
+                bool(children) and not query.include_superseded
+            ),
+            f"Its kind is {record.kind}.": bool(query.kinds) and record.kind not in query.kinds,
+            f"Its tags are {', '.join(record.tags) or 'none'}.": (
+                not set(query.tags) <= set(record.tags)
+            ),
+            f"It is of {record.timestamp[:10] or 'no known day'}.": (
+                bool(query.since) and record.timestamp < query.since
+            )
+            or (bool(query.until) and record.timestamp[:10] > query.until),
+        }
+        return tuple(reason for reason, holds in reasons.items() if holds)
 
     def _filled(self, hits: list[Hit], found: Sequence[Candidate], query: Query) -> list[Hit]:
         """The hits, with what the words find beyond the candidates where more are wanted."""
@@ -62,7 +131,7 @@ class Asker:
         last = hits[-1].score if hits else 1.0
         return [*hits, *(Hit(each.record, each.places, min(last, each.score)) for each in rest)]
 
-    def _asked(self, text: str) -> tuple[Asked | None, str]:
+    def asked(self, text: str) -> tuple[Asked | None, str]:
         """The question as a vector, and what its answer will lack."""
         if self._open is None:
             return None, ""
@@ -83,6 +152,10 @@ class Asker:
             assert self._open is not None, "there is an encoder"
             self._encoder = self._open()
         return self._encoder
+
+    def use(self, encoder: Encoder) -> None:
+        """Go on with this encoder."""
+        self._encoder = encoder
 
     def _some(self, encoder: Encoder) -> str:
         """Make vectors for a moment; say what is left without one."""
@@ -161,3 +234,48 @@ def _mode(found: Sequence[Candidate], asked: Asked | None) -> str:
     if asked is None:
         return "words"
     return "hybrid" if any(each.words_rank >= 0 for each in found) else "vectors"
+
+
+def _told(
+    hits: Sequence[Hit], best: Sequence[Ranked], found: Sequence[Candidate], *, explain: bool
+) -> list[Hit]:
+    """The hits with their neighbours and, where it is wanted, with their reasons."""
+    by_key = {each.key: each for each in found}
+    by_id = {each.candidate.id: each for each in best}
+    return [
+        replace(
+            hit,
+            beside=_beside(by_id[hit.record.id].candidate, by_key),
+            why=tuple(by_id[hit.record.id].parts().items()) if explain else (),
+        )
+        for hit in hits
+    ]
+
+
+def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Beside, ...]:
+    """Lines of a document stand side by side by chance; turns of a session do not."""
+    if not each.session:
+        return ()
+    near = (by_key[key] for key in (each.before, each.after) if key in by_key)
+    return tuple(Beside(it.id, it.timestamp, it.username, it.text) for it in near)
+
+
+def _uncompared(hit: Hit, query: Query, count: int) -> tuple[str, ...]:
+    """Why it was not even a candidate."""
+    asked = set(match(query.text).lower().replace('"', " ").split()) - {"or"}
+    shared = sorted(asked.intersection(match(hit.record.text).lower().replace('"', " ").split()))
+    words = (
+        f"It shares {', '.join(shared)} with the question, but too many others share more."
+        if shared
+        else "It shares no word with the question."
+    )
+    return (words, f"Its meaning is not among the nearest either; {count} others were compared.")
+
+
+def _below(its: Ranked, last: Ranked, place: int) -> tuple[str, ...]:
+    """What the last that was shown has over one that was not."""
+    mine, theirs = its.parts(), last.parts()
+    lead = {name: theirs.get(name, 0.0) - mine.get(name, 0.0) for name in {*mine, *theirs}}
+    most = sorted((name for name in lead if lead[name] > 0), key=lambda name: -lead[name])[:3]
+    told = ", ".join(f"{name.replace('_', ' ')} {lead[name]:+.2f}" for name in most)
+    return (f"It is number {place}. The last that is shown is ahead by {told or 'its age'}.",)

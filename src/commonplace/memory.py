@@ -62,7 +62,8 @@ from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
 
 if TYPE_CHECKING:
-    from commonplace import documents, embed, past, secrets
+    from commonplace import documents, embed, past, secrets, times
+    from commonplace.asking import Miss
     from commonplace.experiences import Experiences
     from commonplace.history import History, Message, Table
     from commonplace.inject import Context, Line, agents, sources
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule import Schedule
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
-    past, secrets = Lazy("past"), Lazy("secrets")
+    past, secrets, times = Lazy("past"), Lazy("secrets"), Lazy("times")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
@@ -498,9 +499,26 @@ class Memory:
         """What fits the words best; without words, the newest. Filters are those of `Query`."""
         budgets.check_type(text, str, "query")
         budgets.check_limit(filters.get("limit", 20), most=1 << 30)
+        filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
         hits = self.library.find(Query(text=text, **filters))
         self._mind(hit.record for hit in hits)
         return hits
+
+    def why_not(self, record_id: str, text: str, **filters: Any) -> Miss:
+        """Why a search for this does not show that record among its first hits."""
+        hit = self.get(record_id)
+        filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
+        return self.library.asker.why_not(hit, Query(text=text, **filters))
+
+    def _bounds(self, since: str, until: str) -> dict[str, str]:
+        """Days as a person names them, as the index compares them."""
+        if not since and not until:
+            return {}
+        today = self.clock.today()
+        return {
+            "since": times.first_day(since, today) if since else "",
+            "until": times.last_day(until, today) if until else "",
+        }
 
     def _mind(self, records: Iterable[Record | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""

@@ -117,12 +117,26 @@ class Problem:
 
 
 @frozen
+class Beside:
+    """A neighbour of something found, which may be what makes sense of it."""
+
+    id: str
+    timestamp: str
+    username: str
+    text: str
+
+
+@frozen
 class Hit:
     """Something found: the record, where it stands and how well it fits (0 to 1)."""
 
     record: Record
     places: tuple[Place, ...]
     score: float
+    beside: tuple[Beside, ...] = ()
+    """What was said right before and after it in the same session."""
+    why: tuple[tuple[str, float], ...] = ()
+    """Each signal's part of its rank, the weightiest first, where that was asked for."""
 
 
 class Found(list[Hit]):

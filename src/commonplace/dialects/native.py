@@ -21,6 +21,8 @@ Kind = Annotated[
     Argument("preference, fact, instruction, context, correction, note, learned or your own word."),
 ]
 Tags = Annotated[list[str], Argument("Up to 10.", max_items=10, item_length=50)]
+BESIDE = 200
+"""Characters of a neighbour that a hit shows."""
 Limit = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
 SAID_MOST = 4000
 """Characters of one message that are shown: a pasted log would fill a context."""
@@ -51,6 +53,9 @@ def search(
     kind: Annotated[str, Argument("Only this kind.")] = "",
     tags: Annotated[list[str], Argument("Only with all of these.")] = (),  # type: ignore[assignment]
     include_superseded: Annotated[bool, Argument("Also what was replaced.")] = False,
+    since: Annotated[str, Argument("From this day on: 2026-03-01, March, last week.")] = "",
+    until: Annotated[str, Argument("Up to this day.")] = "",
+    explain: Annotated[bool, Argument("Say why each hit stands where it does.")] = False,
     limit: Limit = 20,
 ) -> Answer:
     """Search everything that is remembered: records, documents, diary. Best first."""
@@ -59,6 +64,9 @@ def search(
         kinds=(kind,) if kind else (),
         tags=tuple(tags),
         include_superseded=include_superseded,
+        since=since,
+        until=until,
+        explain=explain,
         limit=limit,
     )
     return Answer([found(hit) for hit in hits], _listed(hits))
@@ -175,9 +183,17 @@ def described(record: Record) -> dict[str, object]:
 
 
 def found(hit: Hit) -> dict[str, object]:
-    """A hit as plain data: the record, how well it fits and where it stands."""
+    """A hit as plain data: the record, how well it fits, where it stands and what is beside it."""
     places = [f"{place.document}:{place.line}" for place in hit.places]
-    return described(hit.record) | {"score": round(hit.score, 4), "places": places}
+    data = described(hit.record) | {"score": round(hit.score, 4), "places": places}
+    if hit.beside:
+        data["beside"] = [
+            {"id": each.id, "username": each.username, "text": one_line(each.text)[:BESIDE]}
+            for each in hit.beside
+        ]
+    if hit.why:
+        data["why"] = {name: round(part, 2) for name, part in hit.why}
+    return data
 
 
 def _said(message: Message) -> dict[str, str]:
@@ -198,7 +214,14 @@ def _spoken(found: list[Message]) -> str:
 def _listed(hits: list[Hit]) -> str:
     if not hits:
         return "Nothing found."
-    return "\n".join(_line(hit.record, hit) for hit in hits)
+    return "\n".join(_line(hit.record, hit) + _reasons(hit) for hit in hits)
+
+
+def _reasons(hit: Hit) -> str:
+    if not hit.why:
+        return ""
+    parts = ", ".join(f"{name.replace('_', ' ')} {part:+.2f}" for name, part in hit.why)
+    return f"\n    {hit.score:.2f} because of {parts}"
 
 
 def _line(record: Record, hit: Hit | None = None) -> str:

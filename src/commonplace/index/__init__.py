@@ -15,7 +15,7 @@ from commonplace.values import frozen
 
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
-BEST = 200
+BEST = 100
 """How many candidates the words give, and how many the vectors."""
 
 
@@ -59,10 +59,16 @@ class Query:
     documents: tuple[str, ...] = ()
     """Standing in any of these."""
     session: str = ""
+    since: str = ""
+    """Of this time or later: the beginning of a stamp, such as a day."""
+    until: str = ""
+    """Of this time or earlier, with the whole of the day when it is a day."""
     include_superseded: bool = False
     include_secret: bool = False
     include_passages: bool = True
     limit: int = 20
+    explain: bool = False
+    """Whether the hits say why they stand where they do."""
 
 
 @frozen

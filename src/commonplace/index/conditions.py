@@ -53,6 +53,13 @@ def narrow(query: Query) -> tuple[list[str], list[Any]]:
     if query.session:
         tests.append(IN_SESSION)
         arguments.append(clean(query.session))
+    if query.since:
+        tests.append("r.timestamp >= ?")
+        arguments.append(clean(query.since))
+    if query.until:
+        # Whatever follows in a stamp that begins like this is less than the last letter of all.
+        tests.append("r.timestamp <= ? || char(1114111) AND r.timestamp <> ''")
+        arguments.append(clean(query.until))
     for tag in query.tags:
         tests.append(HAS_TAG)
         arguments.append(clean(listed((tag,))))

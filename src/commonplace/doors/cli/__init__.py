@@ -31,6 +31,8 @@ OTHER_COMMANDS = (
     "restore",
     "review",
     "rebuild",
+    "why-not",
+    "eval",
     "doctor",
     "upkeep",
     "scan",

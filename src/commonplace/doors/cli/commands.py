@@ -401,6 +401,37 @@ def completion(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _why_not_arguments(parser: argparse.ArgumentParser) -> None:
+    from commonplace.doors.cli.searching import why_not_arguments
+
+    why_not_arguments(parser)
+
+
+def why_not(arguments: argparse.Namespace) -> int:
+    """Explain why a search does not show a record."""
+    from commonplace.doors.cli import searching
+
+    return searching.why_not(arguments)
+
+
+def _eval_arguments(parser: argparse.ArgumentParser) -> None:
+    from commonplace.doors.cli.searching import eval_arguments
+
+    eval_arguments(parser)
+
+
+def evaluate(arguments: argparse.Namespace) -> int:
+    """Measure how much search finds, with grep and plain BM25 beside it.
+
+    A file is stored in a temporary vault, a conversation or a haystack at a time, and asked as any
+    program would. --self makes questions from half of the words of your own records and lists those
+    that search misses.
+    """
+    from commonplace.doors.cli import searching
+
+    return searching.evaluate(arguments)
+
+
 RUNS: dict[str, Run] = {
     "init": init,
     "status": status,
@@ -409,6 +440,8 @@ RUNS: dict[str, Run] = {
     "restore": restore,
     "review": review,
     "rebuild": rebuild,
+    "why-not": why_not,
+    "eval": evaluate,
     "doctor": doctor,
     "tool": tool,
     "ipc": ipc,
@@ -427,6 +460,8 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "blame": _blame_arguments,
     "restore": _restore_arguments,
     "review": _review_arguments,
+    "why-not": _why_not_arguments,
+    "eval": _eval_arguments,
     "tool": _tool_arguments,
     "ipc": _ipc_arguments,
     "serve": serve_arguments,

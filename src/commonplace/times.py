@@ -1,0 +1,337 @@
+"""Time in questions: "two weeks ago", "last Tuesday", "in March" as days of the calendar.
+
+It reads English and knows neither records nor the clock: it is told which day today is. A question
+that names no time, or names it in a way that is not understood here, has no period.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import MAXYEAR, MINYEAR, date, timedelta
+from functools import cache
+from math import exp
+
+from commonplace.errors import BadValue
+from commonplace.values import frozen
+
+LONGEST = 2000
+"""Characters of a question that are looked at."""
+EARLIEST, LATEST = date(MINYEAR, 1, 1), date(MAXYEAR, 12, 31)
+
+
+@frozen
+class Period:
+    """Days from the first to the last, both within, and the words that named them."""
+
+    first: date
+    last: date
+    words: str = ""
+
+    def closeness(self, day: date) -> float:
+        """1 for a day within; else the less the farther off, measured by the period's length."""
+        if self.first <= day <= self.last:
+            return 1.0
+        off = (self.first - day).days if day < self.first else (day - self.last).days
+        return exp(-off / (2.0 + (self.last - self.first).days / 4))
+
+
+def period_in(question: str, today: date) -> Period | None:
+    """The time that a question speaks of; the one named first when there are several."""
+    text = " ".join(question[:LONGEST].split())
+    if not _hints().search(text):
+        return None
+    found = _between(text, today) or _named(text, today)
+    return found and _bounded(found, text, today)
+
+
+def first_day(text: str, today: date) -> str:
+    """The day that `since` such a text begins with."""
+    return _period(text, today, "since").first.isoformat()
+
+
+def last_day(text: str, today: date) -> str:
+    """The day that `until` such a text ends with, itself within."""
+    return _period(text, today, "until").last.isoformat()
+
+
+def _period(text: str, today: date, argument: str) -> Period:
+    found = _named(f"in {text.strip()[:LONGEST]}", today)
+    if found is None:
+        raise BadValue(
+            argument,
+            f"{text!r} is no day that is understood",
+            next_step="Write it as 2026-03-01, or in words such as March, 2025 or last week.",
+        )
+    return found
+
+
+def _between(text: str, today: date) -> Period | None:
+    """`between March and May`, `from 2021 to 2023`: from the start of one to the end of another."""
+    for match in _pairs().finditer(text):
+        one, other = (_named(f"in {part}", today) for part in match.groups())
+        if one and other:
+            if one.first > other.first and one.first.year == other.first.year:
+                # The later month is the one that was nearest; the earlier is of the year before.
+                one = Period(_back_a_year(one.first), _back_a_year(one.last))
+            return Period(min(one.first, other.first), max(one.last, other.last), match[0])
+    return None
+
+
+def _named(text: str, today: date) -> Period | None:
+    """The period of the pattern that matches earliest; of two in one place, the longer."""
+    best: tuple[int, int, Period] | None = None
+    for pattern, days in _patterns():
+        for match in pattern.finditer(text):
+            found = _within_calendar(days, match, today)
+            if found and (best is None or (match.start(), -len(match[0])) < best[:2]):
+                first, last = found
+                best = (match.start(), -len(match[0]), Period(first, last, match[0]))
+    return best[2] if best else None
+
+
+Days = tuple[date, date]
+Reader = Callable[["re.Match[str]", date], Days | None]
+
+
+def _within_calendar(days: Reader, match: re.Match[str], today: date) -> Days | None:
+    try:
+        return days(match, today)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bounded(found: Period, text: str, today: date) -> Period:
+    """`before March` and `since 2023` name one end of a period only."""
+    before = text[: text.find(found.words)].lower()
+    lead = {*before.split()[-1:], found.words.lower().split()[0]}
+    if lead & {"before", "until", "till"}:
+        return Period(_some_before(before, found.first), _day_before(found.first), found.words)
+    if "after" in lead:
+        return Period(found.last, max(today, found.last), found.words)
+    if "since" in lead:
+        return Period(found.first, max(today, found.first), found.words)
+    return found
+
+
+def _some_before(text: str, day: date) -> date:
+    """Where `the week before` and `two days before` begin; `before` alone has no beginning."""
+    match = _measures().search(text)
+    if not match:
+        return EARLIEST
+    count = 1 if match["count"] == "the" else _number(match["count"])
+    return day - timedelta(days=count * LENGTHS[match["unit"]] + 1)
+
+
+def _day_before(day: date) -> date:
+    return day - timedelta(days=1) if day > EARLIEST else day
+
+
+COUNTED = "|a an one|two couple|three few|four several|five|six|seven|eight|nine|ten|eleven|twelve"
+NUMBERS = {
+    word: number for number, words in enumerate(COUNTED.split("|")) for word in words.split()
+}
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+NAMES_OF_MONTHS = """january february march april may june july august september october november
+december"""
+MONTHS = NAMES_OF_MONTHS.split()
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+COUNT = r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+COUNT += r"|(?:a )?(?:couple(?: of)?|few|several))"
+UNIT = r"(?P<unit>day|week|month|year)s?"
+WEEKDAY = "(?P<weekday>" + "|".join(DAYS) + ")"
+MONTH = r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+MONTH += r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+YEAR = r"(?P<year>(?:19|20)\d\d)"
+SEASON = "(?P<season>spring|summer|autumn|fall|winter)"
+
+
+@cache
+def _hints() -> re.Pattern[str]:
+    """A quick look: most questions name no time."""
+    names = "|".join((*DAYS, *(month[:3] for month in MONTHS), *SEASONS))
+    return re.compile(
+        rf"\d|\b(?:ago|last|past|previous|this|today|yesterday|{names})", re.IGNORECASE
+    )
+
+
+@cache
+def _measures() -> re.Pattern[str]:
+    """What stands before `before`, which may be the first word of the period's own."""
+    return re.compile(rf"\b(?P<count>the|{COUNT[len('(?P<count>') : -1]}) {UNIT}(?: before)?\s*\Z")
+
+
+@cache
+def _pairs() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:between|from)\s+(.{2,30}?)\s+(?:and|to|until|till|through)\s+(.{2,30})",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], Reader], ...]:
+    """Compiled when a question first seems to name a time."""
+    last = r"\b(?:last|past|previous)"
+    table: tuple[tuple[str, Reader], ...] = (
+        (r"\b(?P<year>\d{4})[-/](?P<month>\d\d?)[-/](?P<day>\d\d?)\b", _iso_day),
+        (rf"\b{DAY}(?: of)? {MONTH}(?:,? {YEAR})?\b", _month_day),
+        (rf"\b{MONTH} {DAY}\b(?!:)(?:,? {YEAR})?", _month_day),
+        (rf"\b{MONTH}(?: of|,)? {YEAR}\b", _month),
+        (rf"\b(?:in|during|of|since|before|after|until|last|this|early|late|mid)"
+         rf" {MONTH}(?:(?: of|,)? {YEAR})?\b", _month),
+        (r"\b(?:january|february|april|june|july|august|september|october|november|december)\b",
+         lambda match, today: _month_named(match[0].lower(), None, today)),
+        (rf"\b(?:in|during|of|since|before|after|until) (?:the year )?{YEAR}\b", _year),
+        (r"\bthe day before yesterday\b", lambda _, today: _one(today, 2)),
+        (r"(?<!before )\byesterday\b", lambda _, today: _one(today, 1)),
+        (r"\b(?:today|this morning|this afternoon)\b", lambda _, today: _one(today, 0)),
+        (r"\b(?:last night|yesterday evening)\b", lambda _, today: _one(today, 1)),
+        (rf"\b{COUNT} {UNIT} ago\b", _ago),
+        (rf"{last} {COUNT} {UNIT}\b", _lately),
+        (r"\b(?:last|previous) (?P<unit>week|month|year)\b(?!')", _calendar_last),
+        (r"\bpast (?P<unit>week|month|year)\b(?!')", _lately),
+        (r"\bthis (?P<unit>week|month|year)\b", _calendar_this),
+        (rf"{last} weekend\b|\bover the weekend\b", _weekend),
+        (r"\bthis weekend\b", _this_weekend),
+        (rf"(?:{last}|\bon|\bthis) {WEEKDAY}\b", _weekday),
+        (rf"(?:{last}|\bthis|\bthe|\bin|\bduring|\bsince) {SEASON}(?: (?:of )?{YEAR})?\b", _season),
+        (rf"\b{SEASON} (?:of )?{YEAR}\b", _season),
+    )  # fmt: skip
+    return tuple((re.compile(pattern, re.IGNORECASE), days) for pattern, days in table)
+
+
+def _one(today: date, back: int) -> Days:
+    day = today - timedelta(days=back)
+    return day, day
+
+
+def _number(word: str) -> int:
+    if word.isdigit():
+        return int(word)
+    return NUMBERS[word.lower().removeprefix("a ").removesuffix(" of")]
+
+
+def _ago(match: re.Match[str], today: date) -> Days:
+    """Around that day: people count months and years roughly, days closely."""
+    unit = match["unit"].lower()
+    count = _number(match["count"])
+    middle = today - timedelta(days=count * LENGTHS[unit])
+    loose = timedelta(days={"day": 0, "week": 2, "month": 12, "year": 180}[unit])
+    if unit == "day" and not match["count"].isdigit() and count > 1:
+        loose = timedelta(days=1)
+    return middle - loose, min(middle + loose, today)
+
+
+def _lately(match: re.Match[str], today: date) -> Days:
+    count = _number(match.groupdict().get("count") or "one")
+    return today - timedelta(days=count * LENGTHS[match["unit"].lower()]), today
+
+
+def _calendar_last(match: re.Match[str], today: date) -> Days:
+    unit = match["unit"].lower()
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday() + 7)
+        return monday, monday + timedelta(days=6)
+    if unit == "month":
+        end = today.replace(day=1) - timedelta(days=1)
+        return end.replace(day=1), end
+    return date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)
+
+
+def _calendar_this(match: re.Match[str], today: date) -> Days:
+    unit = match["unit"].lower()
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday())
+        return monday, monday + timedelta(days=6)
+    return _of_month(today.year, today.month) if unit == "month" else _of_year(today.year)
+
+
+def _weekend(match: re.Match[str], today: date) -> Days:
+    """The last one that is over."""
+    sunday = today - timedelta(days=(today.weekday() + 1) % 7 or 7)
+    return sunday - timedelta(days=1), sunday
+
+
+def _this_weekend(match: re.Match[str], today: date) -> Days:
+    saturday = today + timedelta(days=5 - today.weekday())
+    return saturday, saturday + timedelta(days=1)
+
+
+def _weekday(match: re.Match[str], today: date) -> Days:
+    """The last one before today."""
+    back = (today.weekday() - DAYS.index(match["weekday"].lower())) % 7 or 7
+    return _one(today, back)
+
+
+def _iso_day(match: re.Match[str], today: date) -> Days:
+    day = date(int(match["year"]), int(match["month"]), int(match["day"]))
+    return day, day
+
+
+def _month_day(match: re.Match[str], today: date) -> Days | None:
+    if _is_verb(match["month"]):
+        return None
+    month, day = _month_number(match["month"]), int(match["day"])
+    if match["year"]:
+        return (date(int(match["year"]), month, day),) * 2
+    found = date(today.year, month, day)
+    return (found if found <= today else date(today.year - 1, month, day),) * 2
+
+
+def _month(match: re.Match[str], today: date) -> Days | None:
+    year = match.groupdict().get("year")
+    return None if _is_verb(match["month"]) else _month_named(match["month"], year, today)
+
+
+def _month_named(name: str, year: str | None, today: date) -> Days:
+    month = _month_number(name)
+    if year:
+        return _of_month(int(year), month)
+    return _of_month(today.year if month <= today.month else today.year - 1, month)
+
+
+def _is_verb(word: str) -> bool:
+    """`may` and `march` are months when they are written as names."""
+    return word in ("may", "march", "mar")
+
+
+def _month_number(name: str) -> int:
+    return next(at for at, month in enumerate(MONTHS, 1) if month[:3] == name[:3].lower())
+
+
+def _of_month(year: int, month: int) -> Days:
+    after = date(year + month // 12, month % 12 + 1, 1)
+    return date(year, month, 1), after - timedelta(days=1)
+
+
+def _of_year(year: int) -> Days:
+    return date(year, 1, 1), date(year, 12, 31)
+
+
+def _year(match: re.Match[str], today: date) -> Days:
+    return _of_year(int(match["year"]))
+
+
+def _season(match: re.Match[str], today: date) -> Days | None:
+    """Of the northern half of the earth; without a year the last one that has begun."""
+    if match["season"].lower() == "fall" and match[0].lower().startswith("the "):
+        return None
+    start = SEASONS[match["season"].lower()]
+    year = int(match["year"]) if match["year"] else today.year
+    if not match["year"] and (
+        date(year, start, 1) > today or match[0].lower().startswith(("last", "past", "prev"))
+    ):
+        year -= _season_end(year, start) >= today
+    return date(year, start, 1), _season_end(year, start)
+
+
+def _season_end(year: int, start: int) -> date:
+    return _of_month(year + start // 12, (start + 1) % 12 + 1)[1]
+
+
+def _back_a_year(day: date) -> date:
+    return day.replace(year=day.year - 1, day=min(day.day, 28))

@@ -222,14 +222,15 @@ def main() -> None:
             show(f"without {name}", left_out(rows, [n for n in names if n != name]))
         for row, x in zip(rows, whole):
             row["columns"] = x
-    for name, weight in zip(names, weights):
-        if name not in BY_HAND:
-            print(f"    {name}: {weight:.2f},")
     print("curve:", ", ".join(f"{value:.3f}" for value in calibrated(rows, weights)))
     words = with_features(rows, words_only=True)
     show("words only, own weights", left_out(rows, words))
     same = np.array([weights[names.index(name)] for name in words])
     show("words only, same weights", measured(rows, lambda row: same))
+    alone = dict(zip(words, fit(rows, words)))
+    for name, weight in zip(names, weights):
+        if name not in BY_HAND:
+            print(f"    {name}: ({weight:.2f}, {alone.get(name, 0.0):.2f}),")
 
 
 if __name__ == "__main__":

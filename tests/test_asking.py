@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 
 import pytest
 
@@ -51,7 +52,7 @@ def index() -> Iterator[SqliteIndex]:
 
 
 def asked(index: SqliteIndex, text: str, encoder: Encoder | None = None, **query: int) -> Found:
-    asker = Asker(index, (lambda: encoder) if encoder else None)
+    asker = Asker(index, (lambda: encoder) if encoder else None, today=date.today)
     try:
         return asker.find(Query(text, **query))  # type: ignore[arg-type]
     finally:
@@ -111,7 +112,7 @@ def test_the_others_get_their_vectors_in_the_background(
     monkeypatch.setattr(asking, "PATIENCE", 0.0)
     fill(index, *(record(number, f"text {number}") for number in range(300)))
     encoder = Taught()
-    asker = Asker(index, lambda: encoder)
+    asker = Asker(index, lambda: encoder, today=date.today)
     assert asker.find(Query("text")).degraded
     assert asker._thread is not None
     asker._thread.join()
@@ -156,7 +157,9 @@ def test_secrets_are_never_embedded_and_what_is_sensitive_does_not_leave_the_mac
 def test_everything_gets_its_vector_at_once_with_progress(index: SqliteIndex) -> None:
     fill(index, *(record(number, f"text {number}") for number in range(150)))
     steps: list[tuple[int, int]] = []
-    Asker(index, Taught).embed_all(lambda done, total: steps.append((done, total)))
+    Asker(index, Taught, today=date.today).embed_all(
+        lambda done, total: steps.append((done, total))
+    )
     assert steps == [(64, 150), (128, 150), (150, 150)]
     assert len(index.dump_vectors()) == 150
 

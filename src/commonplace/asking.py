@@ -144,7 +144,7 @@ class Asker:
         return (Asked(encoder.model, vector, norm) if norm else None), degraded
 
     def _rarity(self, word: str) -> float:
-        return self._index.rarity([word])[word]
+        return float(self._index.rarity([word])[word] ** 0.5)
 
     def encoder(self) -> Encoder:
         """The encoder, opened when it is first needed."""

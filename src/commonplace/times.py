@@ -84,9 +84,10 @@ def _named(text: str, today: date) -> Period | None:
     for pattern, days in _patterns():
         for match in pattern.finditer(text):
             found = _within_calendar(days, match, today)
-            if found and (best is None or (match.start(), -len(match[0])) < best[:2]):
-                first, last = found
-                best = (match.start(), -len(match[0]), Period(first, last, match[0]))
+            # A word such as `in` before it says nothing of where the time itself begins.
+            start = match.start(1 if match.lastindex else 0)
+            if found and (best is None or (start, -match.end()) < best[:2]):
+                best = (start, -match.end(), Period(*found, match[0]))
     return best[2] if best else None
 
 

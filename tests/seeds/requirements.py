@@ -595,7 +595,6 @@ JOURNAL = (
         "journal.diary-semantic-search",
         "journal, Future Work",
         "Diary entries can be searched by meaning.",
-        awaits="search",
     ),
 )
 
@@ -796,7 +795,6 @@ NOTEBOOK = (
         "notebook.semantic-entries",
         "notebook, Ideas for Future Improvements / Semantic memory",
         "Single memory entries are indexed as vectors and found by meaning.",
-        awaits="search",
     ),
     Claim(
         "notebook.relevant-at-start",
@@ -1793,7 +1791,6 @@ TYPED = (
         "typed, memory_search / Usage",
         "`memory_search` with a query returns its results ranked by relevance, the most "
         "relevant first.",
-        awaits="search",
     ),
     Claim(
         "typed.search-ipc",
@@ -1814,7 +1811,6 @@ TYPED = (
         "typed.search-full-text",
         "typed, memory_search / Arguments",
         "A `query` is free text ranked by full-text search.",
-        awaits="search",
     ),
     Claim(
         "typed.search-by-tags",
@@ -1889,7 +1885,6 @@ TYPED = (
         "typed, memory_search / Return Format",
         "A search result has `relevance_score`, a number from 0.0 to 1.0 that is higher the "
         "better the entry fits the query.",
-        awaits="search",
     ),
     Claim(
         "typed.search-recent",

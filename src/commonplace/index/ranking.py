@@ -29,11 +29,13 @@ STEEP = 10.0
 """The rank at which the part of a score that comes from the rank is a half."""
 MONTH = 30.0
 """Days after which a record is a third as recent as a new one."""
+BRIEF = 90
+"""Characters below which one text is as short as another."""
 BEGINNING = 5
 """Letters by which a word is told from others, whatever its ending."""
 NEAR = 0.4
 """A cosine from which a text without any word of the question is an answer."""
-CURVE, SLOPE = (-4.14, 3.35, 3.13), 0.98
+CURVE, SLOPE = (-3.49, 1.47, 3.82), 0.98
 """How likely a hit is an answer, by how good the best match is and how far behind that one it is.
 Fitted with the weights, also on questions that nothing in the vault answers.
 """
@@ -57,13 +59,11 @@ class Ranked:
     """How likely it answers the question, 0 to 1, by what was found for other questions."""
     signals: dict[str, float]
     """What each signal saw; its part of the score is that times its weight."""
+    weights: dict[str, float]
 
     def parts(self) -> dict[str, float]:
         """Each signal's part of the score, the weightiest first, without those of none."""
-        weighed = {
-            signal.__name__: weight * self.signals[signal.__name__]
-            for signal, weight in WEIGHTS.items()
-        }
+        weighed = {name: weight * self.signals[name] for name, weight in self.weights.items()}
         told = [(name, part) for name, part in weighed.items() if round(part, 2)]
         return dict(sorted(told, key=lambda pair: -abs(pair[1])))
 
@@ -87,6 +87,12 @@ class Scene:
             self.within.setdefault(each.within, []).append(at)
         self.before = [self.at.get(each.before, -1) for each in found]
         self.after = [self.at.get(each.after, -1) for each in found]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Those with vectors, or those by words alone where no candidate has one."""
+        alone = all(each.cosine_rank < 0 for each in self.found)
+        return {signal.__name__: pair[alone] for signal, pair in WEIGHTS.items()}
 
     def matches(self, at: int) -> bool:
         """Whether it is like the question by itself, or a turn beside one that has its words."""
@@ -236,7 +242,7 @@ def of_assistant(scene: Scene) -> Column:
 
 
 def length(scene: Scene) -> Column:
-    return [log(1 + len(each.text)) - 4.5 for each in scene.found]
+    return [log(max(len(each.text), BRIEF) / BRIEF) for each in scene.found]
 
 
 def length_by_assistant(scene: Scene) -> Column:
@@ -268,38 +274,38 @@ def derived(scene: Scene) -> Column:
     return [float(each.kind in MADE_OF_OTHERS or each.kind == PASSAGE) for each in scene.found]
 
 
-# Fitted by bench/fit_ranking.py, which prints this table; the last three are set by hand, as no
-# set to measure by has replaced, untrusted or derived records in it.
-WEIGHTS: dict[Signal, float] = {
-    words: 1.10,
-    words_rank: 1.07,
-    alike: 0.15,
-    alike_rank: 1.73,
-    phrases: 0.74,
-    neighbours_words: 0.73,
-    neighbours_alike: -0.05,
-    two_away_words: 0.62,
-    two_away_alike: 0.76,
-    answers_words: 1.37,
-    answers_alike: 1.00,
-    answers: -0.02,
-    session_best_words: 2.77,
-    session_best_alike: 1.36,
-    session_mean_words: -1.87,
-    session_mean_alike: 0.36,
-    opens_session: 0.94,
-    speaker: 1.08,
-    asks: -0.64,
-    tells_when: 1.77,
-    by_assistant: -2.40,
-    of_assistant: 4.78,
-    length: 0.79,
-    length_by_assistant: -1.24,
-    in_period: 4.23,
-    recent: 0.65,
-    superseded: -2.0,
-    untrusted: -1.5,
-    derived: -0.3,
+# With vectors, and by words alone. Fitted by bench/fit_ranking.py, which prints this table. The
+# last three are set by hand: no set to measure by has replaced, untrusted or derived records.
+WEIGHTS: dict[Signal, tuple[float, float]] = {
+    words: (1.26, 1.82),
+    words_rank: (0.95, 1.56),
+    alike: (0.02, 0.00),
+    alike_rank: (1.85, 0.00),
+    phrases: (0.70, 0.84),
+    neighbours_words: (0.75, 0.98),
+    neighbours_alike: (-0.04, 0.00),
+    two_away_words: (0.59, 1.23),
+    two_away_alike: (0.79, 0.00),
+    answers_words: (1.27, 1.95),
+    answers_alike: (1.10, 0.00),
+    answers: (0.01, 0.21),
+    session_best_words: (2.75, 3.28),
+    session_best_alike: (1.37, 0.00),
+    session_mean_words: (-1.72, -0.42),
+    session_mean_alike: (0.27, 0.00),
+    opens_session: (0.93, 0.96),
+    speaker: (1.11, 1.06),
+    asks: (-0.63, -0.59),
+    tells_when: (1.81, 1.86),
+    by_assistant: (-2.39, -2.48),
+    of_assistant: (4.91, 4.86),
+    length: (0.86, 0.83),
+    length_by_assistant: (-1.28, -1.25),
+    in_period: (4.05, 4.09),
+    recent: (0.62, 0.79),
+    superseded: (-2.0, -2.0),
+    untrusted: (-1.5, -1.5),
+    derived: (-0.3, -0.3),
 }
 
 
@@ -311,9 +317,9 @@ def features(scene: Scene) -> dict[str, Column]:
 def ranked(found: Sequence[Candidate], question: str, today: date, *, limit: int) -> list[Ranked]:
     """The likeliest answers, best first; of those that are level, the newest."""
     scene = Scene(found, question, today)
-    columns = features(scene)
+    columns, weights = features(scene), scene.weights
     totals = [0.0] * len(found)
-    for column, weight in zip(columns.values(), WEIGHTS.values()):
+    for column, weight in zip(columns.values(), weights.values()):
         totals = [total + weight * value for total, value in zip(totals, column)]
     best, base = max(totals, default=0.0), _logit(strength(found, question))
     order = sorted(range(len(found)), key=lambda at: found[at].id)
@@ -324,6 +330,7 @@ def ranked(found: Sequence[Candidate], question: str, today: date, *, limit: int
             found[at],
             _likely(base + SLOPE * (totals[at] - best)),
             {name: column[at] for name, column in columns.items()},
+            weights,
         )
         for at in shown
     ]

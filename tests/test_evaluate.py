@@ -1,0 +1,180 @@
+"""Measuring search: the files that questions come in, the measures, and the command."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.doors.cli import main
+from commonplace.errors import BadValue
+from commonplace.evaluate import Case, Question, Turn, cases_in, known_items, measured, run, summed
+from commonplace.memory import Memory
+
+LOCOMO = [
+    {
+        "sample_id": "one",
+        "conversation": {
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a kayak."},
+                {"speaker": "Bob", "dia_id": "D1:2", "text": "Look!", "blip_caption": "a red door"},
+            ],
+        },
+        "qa": [
+            {"question": "What did Ann buy?", "evidence": ["D1:1; D1:2"], "category": 4},
+            {"question": "What is not there?", "evidence": [], "category": 5},
+        ],
+    }
+]
+SESSION = [
+    {"role": "user", "content": "My cat is called Tom.", "has_answer": True},
+    {"role": "assistant", "content": "A fine name."},
+]
+ASKED = {
+    "question_id": "q1",
+    "question_type": "single",
+    "question": "What is my cat called?",
+    "question_date": "2023/05/30 (Tue) 10:00",
+}
+HAYSTACKS = {
+    "sessions": {"s1": {"date": "2023/05/23 (Tue) 19:23", "turns": SESSION}},
+    "questions": [
+        ASKED
+        | {
+            "haystack": [{"session": "s1", "date": "2023/05/23 (Tue) 19:23"}],
+            "evidence_sessions": ["s1"],
+        }
+    ],
+}
+PUBLISHED = [
+    ASKED
+    | {
+        "haystack_session_ids": ["s1"],
+        "haystack_dates": ["2023/05/23 (Tue) 19:23"],
+        "haystack_sessions": [SESSION],
+        "answer_session_ids": ["s1"],
+    }
+]
+LINES = """{"id": "a", "text": "The kettle is blue.", "session": "s", "username": "Ann"}
+{"id": "b", "text": "The lamp is green."}
+
+{"question": "Which colour is the kettle?", "evidence": ["a"], "category": "colour"}
+"""
+
+
+def written(directory: Path, content: Any) -> Path:
+    path = directory / "questions"
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def test_a_locomo_turn_has_its_speaker_session_time_and_photo(tmp_path: Path) -> None:
+    (case,) = cases_in(written(tmp_path, LOCOMO))
+    assert case.turns[1] == Turn(
+        "D1:2", "Look! [photo: a red door]", "session_1", "2023-05-08T13:56:00.000Z", "Bob"
+    )
+    assert case.questions == (Question("What did Ann buy?", ("D1:1", "D1:2"), "single-hop"),)
+
+
+@pytest.mark.parametrize("data", [HAYSTACKS, PUBLISHED], ids=["sessions once", "as published"])
+def test_a_longmemeval_turn_has_its_role_and_session(tmp_path: Path, data: Any) -> None:
+    (case,) = cases_in(written(tmp_path, data))
+    when = "2023-05-23T19:23:00.000Z"
+    assert case.turns[0] == Turn("s1:0", "My cat is called Tom.", "s1", when, "user")
+    (question,) = case.questions
+    assert question.evidence == ("s1:0",)
+    assert question.time == "2023-05-30T10:00:00.000Z"
+
+
+def test_a_line_is_a_record_or_a_question(tmp_path: Path) -> None:
+    (case,) = cases_in(written(tmp_path, LINES))
+    assert [turn.id for turn in case.turns] == ["a", "b"]
+    assert case.questions == (Question("Which colour is the kettle?", ("a",), "colour"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{}", "line 1 of .* is neither"),
+        ('{"id": "a", "text": "t"}\nnonsense', "line 2 of .* is neither"),
+        ('{"id": "a", "text": "t"}', "has no questions"),
+    ],
+)
+def test_a_file_that_cannot_be_measured_says_why(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(BadValue, match=says):
+        cases_in(written(tmp_path, text))
+    with pytest.raises(BadValue, match="cannot be read"):
+        cases_in(tmp_path / "absent")
+
+
+def test_what_an_answer_is_worth() -> None:
+    figures = measured(["x", "a", "y", "b"], ["a", "b"])
+    assert (figures["R@1"], figures["R@5"]) == (0.0, 1.0)
+    assert (figures["any@5"], figures["all@5"]) == (1.0, 1.0)
+    assert figures["MRR"] == 0.5
+    assert 0 < figures["NDCG@10"] < 1
+    assert measured(["a", "b"], ["a", "b"])["NDCG@10"] == pytest.approx(1.0)
+    assert set(measured([], ["a"]).values()) == {0.0}
+
+
+def test_every_system_answers_every_question(tmp_path: Path) -> None:
+    cases = cases_in(written(tmp_path, LINES))
+    steps: list[tuple[int, int]] = []
+    results = run(cases, progress=lambda done, total: steps.append((done, total)))
+    assert steps == [(1, 1)]
+    figures = summed(results)
+    assert list(figures) == ["all", "colour"]
+    for system in ("commonplace", "bm25", "grep"):
+        assert figures["all"][system]["turns"]["R@1"] == 100.0
+
+
+def test_limit_takes_the_first_questions() -> None:
+    turns = (Turn("a", "The kettle is blue."),)
+    asked = tuple(Question(f"kettle {number}", ("a",)) for number in range(5))
+    assert len(run([Case("one", turns, asked)], limit=2)) == 2 * 3
+
+
+def test_known_items_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    memory = Memory.open(tmp_path, "native", environ={})
+    for word in ("kettle", "lamp", "carpet", "window", "cellar"):
+        memory.store(f"The {word} was painted green by uncle Heinrich")
+    first, again = (known_items(memory, count=3, seed=7) for _ in range(2))
+    assert first == again
+    assert len(first.questions) == 3
+    assert first != known_items(memory, count=3, seed=8)
+
+
+def test_the_command_measures_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", str(written(tmp_path, LINES)), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["figures"]["all"]["questions"] == 1
+    assert data["version"].startswith("commonplace 0.")
+    assert main(["eval", str(written(tmp_path, LINES))]) == 0
+    assert "| colour" in capsys.readouterr().out
+
+
+def test_the_command_asks_the_vault_about_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vault = ["--vault", str(tmp_path)]
+    Memory.open(tmp_path, "native", environ={}).store("The kettle was painted blue in April")
+    assert main([*vault, "eval", "--self"]) == 0
+    assert "All 1 were among the first ten." in capsys.readouterr().out
+    key = Memory.open(tmp_path, environ={}).search("kettle")[0].record.id
+    assert main([*vault, "why-not", key, "kettle"]) == 0
+    assert "It is found, as number 1." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", [["eval"], ["eval", "x", "--self"], ["eval", "x", "--limit", "-1"]]
+)
+def test_the_command_takes_one_thing_to_measure(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) != 0
+    assert capsys.readouterr().err.startswith("commonplace: ")

@@ -1,0 +1,198 @@
+"""What makes one candidate better than another, one signal at a time."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from commonplace.index import Candidate
+from commonplace.index.ranking import WEIGHTS, ranked
+from commonplace.memory import Memory
+from tests.clocks import SkippingClock
+
+TODAY = date(2023, 5, 17)
+
+
+def candidate(key: int, text: str, **rest: object) -> Candidate:
+    told = {
+        "key": key,
+        "id": f"mem-{key}",
+        "kind": "note",
+        "text": text,
+        "timestamp": "2023-05-01T10:00:00.000Z",
+        "session": "",
+        "username": "",
+        "channel": "",
+        "origin": "agent",
+        "superseded": False,
+        "within": "MEMORY.md",
+        "before": 0,
+        "after": 0,
+        "words": 5.0,
+        "words_rank": 3,
+        "cosine": 0.5,
+        "cosine_rank": 3,
+    }
+    return Candidate(**(told | rest))  # type: ignore[arg-type]
+
+
+PAIRS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
+    "more of the words": ({"words": 9.0, "words_rank": 0}, {}, "garden"),
+    "nearer in meaning": ({"cosine": 0.9, "cosine_rank": 0}, {}, "garden"),
+    "of the time that is named": (
+        {"timestamp": "2023-03-03T10:00:00.000Z"},
+        {"timestamp": "2023-01-03T10:00:00.000Z"},
+        "garden in March",
+    ),
+    "newer": ({}, {"timestamp": "2021-05-01T10:00:00.000Z"}, "garden"),
+    "by the one who is named": (
+        {"username": "Anna"},
+        {"username": "Ben"},
+        "What did Anna plant in the garden?",
+    ),
+    "by the user": ({"username": "user"}, {"username": "assistant"}, "my garden"),
+    "by the assistant that is asked about": (
+        {"username": "assistant"},
+        {"username": "user"},
+        "What did you tell me of the garden?",
+    ),
+    "not replaced": ({}, {"superseded": True}, "garden"),
+    "not from the web": ({}, {"origin": "web"}, "garden"),
+    "first hand": ({}, {"kind": "compaction"}, "garden"),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_of_two_that_are_else_alike_one_is_better(name: str) -> None:
+    better, worse, question = PAIRS[name]
+    # The worse has the lower id and stands first, so that no order of theirs helps.
+    pair = [candidate(1, "a garden", **worse), candidate(2, "a garden", **better)]
+    order = ranked(pair, question, TODAY, limit=2)
+    assert [each.candidate.key for each in order] == [2, 1]
+
+
+def test_what_tells_when_is_better_where_the_question_asks_when() -> None:
+    pair = [candidate(1, "planted the garden alone"), candidate(2, "planted the garden last week")]
+    order = ranked(pair, "When was the garden planted?", TODAY, limit=2)
+    assert order[0].candidate.key == 2
+
+
+def test_a_short_answer_gains_by_the_question_before_it() -> None:
+    talk = {"session": "s", "within": "s", "words_rank": -1, "words": 0.0, "cosine_rank": -1}
+    found = [
+        candidate(1, "Which dog did you get?", session="s", within="s", after=2, words_rank=0),
+        candidate(2, "A beagle!", before=1, **talk),
+        candidate(3, "A beagle!", **(talk | {"session": "t", "within": "t"}), before=4),
+        candidate(4, "Hm.", **(talk | {"session": "t", "within": "t"}), after=3),
+    ]
+    keys = [each.candidate.key for each in ranked(found, "Which dog?", TODAY, limit=4)]
+    assert keys.index(2) < keys.index(3)
+
+
+def test_the_parts_of_a_rank_are_its_signals_times_their_weights() -> None:
+    (only,) = ranked([candidate(1, "a garden")], "garden", TODAY, limit=1)
+    weights = {signal.__name__: pair[0] for signal, pair in WEIGHTS.items()}
+    assert only.weights == weights
+    assert set(only.signals) == set(weights)
+    assert only.parts()["words"] == pytest.approx(only.signals["words"] * weights["words"])
+
+
+def test_without_vectors_the_words_have_weights_of_their_own() -> None:
+    (only,) = ranked(
+        [candidate(1, "a garden", cosine=0.0, cosine_rank=-1)], "garden", TODAY, limit=1
+    )
+    assert only.weights == {signal.__name__: pair[1] for signal, pair in WEIGHTS.items()}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    memory = Memory.open(tmp_path, "native", clock=SkippingClock(), environ={})
+    for text in (
+        "The spare key hangs behind the barometer in the hall",
+        "Prefers dark mode in every editor",
+        "The dentist moved to Harbour Street 12",
+        "Grandmother's plum cake needs two hundred grams of butter",
+        "The router reboots when the microwave runs",
+    ):
+        memory.store(text)
+    return memory
+
+
+@pytest.mark.claim("typed.result-relevance")
+@pytest.mark.claim("typed.search-ranked")
+@pytest.mark.claim("typed.search-full-text")
+def test_an_exact_question_scores_high_and_nonsense_low(memory: Memory) -> None:
+    exact = memory.search("where does the spare key hang")
+    assert exact[0].record.text.startswith("The spare key")
+    assert exact[0].score > 0.5
+    assert [hit.score for hit in exact] == sorted((hit.score for hit in exact), reverse=True)
+    nonsense = memory.search("xylophone quarks overthrow parliament")
+    assert all(hit.score < 0.2 for hit in nonsense)
+
+
+@pytest.mark.claim("notebook.semantic-entries")
+def test_a_record_is_found_by_its_meaning(memory: Memory) -> None:
+    assert memory.search("teeth doctor address")[0].record.text.startswith("The dentist")
+
+
+@pytest.mark.claim("journal.diary-semantic-search")
+def test_a_diary_entry_is_found_by_its_meaning(tmp_path: Path) -> None:
+    memory = Memory.open(tmp_path, "journal", clock=SkippingClock(), environ={})
+    memory.write_diary("We took the dog to the vet, and she slept all afternoon.")
+    memory.write_diary("The boiler was repaired at last.")
+    assert "vet" in memory.search("veterinary appointment for our puppy")[0].record.text
+
+
+def test_a_hit_says_why_and_what_stands_beside_it(memory: Memory) -> None:
+    memory.session = "talk"
+    memory.store("Which cake shall I bake?")
+    memory.store("The one with apricots")
+    hit = memory.search("cake with apricots", explain=True)[0]
+    assert [each.text for each in hit.beside] == ["Which cake shall I bake?"]
+    assert dict(hit.why)["words"] > 0
+    assert memory.search("cake with apricots")[0].why == ()
+
+
+def test_since_and_until_bound_what_is_found(memory: Memory) -> None:
+    today = memory.clock.today().isoformat()
+    assert memory.search("spare key", since=today)
+    assert memory.search("spare key", until=today)
+    assert memory.search("spare key", since="2999-01-01") == []
+    assert memory.search("spare key", until="1999-01-01") == []
+
+
+def test_why_not_names_what_kept_a_record_out(memory: Memory) -> None:
+    old = memory.search("dark mode")[0].record
+    key = memory.search("spare key")[0].record
+    new = memory.supersede(old.id, "Prefers light mode in every editor")
+    secret = memory.store("The code is in the hall", sensitivity="secret")
+    assert memory.why_not(key.id, "spare key").found
+    assert new.id in memory.why_not(old.id, "dark mode").reasons[0]
+    assert "secret" in memory.why_not(secret.id, "code hall").reasons[0]
+    assert "kind is note" in memory.why_not(key.id, "spare key", kinds=("fact",)).reasons[0]
+    assert "It is of" in memory.why_not(key.id, "spare key", since="2999-01-01").reasons[0]
+    below = memory.why_not(key.id, "plum cake butter in the hall", limit=1)
+    assert below.rank > 1
+    assert "ahead by" in below.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "x" * 10_000,
+        "word " * 2_000,
+        "the of and",
+        "🎉🎉",
+        'NEAR("a" OR',
+        "a* AND -b:c",
+        "\x00\x1b[31m",
+    ],
+    ids=["long word", "many words", "stop words", "emoji", "fts", "operators", "control"],
+)
+def test_any_text_may_be_searched_for(memory: Memory, query: str) -> None:
+    memory.store("A party 🎉🎉 with the neighbours")
+    found = memory.search(query)
+    assert all(0 <= hit.score <= 1 for hit in found)
+    assert ("🎉" in query) <= any("🎉" in hit.record.text for hit in found)

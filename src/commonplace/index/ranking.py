@@ -31,6 +31,8 @@ MONTH = 30.0
 """Days after which a record is a third as recent as a new one."""
 BRIEF = 90
 """Characters below which one text is as short as another."""
+SENTENCE = 3
+"""Words that say something from which a search is a question rather than a keyword."""
 BEGINNING = 5
 """Letters by which a word is told from others, whatever its ending."""
 NEAR = 0.4
@@ -99,7 +101,9 @@ class Scene:
         each = self.found[at]
         if each.words_rank >= 0 or each.cosine >= NEAR:
             return True
-        beside = (self.before[at], self.after[at]) if each.session else ()
+        # Who searches for a word or two wants the texts that have them.
+        asked = each.session and len(_terms(self.question)) >= SENTENCE
+        beside = (self.before[at], self.after[at]) if asked else ()
         return any(other >= 0 and self.found[other].words_rank >= 0 for other in beside)
 
     def beside(self, column: Column) -> Column:

@@ -164,6 +164,7 @@ USAGE = {
     "why-not": ["ID", "QUERY", "--limit"],
     "eval": ["file", "--self", "--limit", "--seed"],
     "doctor": [],
+    "forget": ["what", "--confirm"],
     "upkeep": ["--once", "--loop", "--job"],
     "scan": ["--kind"],
     "strike": ["id"],

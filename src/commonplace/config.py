@@ -78,6 +78,8 @@ class Options:
         "", "endpoint of the remote encoder, such as http://127.0.0.1:11434/v1", harmless=False
     )
     encoder_model: str = _option("", "model that the remote encoder is asked for", harmless=False)
+    recall_cache_entries: int = _option(256, "answers of recall kept in memory; 0: none")
+    recall_cache_seconds: float = _option(300.0, "how long such an answer is kept; 0: any time")
     session_memory_enabled: bool = _option(True, "inject memory at session start")
     session_memory_cap: int = _option(32000, "most characters injected at session start")
     long_memory_path: str = _option("LONGMEMORY.md", "document of the long-term summaries")

@@ -7,7 +7,7 @@ back what a stale save overwrote. What a change is for it does not know.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from commonplace.index import Index, Known, Query, Signature
 from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, applied
 from commonplace.layouts import Layout
 from commonplace.lazily import Lazy
+from commonplace.recall_cache import RecallCache
 from commonplace.records import OWNER, SYSTEM, Author, Origin, Record, etag_of
 from commonplace.values import replace
 from commonplace.vault import Moved, Stat, Vault
@@ -75,6 +76,7 @@ class Ledger:
         self.layout = layout
         self.clock = clock
         self.lock_seconds = lock_seconds
+        self.recalls = RecallCache(entries=0, seconds=0, now_ns=clock.now_ns)
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and why."""
         self.heads = heads
@@ -142,6 +144,17 @@ class Ledger:
         if wrote:
             self.journal.sync()
         return done
+
+    def glance(self) -> Hashable:
+        """How journal and documents look: the same as before, and nothing has changed since.
+
+        None when that can't be told: a document was written just now, and may be again unseen.
+        """
+        listing = self.vault.listing()
+        if any(self._is_racy(stat) for stat in listing.documents.values()):
+            return None
+        looks = ((name, s.size, s.mtime_ns, s.inode) for name, s in listing.documents.items())
+        return (self.journal.mark(), self.journal.end(), *looks, *sorted(listing.unreadable))
 
     def refresh(self) -> None:
         """Take in whatever changed since the last look. Cheap when nothing did."""

@@ -6,7 +6,7 @@ Who may do it, and what is worth keeping, it does not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.asking import Asker
@@ -69,6 +69,11 @@ class Receipt:
     documents: tuple[str, ...]
     texts: int
     """Entries and kept versions of the journal that were blanked."""
+    summaries: tuple[str, ...] = ()
+    """Summaries that were erased because they were made from these; made anew from the others."""
+    experiences: int = 0
+    messages: int = 0
+    """Messages of the history that were erased because they quoted one of these."""
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
 
 
@@ -472,8 +477,10 @@ class Library(Ledger):
         entries = self.journal.about('"op":"forget"')
         return {k: v for entry in entries if entry.op == Op.FORGET for k, v in entry.data.items()}
 
-    def was_forgotten(self, text: str) -> bool:
-        return self._tombstone(text) in self.forgotten().values()
+    def without_forgotten(self, records: Iterable[Record]) -> list[Record]:
+        """The records but for those whose very text was forgotten."""
+        hashes = set(self.forgotten().values())
+        return [record for record in records if self._tombstone(record.text) not in hashes]
 
     def _tombstone(self, text: str) -> str:
         from hashlib import blake2b

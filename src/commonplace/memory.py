@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from commonplace.leases import Lease, Leases
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
+    from commonplace.upkeep import forget as forgetting
     from commonplace.upkeep import heartbeat, scan, schedule, window
     from commonplace.upkeep.background import Background
     from commonplace.upkeep.schedule import Schedule
@@ -81,6 +82,7 @@ else:
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
+    forgetting = Lazy("upkeep.forget")
 
 STATE = ".commonplace"
 HEARTBEAT = "heartbeat"
@@ -175,6 +177,8 @@ class Memory:
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
+        library.recalls.entries = settings.recall_cache_entries
+        library.recalls.seconds = settings.recall_cache_seconds
         memory = cls(
             library,
             options=settings,
@@ -266,6 +270,8 @@ class Memory:
         """
         tainted = self.sessions.read(self.session).tainted
         records = [self._record(**memory, tainted=tainted) for memory in memories]
+        if self.origin == Origin.IMPORT:
+            records = self.library.without_forgotten(records)
         ready = [record for record in records if not self._must_wait(record)]
         if len(ready) < len(records):
             for record in filter(self._must_wait, records):
@@ -527,7 +533,22 @@ class Memory:
             self.taint()
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
-        """What is most alike, by vectors; what has none yet gets its vector now."""
+        """What is most alike, by vectors; what was asked before is told from memory.
+
+        As long as nothing has changed: a glance at journal and documents tells.
+        """
+        question, glance = (text, limit), self.library.glance()
+        hits = self.library.recalls.get(question, glance=glance)
+        if hits is None:
+            hits = self._recalled(text, limit=limit)
+            # What changed while it was looked for is not in it, or not for sure.
+            if glance == self.library.glance():
+                self.library.recalls.put(question, hits, glance=glance)
+        self._mind(hit.record for hit in hits)
+        return hits
+
+    def _recalled(self, text: str, *, limit: int) -> list[Hit]:
+        """The same, looked for; what has no vector yet gets it now."""
         from commonplace.embed.hashed import HashedEncoder
 
         self.library.refresh()
@@ -539,9 +560,7 @@ class Memory:
             index.embed(encoder.model, dim=encoder.dim, rows=rows)
         [(vector, norm)] = encoder.encode([text])
         wanted = Query(limit=limit, include_passages=False)
-        hits = index.nearest(Asked(encoder.model, vector, norm), wanted)
-        self._mind(hit.record for hit in hits)
-        return hits
+        return index.nearest(Asked(encoder.model, vector, norm), wanted)
 
     @property
     def experiences(self) -> Experiences:
@@ -640,10 +659,30 @@ class Memory:
         return self.delete_all([record_id])
 
     def delete_all(self, record_ids: Sequence[str]) -> Receipt:
+        """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
         for key in ids:
             self.get(key)
-        return self.library.forget(ids, author=self.author)
+        self.library.recalls.clear()
+        return forgetting.forget(
+            self.library,
+            ids,
+            author=self.author,
+            history=self._history_if_any(),
+            experiences=self.experiences,
+            text_limit=self.options.text_limit,
+        )
+
+    def to_forget(self, what: str) -> list[Hit]:
+        """The record of that id, or all in which every word of a query stands."""
+        return forgetting.matching(self.library, what)
+
+    def would_forget(self, record_ids: Sequence[str]) -> forgetting.Doomed:
+        """All that goes when these records are erased."""
+        return forgetting.doomed(self.library, record_ids, history=self._history_if_any())
+
+    def _history_if_any(self) -> History | None:
+        return self.messages if (self.state / "history.db").exists() else None
 
     def strike(self, record_ids: Sequence[str]) -> None:
         """Take records out of every document they stand in. It can be undone."""
@@ -922,6 +961,7 @@ class Memory:
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""
+        self.library.recalls.clear()
         self.library.rebuild(progress)
         self.library.asker.embed_all(progress)
         return self.count()

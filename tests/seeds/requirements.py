@@ -1230,7 +1230,6 @@ CLAW = (
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "The in-memory cache is lost when the process ends and is filled again from what is "
         "persisted.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.index-survives-restart",
@@ -1242,56 +1241,47 @@ CLAW = (
         "claw.cache-on-durable",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "A write reaches the durable file before the in-memory cache shows it.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-repeats-faster",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "A `recall_memory` query repeated within a session is answered from memory without "
         "reading the index file.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-key",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "The recall cache is keyed by the query or by the hash of its vector.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-ttl",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "An entry of the recall cache expires after its time to live, if one is set.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-lru",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "A full recall cache gives up the entry that was used least recently.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-bounded",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "The recall cache never exceeds its cap of entries or bytes.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-after-write",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "After a memory is written no recall is answered with a stale cached result.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-after-trim",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "Trimming or compacting `MEMORY.md` empties the recall cache or bypasses it.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.cache-after-resync",
         "claw, 8. Fast memory patterns (in-memory vs persisted)",
         "Syncing the embeddings again empties the recall cache or bypasses it.",
-        awaits="upkeep",
     ),
     Claim(
         "claw.session-context-cached",

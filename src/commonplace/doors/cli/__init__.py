@@ -35,6 +35,7 @@ OTHER_COMMANDS = (
     "eval",
     "doctor",
     "upkeep",
+    "forget",
     "scan",
     "strike",
     "unlink",

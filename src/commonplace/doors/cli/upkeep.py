@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show
 from commonplace.doors.cli.terminal import paint
-from commonplace.errors import BadValue
+from commonplace.errors import BadValue, Conflict
+from commonplace.records import Record, Sensitivity
+from commonplace.safety import one_line
 
 if TYPE_CHECKING:
+    from commonplace.upkeep.forget import Doomed
     from commonplace.upkeep.schedule import Run, Schedule
 
 
@@ -142,7 +146,57 @@ def _run_line(run: Run) -> str:
     )
 
 
+def _forget_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", help="a record id, or words that all stand in what is meant")
+    parser.add_argument(
+        "--confirm", action="store_true", help="erase; else only show what would go"
+    )
+
+
+def forget(arguments: argparse.Namespace) -> int:
+    """Erase records for good: documents, archive, versions, journal, index, what was made of them.
+
+    Without '--confirm' it shows what would go, and exits with 4.
+    """
+    with open_memory(arguments) as memory:
+        ids = [hit.record.id for hit in memory.to_forget(arguments.what)]
+        if not arguments.confirm:
+            return _show_doomed(memory.would_forget(ids), as_json=arguments.json)
+        receipt = memory.delete_all(ids)
+    erased = {
+        "summaries": len(receipt.summaries),
+        "experiences": receipt.experiences,
+        "messages": receipt.messages,
+        "entries and versions of the journal": receipt.texts,
+    }
+    lines = [f"Erased {', '.join(receipt.ids)} from {', '.join(receipt.documents)}."]
+    lines += [f"  and {count} {what}" for what, count in erased.items() if count]
+    lines += [f"Out of reach: {what}" for what in receipt.out_of_reach]
+    show(Answer(receipt.__dict__, "\n".join(lines)), as_json=arguments.json)
+    return 0
+
+
+def _show_doomed(doomed: Doomed, *, as_json: bool) -> int:
+    data = {
+        "ids": [record.id for record in doomed.records],
+        "documents": doomed.places,
+        "summaries": [record.id for record in doomed.summaries],
+        "messages": len(doomed.messages),
+    }
+    lines = [f"{record.id}  {_shown_text(record)}" for record in doomed.records]
+    lines += [f"{record.id}  a summary, made anew without them" for record in doomed.summaries]
+    lines += [f"{len(doomed.messages)} messages that quote them"] if doomed.messages else []
+    show(Answer(data, "\n".join(lines)), as_json=as_json)
+    print("commonplace: Nothing was erased. Repeat with --confirm to erase this.", file=sys.stderr)
+    return Conflict.exit_code
+
+
+def _shown_text(record: Record) -> str:
+    return "(secret)" if record.sensitivity == Sensitivity.SECRET else one_line(record.text)
+
+
 COMMANDS = {
+    "forget": (forget, _forget_arguments),
     "upkeep": (upkeep, _upkeep_arguments),
     "scan": (scan, _scan_arguments),
     "strike": (strike, _strike_arguments),

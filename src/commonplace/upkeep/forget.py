@@ -1,0 +1,142 @@
+"""Forgetting: everything a text has left, found before it is erased, and erased as one deed.
+
+It knows what is derived from records: summaries, experiences, and messages that quote them. How
+a record is taken out of documents, journal and index it leaves to the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from commonplace.errors import NoSuchRecord
+from commonplace.experiences import Experiences
+from commonplace.history import History, Message
+from commonplace.index import Query
+from commonplace.library import Library, Receipt
+from commonplace.records import ID, PASSAGE, SYSTEM, Author, Hit, Record
+from commonplace.upkeep import compact, expand
+from commonplace.upkeep.summaries import Extractive
+from commonplace.values import frozen, replace
+
+MOST = 1000
+"""Records, or messages, that one forgetting may find."""
+QUOTE = 3
+"""Words from which on a text in a message is that record's, and not a common phrase."""
+
+
+@frozen
+class Doomed:
+    """What would be erased."""
+
+    records: tuple[Record, ...]
+    places: tuple[str, ...]
+    summaries: tuple[Record, ...]
+    """Made from these records, to be made anew from the others."""
+    messages: tuple[Message, ...]
+
+
+def matching(library: Library, what: str) -> list[Hit]:
+    """The record of that id, or all in which every word of a query stands."""
+    library.refresh()
+    hit = library.index.get(what) if ID.match(what) else None
+    if hit and hit.record.kind != PASSAGE:
+        return [hit]
+    words = what.casefold().split()
+    query = Query(
+        text=what,
+        include_superseded=True,
+        include_secret=True,
+        include_passages=False,
+        limit=MOST,
+    )
+    hits = library.index.search(query) if words else []
+    found = [hit for hit in hits if all(word in hit.record.text.casefold() for word in words)]
+    if not found:
+        raise NoSuchRecord(what)
+    ids = {hit.record.id for hit in found}
+    # A summary of what is found is made anew, with the rest of what it was made from.
+    return [hit for hit in found if ids.isdisjoint(hit.record.sources)]
+
+
+def doomed(library: Library, ids: Sequence[str], *, history: History | None) -> Doomed:
+    """All that goes with these records."""
+    hits = [library.get(key) for key in ids]
+    summaries = _summaries(library, ids)
+    told = [hit.record for hit in hits] + summaries
+    return Doomed(
+        tuple(hit.record for hit in hits),
+        tuple(sorted({place.document for hit in hits for place in hit.places})),
+        tuple(summaries),
+        tuple(_quoting(history, told)) if history else (),
+    )
+
+
+def forget(
+    library: Library,
+    ids: Sequence[str],
+    *,
+    author: Author,
+    history: History | None,
+    experiences: Experiences,
+    text_limit: int,
+) -> Receipt:
+    """Erase records and what was made of them. The summaries they were in are made anew first."""
+    gone = doomed(library, ids, history=history)
+    for summary in gone.summaries:
+        _make_anew(library, summary, set(ids), text_limit=text_limit)
+    every = [*ids, *(record.id for record in gone.summaries if record.id not in ids)]
+    receipt = library.forget(every, author=author)
+    vectors = library.locked(lambda: experiences.forget(every))
+    if history and gone.messages:
+        history.forget([message.id for message in gone.messages])
+    return replace(
+        receipt,
+        ids=tuple(ids),
+        summaries=tuple(every[len(ids) :]),
+        experiences=vectors,
+        messages=len(gone.messages),
+    )
+
+
+def _summaries(library: Library, ids: Iterable[str]) -> list[Record]:
+    """The summaries that were made from these records, and those made from them in turn."""
+    query = Query(
+        kinds=(compact.COMPACTION,), include_superseded=True, include_secret=True, limit=1 << 30
+    )
+    every = [hit.record for hit in library.index.search(query) if hit.record.sources]
+    found: dict[str, Record] = {}
+    named = set(ids)
+    while more := [r for r in every if r.id not in found and named.intersection(r.sources)]:
+        found |= {record.id: record for record in more}
+        named.update(found)
+    return list(found.values())
+
+
+def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: int) -> None:
+    """Let the records that stay have a summary of their own, where the old one stood."""
+    left = [
+        source.record
+        for source in expand.sources(library, summary.id)
+        if source.record and source.id not in ids
+    ]
+    if left:
+        new_id: Callable[[], str] = library.clock.new_id
+        fresh, _ = compact.summary_of(left, Extractive(), new_id=new_id, text_limit=text_limit)
+        places = library.get(summary.id).places
+        documents = list(dict.fromkeys(place.document for place in places))
+        library.add([fresh], to=documents, author=SYSTEM)
+
+
+def _quoting(history: History, records: Iterable[Record]) -> list[Message]:
+    """The messages in which the whole text of a record stands."""
+    found: dict[str, Message] = {}
+    for record in records:
+        text = _plain(record.text)
+        if len(text.split()) >= QUOTE:
+            said = history.search(record.text, limit=MOST)
+            found |= {each.id: each for each in said if text in _plain(each.content)}
+    return list(found.values())
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,206 @@
+"""Forgetting: after it, no byte of a text is left that a search of the disk could find."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.errors import NoSuchRecord
+from commonplace.index import Query
+from commonplace.memory import Memory
+from commonplace.records import Origin, Record
+from tests.clocks import FixedClock
+from tests.data import clock_at
+
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return clock_at("2026-02-13T08:00:00Z")
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "vault", "native", session="s-1", clock=clock) as memory:
+        yield memory
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    """Every byte of a vault and its state, what is compressed unpacked as well."""
+    found = {}
+    for path in root.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if path.suffix == ".z":
+                data += zlib.decompress(data)
+            found[str(path.relative_to(root))] = data
+    return found
+
+
+def traces(root: Path, texts: list[str]) -> list[tuple[str, str]]:
+    """Which of the texts stand in which file."""
+    return [
+        (name, text)
+        for name, data in everything(root).items()
+        for text in texts
+        if text.encode() in data or json.dumps(text)[1:-1].encode() in data
+    ]
+
+
+WORDS = "amber birch cedar delta ember fjord grove haven inlet jetty knoll lagoon marsh".split()  # noqa: SIM905
+
+
+def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
+    memory: Memory, clock: FixedClock
+) -> None:
+    chance = random.Random(11)
+    records: list[Record] = []
+    for number in range(240):
+        clock.sleep(60)
+        words = " ".join(chance.choices(WORDS, k=6))
+        records.append(
+            memory.store(f"Note{number:03}x {words} told in “quotes” and 50%", kind="note")
+        )
+        if number % 40 == 0:
+            # Kept versions, conversations, vectors and experiences hold the texts as well.
+            memory.update(f"Remark {number}.", document="MEMORY.md", mode="section", section="R")
+            memory.record_message("user", f"Please remember: {records[-1].text}")
+            memory.recall(words)
+            memory.take_in_experiences()
+    clock.sleep(90 * DAY)
+    assert memory.compact(forced=True).compacted > 0
+    memory.recall("amber birch")
+    memory.search("grove")
+    gone = chance.sample(records, 100)
+    for record in gone[:50]:
+        memory.delete(record.id)
+    for record in gone[50:]:
+        [hit] = memory.to_forget(record.text.split()[0])
+        memory.delete_all([hit.record.id])
+    assert traces(memory.root, [record.text.split()[0] for record in gone]) == []
+    kept = [record for record in records if record not in gone]
+    assert {key for key, _ in traces(memory.root, [kept[0].text.split()[0]])}
+    memory.close()
+    assert traces(memory.root, [record.text.split()[0] for record in gone]) == []
+
+
+@pytest.fixture
+def summed(memory: Memory, clock: FixedClock) -> tuple[Record, Record, Record]:
+    """Two records that became a summary."""
+    tea = memory.store("Wren drinks oolong tea in Lisbon", kind="note")
+    bread = memory.store("Wren bakes sourdough bread on Sundays", kind="note")
+    clock.sleep(90 * DAY)
+    memory.compact(forced=True)
+    [summary] = [r for r in summaries(memory) if set(r.sources) == {tea.id, bread.id}]
+    return tea, bread, summary
+
+
+def summaries(memory: Memory) -> list[Record]:
+    hits = memory.library.index.search(Query(kinds=("compaction",), limit=100))
+    return [hit.record for hit in hits]
+
+
+def test_a_summary_that_used_a_forgotten_record_is_made_anew_from_the_others(
+    memory: Memory, summed: tuple[Record, Record, Record]
+) -> None:
+    tea, bread, old = summed
+    receipt = memory.delete(tea.id)
+    [new] = summaries(memory)
+    assert receipt.summaries == (old.id,)
+    assert new.sources == (bread.id,)
+    assert "sourdough" in new.text
+    assert traces(memory.root, ["oolong"]) == []
+    assert [source.record for source in memory.expand(new.id)] == [bread]
+
+
+def test_the_summary_of_nothing_but_forgotten_records_goes(
+    memory: Memory, summed: tuple[Record, Record, Record]
+) -> None:
+    tea, bread, _ = summed
+    memory.delete_all([tea.id, bread.id])
+    assert summaries(memory) == []
+    assert traces(memory.root, ["oolong", "sourdough"]) == []
+
+
+def test_messages_that_quote_it_and_its_experience_go_others_stay(memory: Memory) -> None:
+    record = memory.store("The garage opens with the code of the attic")
+    memory.take_in_experiences()
+    memory.record_message("user", "Note: the garage opens  with the code of the attic, please")
+    memory.record_message("user", "The garage is green")
+    receipt = memory.delete(record.id)
+    assert (receipt.messages, receipt.experiences) == (1, 1)
+    assert [message.content for message in memory.messages.search("garage", limit=9)] == [
+        "The garage is green"
+    ]
+    assert memory.experiences.count() == 0
+
+
+def test_a_short_text_takes_no_message_with_it(memory: Memory) -> None:
+    record = memory.store("Likes tea")
+    memory.record_message("user", "She likes tea and cake")
+    assert memory.delete(record.id).messages == 0
+
+
+def test_a_query_names_only_records_with_all_of_its_words(memory: Memory) -> None:
+    one = memory.store("The garage code is with Ada")
+    memory.store("The garage is green")
+    assert [hit.record for hit in memory.to_forget("CODE garage")] == [one]
+    with pytest.raises(NoSuchRecord):
+        memory.to_forget("garage submarine")
+    with pytest.raises(NoSuchRecord):
+        memory.to_forget("  ")
+
+
+def test_an_import_does_not_bring_back_what_was_forgotten(
+    tmp_path: Path, memory: Memory, clock: FixedClock
+) -> None:
+    record = memory.store("The garage code is with Ada")
+    memory.delete(record.id)
+    memory.origin = Origin.IMPORT
+    stored = memory.store_all(
+        [{"text": "The garage code is with Ada"}, {"text": "The garage is green"}]
+    )
+    assert [each.text for each in stored] == ["The garage is green"]
+    memory.origin = Origin.OWNER
+    assert memory.store("The garage code is with Ada").text == "The garage code is with Ada"
+
+
+def ran(memory: Memory, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "commonplace", "--vault", str(memory.root), "forget", *words],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_shows_what_it_would_erase_and_erases_when_confirmed(memory: Memory) -> None:
+    record = memory.store("The garage code is with Ada")
+    hidden = memory.store("The garage code is 4711", sensitivity="secret")
+    shown = ran(memory, "garage code")
+    assert shown.returncode == 4
+    assert "The garage code is with Ada" in shown.stdout
+    assert "4711" not in shown.stdout
+    assert "Nothing was erased" in shown.stderr
+    assert len(memory.to_forget("garage code")) == 2
+    planned: Any = json.loads(ran(memory, record.id, "--json").stdout)
+    assert planned["ids"] == [record.id]
+    done = ran(memory, record.id, "--confirm", "--json")
+    assert done.returncode == 0, done.stderr
+    receipt = json.loads(done.stdout)
+    assert receipt["ids"] == [record.id]
+    assert receipt["documents"] == ["MEMORY.md", "memory/2026-02-13.md"]
+    assert "backups" in receipt["out_of_reach"][0]
+    assert ran(memory, hidden.id, "--confirm").returncode == 0
+    assert ran(memory, "garage", "--confirm").returncode == 3

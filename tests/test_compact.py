@@ -486,6 +486,30 @@ def test_a_run_after_which_the_scan_finds_something_new_is_taken_back(tmp_path: 
         assert run.run(forced=True).status == "done"
 
 
+def test_what_is_left_of_something_found_before_is_nothing_new(tmp_path: Path) -> None:
+    with opened(tmp_path, days_ago=90) as memory:
+        memory.session = "s-1"
+        for number in range(5):
+            memory.store(f"Old thought {number}")
+    with opened(tmp_path) as memory:
+        memory.session = "s-1"
+        for number in range(2):
+            memory.store(f"New thought {number}")
+        assert memory.scan("contradiction") != []
+        assert memory.compact(forced=True).status == "done"
+        assert memory.scan("contradiction") != []
+
+
+def test_what_others_store_meanwhile_is_not_held_against_a_run(tmp_path: Path) -> None:
+    old_notes(tmp_path)
+    with opened(tmp_path, "native") as memory:
+        run: Compaction = memory._compaction()
+        ids = iter([(), (memory.store("Stored in between").id,)])
+        run.findings = lambda: [Found("duplicate", *next(ids))]
+        memory.clock.sleep(-60)
+        assert run.run(forced=True).status == "done"
+
+
 @pytest.mark.claim("claw.validation-count", "claw.validation-kept")
 def test_a_run_that_takes_what_should_stay_is_taken_back(tmp_path: Path) -> None:
     old_notes(tmp_path)

@@ -242,3 +242,12 @@ def test_a_damaged_line_of_the_journal_hides_no_other(tmp_path: Path) -> None:
         assert len(memory.log()) >= 1
         memory.store("three")
         assert {hit.record.text for hit in memory.search()} >= {"one", "two", "three"}
+
+
+def test_what_a_new_document_starts_with_is_indexed_too(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, "notebook", clock=SkippingClock()) as memory:
+        memory.store("the first of all")
+        memory.count()
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        assert memory.library.index.dump() == kept

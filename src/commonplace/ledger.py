@@ -207,6 +207,9 @@ class Ledger:
             _line_record(line, key, self.reading(name)) for key, line in zip(entry.ids, entry.lines)
         )
         rows = _numbered(records, entry.lines, first)
+        if was is None:
+            # What a new document starts with may say something, too.
+            rows = [*self._indexed(self.parse(name, change.lead)), *rows]
         size = change.at + len(entry.appended(change))
         last = first - 1 + sum(line.count("\n") for line in entry.lines)
         base = was.base if was else entry.position

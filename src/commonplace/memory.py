@@ -351,7 +351,7 @@ class Memory:
             state=self.state,
             summarizer=summarizer_of(self.options, state=self.state, clock=self.clock),
             checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
-            findings=self.scan,
+            findings=lambda: self.scan(*compaction.CAUSED),
         )
 
     def _compact_in_background(self) -> None:

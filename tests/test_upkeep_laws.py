@@ -1,0 +1,161 @@
+"""The law of upkeep: whatever is trimmed, compacted, taken back and restored, nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from commonplace.errors import NothingToUndo
+from commonplace.journal import Op
+from commonplace.memory import Memory
+from commonplace.records import Record
+from tests.clocks import SkippingClock
+from tests.strategies import texts
+from tests.test_laws import rebuilt
+
+DAY = 86_400
+TEXTS = texts().filter(lambda text: text.strip() and len(text) <= 500)
+
+
+class UpkeepMachine(RuleBasedStateMachine):
+    """An agent stores over months; the window, compaction, undo and restore do what they do."""
+
+    dialect = "notebook"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="upkeep-laws-"))
+        self.clock = SkippingClock()
+        self.clock.skipped = -400 * DAY * 10**9
+        self.memory = self.opened()
+        self.expected: dict[str, Record] = {}
+
+    def opened(self) -> Memory:
+        return Memory.open(
+            self.root, self.dialect, clock=self.clock, environ={}, memory_max_records=6
+        )
+
+    def teardown(self) -> None:
+        self.memory.close()
+        shutil.rmtree(self.root)
+
+    @rule(text=TEXTS, kind=st.sampled_from(["note", "turn-summary", "learned", "preference"]))
+    def store(self, text: str, kind: str) -> None:
+        record = self.memory.store(text, kind=kind)
+        self.expected[record.id] = record
+
+    @rule(count=st.integers(2, 9))
+    def store_many(self, count: int) -> None:
+        memories = [{"text": f"Memory {number} of many", "kind": "note"} for number in range(count)]
+        for record in self.memory.store_all(memories):
+            self.expected[record.id] = record
+
+    @rule(days=st.integers(1, 60))
+    def days_pass(self, days: int) -> None:
+        self.clock.sleep(days * DAY)
+
+    @rule()
+    def compact(self) -> None:
+        assert self.memory.compact(forced=True).status in ("done", "skipped")
+
+    @rule()
+    def undo(self) -> None:
+        try:
+            entry = self.memory.undo()
+        except NothingToUndo:
+            return
+        if entry.op == Op.ADD:
+            for key in entry.ids:
+                self.expected.pop(key, None)
+
+    @rule(back=st.integers(0, 5))
+    def undo_upkeep(self, back: int) -> None:
+        done = [e for e in self.memory.log(limit=50) if e.op in (Op.TRIM, Op.COMPACT)]
+        if back < len(done):
+            try:
+                self.memory.undo(done[back].position)
+            except NothingToUndo:
+                return
+
+    @rule(data=st.data())
+    def bring_back(self, data: st.DataObject) -> None:
+        if self.expected:
+            key = data.draw(st.sampled_from(sorted(self.expected)))
+            self.memory.bring_back([key])
+            assert self.record_in("MEMORY.md", key) == self.expected[key]
+
+    @rule(data=st.data())
+    def forget(self, data: st.DataObject) -> None:
+        there = sorted(key for key in self.expected if self.memory.library.index.get(key))
+        if there:
+            key = data.draw(st.sampled_from(there))
+            self.memory.delete(key)
+            del self.expected[key]
+
+    @rule()
+    def reopen(self) -> None:
+        self.memory.close()
+        self.memory = self.opened()
+
+    def records_of(self, document: str) -> list[Record]:
+        library = self.memory.library
+        if library.vault.stat(document) is None:
+            return []
+        parsed = library.parse(document, library.text(document)[0])
+        return [item.record for item in parsed.items if item.record.kind != "passage"]
+
+    def record_in(self, document: str, key: str) -> Record | None:
+        return next((record for record in self.records_of(document) if record.id == key), None)
+
+    @invariant()
+    def every_record_stands_somewhere_or_is_the_source_of_a_summary(self) -> None:
+        documents = ("MEMORY.md", self.memory.layout.trims_to)
+        there = {r.id: r for name in documents if name for r in self.records_of(name)}
+        named = {key for r in self.records_of("LONGMEMORY.md") for key in r.sources}
+        for key, record in self.expected.items():
+            assert there.get(key) == record or key in named
+
+    @invariant()
+    def the_kept_index_is_the_rebuilt_one(self) -> None:
+        self.memory.library.refresh()
+        assert self.memory.library.index.dump() == rebuilt(self.memory)
+
+    @invariant()
+    def what_the_journal_says_is_what_the_documents_say(self) -> None:
+        library = self.memory.library
+        for name in self.memory.documents():
+            state = library.state(name, since=library.known(name).base)
+            assert state == library.vault.read(name)
+
+
+class ArchivingMachine(UpkeepMachine):
+    """The same in claw's lines, with an archive of its own."""
+
+    dialect = "claw"
+
+    def opened(self) -> Memory:
+        return Memory.open(
+            self.root,
+            self.dialect,
+            clock=self.clock,
+            environ={},
+            memory_max_records=6,
+            memory_archive_path="memory/MEMORY-archive.md",
+        )
+
+
+LIMITS = settings(
+    max_examples=20,
+    stateful_step_count=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestUpkeep = UpkeepMachine.TestCase
+TestUpkeep.settings = LIMITS
+TestArchiving = ArchivingMachine.TestCase
+TestArchiving.settings = LIMITS

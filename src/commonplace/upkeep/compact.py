@@ -45,8 +45,10 @@ BODY = 600
 """Characters of what a summary says."""
 ASKED = 100
 """Summaries of one run that a model is asked for; the extractive one makes the rest."""
-CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary", "problem", "index-drift")
-"""What a scan after a run looks for: nothing else can come of records that leave."""
+CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary")
+"""What a scan after a run looks for. Problems and the index are looked at in the document itself:
+nothing else can come of records that leave.
+"""
 HEADER = "# Long-term memory\n\n"
 LOG = "compaction.jsonl"
 LOCK = "compaction.lock"
@@ -491,6 +493,8 @@ class Compaction:
             raise Unwell("There are not fewer records than before.")
         if [summary.id for summary in made.summaries if self.library.index.get(summary.id) is None]:
             raise Unwell("A summary cannot be found.")
+        if wrong := _whats(after) - _whats(before):
+            raise Unwell(f"The document has a new problem: {min(wrong)}.")
         self._check_index(after)
 
     def _check_findings(self, found: set[tuple[str, tuple[str, ...]]], *, since: str) -> None:
@@ -568,6 +572,10 @@ def reports(state: Path) -> list[Report]:
 
 def _key(finding: Any) -> tuple[str, tuple[str, ...]]:
     return finding.kind, finding.ids
+
+
+def _whats(snapshot: _Snapshot) -> set[str]:
+    return {problem.what for problem in snapshot.parsed.problems}
 
 
 def _lines_of(snapshot: _Snapshot, ids: Iterable[str]) -> Iterable[str]:

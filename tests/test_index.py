@@ -357,3 +357,18 @@ def test_a_small_change_to_a_long_document_writes_little(path: Path) -> None:
     fill(index, record(9000, "on top"), *changed)
     assert waiting_for(index, "m", dim=1) == ["other", "on top"]
     index.close()
+
+
+def test_one_opening_in_a_process_leaves_the_locks_of_the_others(tmp_path: Path) -> None:
+    """A descriptor closed beside SQLite's own would drop every lock of the process on the file."""
+    path = tmp_path / "index.db"
+    first, second = (SqliteIndex(path, rank=RANK) for _ in range(2))
+    first.set_level(1)
+    second.set_level(2)
+    passing = (
+        f"import sqlite3; sqlite3.connect({str(path)!r}).execute('SELECT * FROM places').close()"
+    )
+    subprocess.run([sys.executable, "-c", passing], check=True)
+    first.set_level(3)
+    assert second.level() == 3
+    assert Path(f"{path}-wal").stat().st_size > 0

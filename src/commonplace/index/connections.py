@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -195,8 +195,10 @@ class _OtherVersion(sqlite3.DatabaseError):
 
 def _opened(path: Path | None, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     if path:
-        with _told_of_disk(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        # Only a file that was not there: closing a descriptor beside SQLite's own drops every lock
+        # that this process has on the file, and whoever closes next deletes the log under us.
+        with _told_of_disk(path), suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     db = sqlite3.connect(
         path or ":memory:", timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )

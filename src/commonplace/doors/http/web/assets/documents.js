@@ -128,7 +128,7 @@ function editor(vendor, holder, text, line, changed, save) {
       extensions: [
         vendor.lineNumbers(), vendor.history(), vendor.drawSelection(), vendor.highlightActiveLine(), vendor.markdown(), vendor.search(), folded(vendor),
         vendor.syntaxHighlighting(vendor.defaultHighlightStyle), EditorView.lineWrapping, look,
-        EditorView.contentAttributes.of({ "aria-label": "Text of the document" }),
+        EditorView.contentAttributes.of({ "aria-label": "Text of the document", tabindex: "0" }),
         keymap.of([{ key: "Mod-s", preventDefault: true, run: () => { save(); return true; } }, ...vendor.defaultKeymap, ...vendor.historyKeymap, ...vendor.searchKeymap]),
         EditorView.updateListener.of((update) => { if (update.docChanged) changed(); }),
       ],

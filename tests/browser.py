@@ -1,0 +1,86 @@
+"""A real browser for the tests of the page: the system's Chromium, driven by Playwright.
+
+Knows where a browser may be and how to get one; nothing of the page.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+
+
+def executable() -> str:
+    """The browser's path. In CI it is installed when it is missing, and never skipped."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), "")
+    if not found and os.environ.get("CI") and os.geteuid() == 0:
+        subprocess.run(["apt-get", "install", "-y", "-q", "chromium"], check=False)
+        found = shutil.which("chromium") or ""
+    if not found and os.environ.get("CI"):
+        pytest.fail("CI has no Chromium, and apt-get could not install it")
+    if not found:
+        pytest.skip("there is no Chromium here (apt-get install chromium)")
+    return found
+
+
+@contextmanager
+def opened() -> Iterator[Any]:
+    """A browser that is closed at the end."""
+    from playwright.sync_api import sync_playwright
+
+    path = executable()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@contextmanager
+def serving(vault: Path, home: Path) -> Iterator[tuple[str, str]]:
+    """`commonplace serve` as a person starts it: its address, and the link that lets one in."""
+    port = free_port()
+    environ = {**os.environ, "XDG_STATE_HOME": str(home), "HOME": str(home)}
+    command = [sys.executable, "-m", "commonplace", "serve", str(vault), "--port", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
+    try:
+        assert server.stdout is not None
+        lines = [server.stdout.readline() for _ in range(4)]
+        link = next(line for line in lines if "/login?code=" in line).split()[-1]
+        base = f"http://127.0.0.1:{port}"
+        _wait_for(port)
+        yield base, link
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+def _wait_for(port: int) -> None:
+    import time
+
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("the gateway did not start")

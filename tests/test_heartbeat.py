@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
+from commonplace.doctor import examine
 from commonplace.doors.cli import main
 from commonplace.doors.cli.heartbeat import CODES
 from commonplace.errors import BadValue
 from commonplace.memory import Memory
 from commonplace.upkeep import heartbeat as module
 from commonplace.upkeep.heartbeat import Beat, Heartbeat, Log, Outcome, seconds_of, told
+from tests import mcp_client
 
 PYTHON = [sys.executable, "-c"]
 ECHO = "import sys; text = sys.stdin.read(); open(sys.argv[1], 'w').write(text)"
@@ -424,3 +426,13 @@ def test_the_status_tells_of_the_last_beat_the_next_and_the_failures(memory: Mem
     said = memory.status()["heartbeat"]
     assert said == told(memory.state)
     assert said.endswith("Z done, next 2026-11-15T14:30:00Z, 1 of the last 2 failed")
+    [fine] = [finding for finding in examine(memory) if finding.what == "heartbeat"]
+    assert (fine.good, fine.says) == (True, said)
+    beating(memory, "raise SystemExit(3)").tick()
+    [bad] = [finding for finding in examine(memory) if finding.what == "heartbeat"]
+    assert not bad.good
+
+
+def test_an_agent_that_calls_a_tool_over_mcp_is_in_a_conversation(memory: Memory) -> None:
+    mcp_client.asked(memory.root, "native", "search", {"query": "tea"})
+    assert beating(memory, "pass").tick().outcome == "skipped"

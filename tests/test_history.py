@@ -13,7 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.errors import BadValue, NewerHistory, SecretFound, TooSlow, VaultTrouble
+from commonplace.doctor import examine
+from commonplace.errors import (
+    BadValue,
+    NewerHistory,
+    ReadOnly,
+    SecretFound,
+    TooSlow,
+    VaultTrouble,
+)
 from commonplace.history import History
 from commonplace.history.asking import Bounds, asked
 from commonplace.history.sqlite import SqliteHistory
@@ -232,3 +240,36 @@ def test_what_a_rewrite_displaced_is_found_in_the_history(memory: Memory) -> Non
     memory.update("- The dentist is called Quimby\n", document="USER.md", mode="rewrite")
     memory.update("- Something else\n", document="USER.md", mode="rewrite", etag="")
     assert told(memory.messages.search("dentist", limit=1)) == ["My dentist is called Quimby"]
+
+
+def test_a_vault_that_cannot_be_written_keeps_no_message_it_would_lose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Memory.open(tmp_path).close()
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with Memory.open(tmp_path) as memory:
+        for write in (
+            lambda: memory.record_message("user", "Hello"),
+            lambda: memory.load_messages([]),
+            lambda: memory.forget_messages(["msg-1"]),
+        ):
+            pytest.raises(ReadOnly, write)
+
+
+def test_a_memory_of_another_session_shares_what_is_open(memory: Memory) -> None:
+    other = memory.for_session("tuesday")
+    kept = other.record_message("user", "Hello")
+    assert (kept.session, memory.session) == ("tuesday", "monday")
+    assert memory.messages is other.messages
+
+
+def test_the_doctor_looks_at_the_history(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as memory:
+        assert "history" not in {finding.what for finding in examine(memory)}
+        memory.record_message("user", "Hello")
+        [good] = [finding for finding in examine(memory) if finding.what == "history"]
+        assert (good.good, good.says.startswith("1 messages")) == (True, True)
+    (tmp_path / ".commonplace" / "history.db").write_bytes(b"no database at all " * 100)
+    with Memory.open(tmp_path) as memory:
+        [bad] = [finding for finding in examine(memory) if finding.what == "history"]
+        assert (bad.good, "damaged" in bad.says) == (False, True)

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from commonplace import mishaps
 from commonplace.clock import stamp
+from commonplace.errors import CommonplaceError
 from commonplace.index import Query
 from commonplace.memory import Memory
 from commonplace.safety import neutralise
-from commonplace.upkeep.schedule import failures, told
+from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
 
 ENOUGH = 100 * 1024 * 1024
@@ -48,6 +49,8 @@ def examine(memory: Memory) -> list[Finding]:
         *_journal(memory),
         *_hooks(memory),
         *_upkeep(memory),
+        *_history(memory),
+        *_heartbeat(memory),
     ]
 
 
@@ -177,9 +180,35 @@ def _hooks(memory: Memory) -> Iterator[Finding]:
 
 
 def _upkeep(memory: Memory) -> Iterator[Finding]:
-    failed = failures(memory.state)
+    failed = schedule.failures(memory.state)
     for run in failed:
         says = f"{run.name} failed on {run.at[:10]}: {run.what}"
         yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
     if not failed:
-        yield Finding("upkeep", True, told(memory.state) or "nothing has run yet")
+        yield Finding("upkeep", True, schedule.told(memory.state) or "nothing has run yet")
+
+
+def _history(memory: Memory) -> Iterator[Finding]:
+    if not (memory.state / "history.db").exists():
+        return
+    try:
+        history = memory.messages
+        ill = history.healthy()
+        says = ill or f"{history.count():,} messages, {history.size() / 1e6:.1f} MB"
+    except CommonplaceError as error:
+        ill = says = error.what
+    yield Finding(
+        "history",
+        not ill,
+        says,
+        "Move history.db away, keep it for repair, and load your last dump into a new one.",
+    )
+
+
+def _heartbeat(memory: Memory) -> Iterator[Finding]:
+    log = heartbeat.Log(memory.state / heartbeat.LOG)
+    beats = log.read()
+    if beats:
+        bad = beats[-1].outcome in (heartbeat.Outcome.FAILED, heartbeat.Outcome.TIMED_OUT)
+        fix = f"Try the command by hand; {log.path} has the last beats."
+        yield Finding("heartbeat", not bad, heartbeat.told(memory.state), fix)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -128,7 +129,7 @@ class Memory:
         self.sessions = Sessions(state / "sessions")
         self._background: Background | None = None
         self.agent = ""
-        self._messages: History | None = None
+        self._histories: list[History] = []
 
     @classmethod
     def open(
@@ -195,16 +196,10 @@ class Memory:
 
     def for_session(self, session: str, *, origin: str = "") -> Memory:
         """The same memory as another session sees and writes it. Closing this one closes both."""
-        return Memory(
-            self.library,
-            options=self.options,
-            root=self.root,
-            state=self.state,
-            session=budgets.check_word(session, argument="session"),
-            group=self.group,
-            origin=origin or self.origin,
-            read_only=self.read_only,
-        )
+        other = copy(self)
+        other.session = budgets.check_word(session, argument="session")
+        other.origin = origin or self.origin
+        return other
 
     def apart(self) -> Memory:
         """The same vault opened anew, as another process would: for a thread of its own."""
@@ -815,11 +810,11 @@ class Memory:
     @property
     def messages(self) -> History:
         """The messages of the conversations, as they were recorded."""
-        if self._messages is None:
+        if not self._histories:
             from commonplace.history.sqlite import SqliteHistory
 
-            self._messages = SqliteHistory(self.state / "history.db")
-        return self._messages
+            self._histories.append(SqliteHistory(self.state / "history.db"))
+        return self._histories[0]
 
     def record_message(
         self,
@@ -839,6 +834,7 @@ class Memory:
         """
         from commonplace.history import Message, checked
 
+        self._check_writable()
         budgets.check_text(content, limit=DOCUMENT_LIMIT, argument="content")
         said = self.session if session is None else session
         message = Message(
@@ -909,6 +905,7 @@ class Memory:
 
     def forget_messages(self, ids: Sequence[str]) -> int:
         """Erase messages for good. Returns how many there were."""
+        self._check_writable()
         return self.messages.forget(ids)
 
     @property
@@ -938,7 +935,13 @@ class Memory:
 
     def load_messages(self, lines: Iterable[str]) -> int:
         """Keep the messages of a dump, without their secrets. Returns how many were new."""
+        self._check_writable()
         return self.messages.load(lines, clean=self._without_secrets)
+
+    def _check_writable(self) -> None:
+        """A message that went into the state of this process alone would be lost with it."""
+        if self.read_only:
+            raise ReadOnly(str(self.root))
 
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""
@@ -1020,8 +1023,8 @@ class Memory:
         if self._background:
             self._background.wait()
         self.library.close()
-        if self._messages is not None:
-            self._messages.close()
+        for history in self._histories:
+            history.close()
         if self.read_only:
             from shutil import rmtree
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.errors import BadLines, BadStatement
@@ -120,6 +120,7 @@ class HistoryContract:
     def history(self) -> Iterator[History]:
         history = self.fresh()
         yield history
+        assert history.healthy() == ""
         history.close()
 
     def test_a_new_history_is_empty(self, history: History) -> None:
@@ -331,6 +332,7 @@ class HistoryContract:
         assert history.last("", 9) == [message(1)]
         assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)
 
+    @settings(deadline=None)
     @given(
         st.lists(st.sampled_from(PIECES.split()), max_size=12).map(" ".join) | st.text(max_size=60)
     )

@@ -97,6 +97,9 @@ class History(Protocol):
     def forget(self, ids: Sequence[str]) -> int:
         """Erase these messages, so that no byte of them is left. Returns how many there were."""
 
+    def healthy(self) -> str:
+        """What is wrong with it; empty when nothing is."""
+
     def size(self) -> int:
         """Bytes on disk."""
 

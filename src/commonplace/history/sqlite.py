@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from commonplace.errors import BadLines, BadValue
+from commonplace.errors import BadLines, BadValue, CommonplaceError
 from commonplace.history import FIELDS, Conversation, Message, Table, line_of, message_of
 from commonplace.history.asking import asked
 from commonplace.history.migrations import migrate
@@ -118,6 +118,13 @@ class SqliteHistory:
             db.execute("INSERT INTO message_words(message_words) VALUES('optimize')")
             self._connections.scrub()
         return gone
+
+    def healthy(self) -> str:
+        try:
+            [(said, *_), *_] = self._connections.rows("PRAGMA quick_check(1)")
+        except CommonplaceError as error:
+            return str(error)
+        return "" if said == "ok" else str(said)
 
     def size(self) -> int:
         return self._connections.size()

@@ -106,7 +106,9 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
     if name not in tools:
         raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
     try:
-        return _result(str(tools[name].call(recall(), given or {})), refused=False)
+        memory = recall()
+        memory.note_conversation()
+        return _result(str(tools[name].call(memory, given or {})), refused=False)
     except CommonplaceError as error:
         return _result(str(error), refused=True)
 

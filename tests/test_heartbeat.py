@@ -20,8 +20,10 @@ from commonplace.doors.cli.heartbeat import CODES
 from commonplace.errors import BadValue
 from commonplace.memory import Memory
 from commonplace.upkeep import heartbeat as module
+from commonplace.upkeep.compact import Report
 from commonplace.upkeep.heartbeat import Beat, Heartbeat, Log, Outcome, seconds_of, told
 from tests import mcp_client
+from tests.test_compact import old_notes, opened, summaries
 
 PYTHON = [sys.executable, "-c"]
 ECHO = "import sys; text = sys.stdin.read(); open(sys.argv[1], 'w').write(text)"
@@ -113,6 +115,28 @@ def test_a_long_entry_becomes_records_where_there_is_no_diary(tmp_path: Path, di
         kept = [memory.get(key).record for key in beat.diary.split()]
         assert [record.kind for record in kept] == ["heartbeat"] * 3
         assert sum(record.text.count("word") for record in kept) == 1000
+
+
+@pytest.mark.claim("claw.heartbeat-compaction")
+def test_a_beat_compacts_when_compaction_is_enabled(tmp_path: Path) -> None:
+    old_notes(tmp_path)
+    with opened(tmp_path) as memory:
+        assert beating(memory, "pass").tick().compacted == 0
+        assert "LONGMEMORY.md" not in memory.documents()
+    with opened(tmp_path, memory_compaction_enabled=True) as memory:
+        assert beating(memory, "raise SystemExit(1)").tick().compacted == 0
+        assert beating(memory, "pass").tick().compacted == 8
+        assert summaries(memory) != []
+
+
+def test_a_compaction_that_fails_is_told_and_does_not_undo_the_beat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = Report("failed", "The disk is full.")
+    monkeypatch.setattr(Memory, "compact", lambda self, **_: failed)
+    with opened(tmp_path, memory_compaction_enabled=True) as memory:
+        beat = beating(memory, "pass").tick()
+    assert (beat.outcome, beat.why) == ("done", "the compaction failed: The disk is full.")
 
 
 @pytest.mark.claim("journal.diary-by-heartbeat")

@@ -1453,7 +1453,6 @@ CLAW = (
         "claw.heartbeat-compaction",
         "claw, 11. Long-term memory patterns / Compaction / summarization",
         "A heartbeat step can run compaction when compaction is enabled.",
-        awaits="heartbeat",
     ),
     Claim(
         "claw.key-compaction-threshold-records",

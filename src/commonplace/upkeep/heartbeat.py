@@ -71,6 +71,8 @@ class Beat:
     """Where the entry that was written stands: a document, or records where there is no diary."""
     output: int = 0
     """Bytes that the command wrote to its standard output."""
+    compacted: int = 0
+    """Records that became summaries, where compaction is enabled."""
     next: str = ""
     """When the next beat is due, where that is known."""
 
@@ -166,8 +168,10 @@ class Heartbeat:
             text = self._given(mind.context(self.prompt, agent="heartbeat"))
             ran = self._run(text, session, lock)
             beat = Beat(at, ran.outcome, code=ran.code, why=ran.why, output=ran.size)
-            entry = self._entry(ran.text) if ran.outcome == Outcome.DONE else ""
-            return replace(beat, diary=_kept(mind, entry)) if entry else beat
+            if ran.outcome != Outcome.DONE:
+                return beat
+            entry = self._entry(ran.text)
+            return _compacted(mind, replace(beat, diary=_kept(mind, entry) if entry else ""))
         except CommonplaceError as error:
             return Beat(at, Outcome.FAILED, why=_short(str(error)))
 
@@ -318,6 +322,15 @@ def _kept(mind: Any, entry: str) -> str:
     ]
     records = mind.store_all({"text": piece, "kind": "heartbeat"} for piece in pieces)
     return " ".join(record.id for record in records)
+
+
+def _compacted(mind: Any, beat: Beat) -> Beat:
+    """The last step of a beat; it does not undo the beat when it fails."""
+    if not mind.options.memory_compaction_enabled:
+        return beat
+    report = mind.compact(scheduled=True)
+    why = f"the compaction failed: {_short(report.why)}" if report.status == "failed" else ""
+    return replace(beat, compacted=report.compacted, why=why)
 
 
 def _short(text: str) -> str:

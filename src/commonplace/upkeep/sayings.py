@@ -114,6 +114,7 @@ PHRASES = (
     ("stored", "in"),
 )
 """What comes after these there is one of."""
+FIRSTS = frozenset(phrase[0] for phrase in PHRASES)
 PREFER = _words("prefers prefer")
 
 
@@ -280,6 +281,8 @@ def _is_name(word: str) -> bool:
 
 def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
     """`Ada lives in Lisbon`."""
+    if FIRSTS.isdisjoint(plain):
+        return
     for phrase in PHRASES:
         size = len(phrase)
         for at in range(1, len(plain) - size):

@@ -6,6 +6,7 @@ How a record came to be it does not know.
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from collections import defaultdict
@@ -84,15 +85,34 @@ class Seen:
         return not archived and name != layout.long_memory
 
     @cached_property
-    def parsed(self) -> dict[str, documents.Parsed]:
+    def texts(self) -> dict[str, str]:
         """Every document that can be read."""
         found = {}
-        for name in self.library.vault.listing().documents:
+        listing = self.library.vault.listing()
+        self.unreadable = [Problem(path, 0, why) for path, why in listing.unreadable.items()]
+        for name in listing.documents:
             try:
-                found[name] = self.library.parse(name, self.library.text(name)[0])
-            except (Unreadable, NoSuchDocument):
+                found[name] = self.library.text(name)[0]
+            except Unreadable as error:
+                self.unreadable.append(Problem(name, 0, str(error)))
+            except NoSuchDocument:
                 continue
         return found
+
+    @cached_property
+    def parsed(self) -> dict[str, documents.Parsed]:
+        seen: dict[str, Record] = {}
+        reading = self.library.reading
+        return {
+            name: documents.parse(text, reading=reading(name), seen=seen)
+            for name, text in self.texts.items()
+        }
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """What is wrong in the documents, and what cannot be read."""
+        told = [problem for parsed in self.parsed.values() for problem in parsed.problems]
+        return self.unreadable + told
 
     @cached_property
     def journalled(self) -> tuple[set[str], set[str]]:
@@ -122,8 +142,15 @@ def scan(
     wanted = kinds or [
         kind for kind in KINDS if kind != "contradiction" or library.layout.name == "claw"
     ]
-    seen = Seen(library, now=now, root=root)
-    return [finding for kind in KINDS if kind in wanted for finding in KINDS[kind](seen)]
+    # Many values and no cycles among them: looking for some would take a third of the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        seen = Seen(library, now=now, root=root)
+        return [finding for kind in KINDS if kind in wanted for finding in KINDS[kind](seen)]
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _contradictions(seen: Seen) -> Iterator[Finding]:
@@ -180,9 +207,10 @@ def _differing(
 
 def _stale(seen: Seen) -> Iterator[Finding]:
     yield from stale(seen.current, now=seen.now)
-    for name, parsed in seen.parsed.items():
-        if parsed.lines and seen._counts(Place(name, 1)):
-            yield from _stale_sections(seen, name)
+    for name, text in seen.texts.items():
+        # Most documents say no such thing, and finding their sections takes long.
+        if "*Updated: " in text and seen._counts(Place(name, 1)):
+            yield from _stale_sections(seen, name, text)
 
 
 def stale(records: Iterable[Record], *, now: datetime) -> Iterator[Finding]:
@@ -196,9 +224,9 @@ def stale(records: Iterable[Record], *, now: datetime) -> Iterator[Finding]:
             yield Finding("stale", (record.id,), what, _struck([record]))
 
 
-def _stale_sections(seen: Seen, name: str) -> Iterator[Finding]:
+def _stale_sections(seen: Seen, name: str, text: str) -> Iterator[Finding]:
     before = (seen.now - STALE).date()
-    for section in documents.sections(seen.library.text(name)[0]):
+    for section in documents.sections(text):
         if section.updated and section.updated < before:
             what = f"section {section.title!r} was last updated on {section.updated}"
             title, document = shlex.quote(section.title), shlex.quote(name)
@@ -287,7 +315,7 @@ def _lacking(record: Record, there: Collection[str]) -> list[str]:
 
 
 def _problems(seen: Seen) -> Iterator[Finding]:
-    for problem in seen.library.problems():
+    for problem in seen.problems:
         path = os.path.join(seen.root, problem.document)
         fix = f"${{EDITOR:-vi}} {f'+{problem.line} ' if problem.line else ''}{shlex.quote(path)}"
         yield Finding("problem", (), problem.what, fix, (_placed(problem),))

@@ -1,4 +1,4 @@
-"""Every tool gives the same answer through Python, the command line and MCP."""
+"""Every tool gives the same answer through Python, the command line, MCP and HTTP."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from commonplace import tools
+from commonplace.doors import http
+from commonplace.doors.http.vaults import Reader
 from commonplace.errors import CommonplaceError
 from commonplace.memory import Memory
 from tests import mcp_client
@@ -98,7 +101,7 @@ def test_every_door_gives_the_same_answer(
     root, record_id = vault
     given = {key: record_id if value == "ID" else value for key, value in arguments.items()}
     answers = {}
-    for door, ask in {"python": in_python, "shell": in_a_shell, "mcp": mcp_client.asked}.items():
+    for door, ask in DOORS.items():
         copy = tmp_path / door
         shutil.copytree(root, copy)
         answers[door] = masked(ask(copy, dialect, name, given))
@@ -130,3 +133,26 @@ def in_a_shell(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -
         check=False,
     )
     return done.stdout.removesuffix("\n") or done.stderr.removeprefix("commonplace: ").rstrip("\n")
+
+
+def over_http(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
+    def opened(path: str, reader: Reader) -> Memory:
+        return Memory.open(path, session=reader.session, origin=reader.origin)
+
+    tokens = root.with_name("tokens.json")
+    made = http.gateway([str(root)], opened, port=8377, tokens=tokens, dialect=dialect)
+    headers = {
+        "authorization": f"Bearer {made.tokens.add('parity', 'write')}",
+        "x-commonplace-session": "parity",
+    }
+    with TestClient(made.app, base_url="http://127.0.0.1:8377", headers=headers) as client:
+        answer = client.post(f"/api/vaults/{root.name}/tools/{name}", json=arguments).json()
+    return str(answer["text"] if "text" in answer else answer["detail"])
+
+
+DOORS = {
+    "python": in_python,
+    "shell": in_a_shell,
+    "mcp": mcp_client.asked,
+    "http": over_http,
+}

@@ -33,6 +33,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── ReadOnly             503
     │   ├── DiskFull             507
     │   └── Busy                 503   another process holds the lock too long
+    ├── CannotListen          6  503   the gateway's port is taken, or not ours to take
     ├── MissingExtra          7  501   the door or engine asked for needs an extra package
     ├── EncoderTrouble        8  503   there are no vectors of the encoder asked for
     │   ├── NoSuchModel                its files are not where they should be
@@ -361,6 +362,20 @@ class SummarizerFailed(CommonplaceError):
         super().__init__(
             f"The summarizer failed: {why}.",
             next_step="The extractive one is used in its place; see the summarizer options.",
+        )
+
+
+class CannotListen(CommonplaceError):
+    """The gateway's port is taken, or not ours to take."""
+
+    exit_code = 6
+    status = 503
+
+    def __init__(self, host: str, port: int, why: OSError) -> None:
+        super().__init__(
+            f"Nothing can be served at {host}:{port}: {(why.strerror or str(why)).lower()}.",
+            next_step="If a gateway runs there already, 'commonplace serve --link' prints a link "
+            "to it; else choose another port with --port.",
         )
 
 

@@ -73,6 +73,8 @@ class Layout:
     subdirectory: str = ""
     """Where the vault is when the directory above it was named."""
     utc_days: bool = False
+    only_memory_served: bool = False
+    """Whether a gateway shows and changes the main document and the daily logs alone."""
 
     @property
     def carries_data(self) -> bool:
@@ -100,6 +102,10 @@ class Layout:
         directory, _ = split(name)
         further = (split(self.archive)[0], split(self.long_memory)[0])
         return self.anywhere or directory in ("", self.daily, self.diary, *further)
+
+    def serves(self, name: str) -> bool:
+        """Whether a gateway may show and change a document."""
+        return not self.only_memory_served or name == self.memory or bool(self.day_of(name))
 
     def header(self, name: str) -> str:
         """What a new document starts with."""
@@ -186,6 +192,7 @@ LAYOUTS = {
             status="STATUS.md",
             daily="memory/",
             archive="memory/MEMORY-archive.md",
+            only_memory_served=True,
         ),
     )
 }

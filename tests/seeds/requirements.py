@@ -1090,13 +1090,11 @@ CLAW = (
         "claw.gateway-reads",
         "claw, 4. Gateway (UI)",
         "The gateway has a call that reads a memory file.",
-        awaits="gateway",
     ),
     Claim(
         "claw.gateway-writes",
         "claw, 4. Gateway (UI)",
         "The gateway has a call that writes a memory file.",
-        awaits="gateway",
     ),
     Claim(
         "claw.gateway-ui",
@@ -1108,13 +1106,11 @@ CLAW = (
         "claw.gateway-allowed-paths",
         "claw, 4. Gateway (UI)",
         "The gateway's calls accept the paths `MEMORY.md` and `memory/YYYY-MM-DD.md`.",
-        awaits="gateway",
     ),
     Claim(
         "claw.gateway-other-paths",
         "claw, 4. Gateway (UI)",
         "The gateway's calls reject every other path.",
-        awaits="gateway",
     ),
     Claim(
         "claw.index-path",

@@ -85,7 +85,8 @@ class Parameter:
     def checked(self, value: Any) -> Any:
         """The value when it is what the schema asks for; otherwise the error that says so."""
         if self.type == "number" and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            # A whole number beyond every float is as wrong as infinity.
+            value = float(value) if abs(value) < 1 << 1000 else float("inf")
         if not self._is_typed(value):
             raise BadValue(
                 self.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ PORT = 8377
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("vaults", nargs="*", metavar="PATH", help="vaults to serve; else --vault")
-    parser.add_argument("--port", type=int, default=PORT, help=f"(default {PORT})")
+    parser.add_argument("--port", type=int, default=PORT, help=f"(default {PORT}; 0: any free one)")
     parser.add_argument("--host", default="127.0.0.1", help="address to bind (default: loopback)")
     parser.add_argument(
         "--name", action="append", default=[], help="another host name it answers to; may repeat"
@@ -41,16 +41,27 @@ def serve(arguments: argparse.Namespace) -> int:
     paths = arguments.vaults or [vault_path(arguments)]
     for path in paths:
         _open(arguments, path, origin="owner").close()
-    made = http.gateway(
-        paths,
-        lambda path, reader: _for_reader(arguments, path, reader),
-        port=arguments.port,
-        host=arguments.host,
-        names=tuple(arguments.name),
-        mcp=lambda name, path: _mcp(arguments, name, path),
-    )
-    link = _link(arguments, made.tokens.login_code())
-    print(f"Serving {', '.join(made.vaults.paths)}.")
+    with http.listening(arguments.host, arguments.port) as listener:
+        arguments.port = listener.getsockname()[1]
+        made = http.gateway(
+            paths,
+            lambda path, reader: _for_reader(arguments, path, reader),
+            port=arguments.port,
+            host=arguments.host,
+            names=tuple(arguments.name),
+            mcp=lambda name, path: _mcp(arguments, name, path),
+            dialect=arguments.dialect,
+        )
+        link = _link(arguments, made.tokens.login_code())
+        _say(arguments, made.vaults.paths, link)
+        with _upkeep(arguments, paths):
+            http.run(made, listener)
+    return 0
+
+
+def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None:
+    """Where the gateway is, for the person who started it."""
+    print(f"Serving {', '.join(names)}.")
     print(f"Page (this link lets you in once): {link}")
     print(f"MCP: {_base(arguments)}/mcp with a token of 'commonplace token add'.")
     print("Stop with Ctrl+C.", flush=True)
@@ -58,9 +69,6 @@ def serve(arguments: argparse.Namespace) -> int:
         import webbrowser
 
         webbrowser.open(link)
-    with _upkeep(arguments, paths):
-        http.run(made.app, host=arguments.host, port=arguments.port)
-    return 0
 
 
 @contextmanager
@@ -80,8 +88,8 @@ def _upkeep(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[Non
 
 
 def _base(arguments: argparse.Namespace) -> str:
-    anywhere = arguments.host in ("0.0.0.0", "::")
-    return f"http://{'127.0.0.1' if anywhere else arguments.host}:{arguments.port}"
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}
+    return f"http://{anywhere.get(arguments.host, arguments.host)}:{arguments.port}"
 
 
 def _link(arguments: argparse.Namespace, code: str) -> str:

@@ -6,19 +6,24 @@ anything. It needs the extra `gateway`; the command line imports it only to serv
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from socket import AF_INET, AF_INET6, create_server, socket
 from typing import TYPE_CHECKING, Any
 
 from commonplace.clock import Clock
-from commonplace.errors import BadValue, MissingExtra
+from commonplace.errors import BadValue, CannotListen, MissingExtra
 
 if TYPE_CHECKING:
     from commonplace.doors.http.application import Gateway
     from commonplace.doors.http.vaults import Reader
     from commonplace.memory import Memory
 
+GRACE_SECONDS = 2
+"""How long a request that is on may still take when the gateway is told to stop."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -32,10 +37,12 @@ def gateway(
     tokens: Path | None = None,
     clock: Clock | None = None,
     mcp: Callable[[str, str], Any] | None = None,
+    dialect: str | None = None,
 ) -> Gateway:
     """A gateway over these vaults, ready to be served.
 
-    `mcp` makes the MCP application of one vault from its name and path.
+    `mcp` makes the MCP application of one vault from its name and path. The tools are those of
+    `dialect`, or else of each vault's own.
     """
     try:
         from commonplace.doors.http.application import Gateway
@@ -56,18 +63,35 @@ def gateway(
     hosts = [f"{name}:{port}" for name in (*LOOPBACK, host, *names)] + list(names)
     vaults = Vaults(named(paths), open_memory)
     spoken = {name: Later(partial(mcp, name, path)) for name, path in vaults.paths.items() if mcp}
-    return Gateway(vaults, kept, clock=clock, hosts=hosts, mcp=spoken)
+    return Gateway(vaults, kept, clock=clock, hosts=hosts, mcp=spoken, dialect=dialect)
 
 
-def run(application: Any, *, host: str, port: int) -> None:
-    """Serve until told to stop."""
+def listening(host: str, port: int) -> socket:
+    """A socket that takes connections there; port 0 is any that is free."""
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        return create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise CannotListen(host, port, error) from None
+
+
+def run(made: Gateway, listener: socket) -> None:
+    """Serve until told to stop, by Ctrl+C or by whoever ends processes; both are a clean end."""
     import uvicorn
 
-    uvicorn.run(
-        application,
-        host=host,
-        port=port,
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket] | None = None) -> None:
+            made.stop()
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        made.app,
         log_level="warning",
+        access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=3,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        Server(config).run(sockets=[listener])

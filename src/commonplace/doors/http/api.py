@@ -14,10 +14,17 @@ from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
 from commonplace.doors.http import changes
 from commonplace.doors.http.routes import Reply, route
-from commonplace.errors import BadValue, DocumentChanged, NoSuchDocument
+from commonplace.errors import (
+    BadName,
+    BadValue,
+    DocumentChanged,
+    NoSuchDocument,
+    NoSuchRecord,
+)
+from commonplace.layouts import check_name
 from commonplace.memory import Memory
 from commonplace.merging import merge
-from commonplace.records import PASSAGE, Hit, Record
+from commonplace.records import PASSAGE, Hit, Origin, Record, Sensitivity
 from commonplace.safety import trust_of
 
 Limit = Annotated[int, Argument("most to answer with", minimum=1, maximum=500)]
@@ -44,6 +51,23 @@ def shown_hit(hit: Hit) -> dict[str, Any]:
     """Something found, with where it stands."""
     places = [{"document": place.document, "line": place.line} for place in hit.places]
     return {**shown_record(hit.record), "places": places, "score": round(hit.score, 4)}
+
+
+def may_see(memory: Memory, record: Record) -> bool:
+    """Secrets are shown to their owner alone."""
+    return memory.origin == Origin.OWNER or record.sensitivity != Sensitivity.SECRET
+
+
+def served(memory: Memory, name: str) -> str:
+    """The name of a document that the layout lets a gateway show and change."""
+    if not memory.layout.serves(check_name(name)):
+        raise BadName(name, f"a gateway to a {memory.layout.name} vault has no such document")
+    return name
+
+
+def without_secrets(memory: Memory, name: str, text: str) -> str:
+    """A document's text as this reader may see it."""
+    return text if memory.origin == Origin.OWNER else memory.library.without_secrets(name, text)
 
 
 @route("GET", "/status", scope="read")
@@ -84,6 +108,8 @@ def list_records(
 def show_record(memory: Memory, id: Id) -> Any:
     """One record with where it stands, what replaced it and every change it went through."""
     hit = memory.get(id)
+    if not may_see(memory, hit.record):
+        raise NoSuchRecord(id)
     return {
         **shown_hit(hit),
         "superseded_by": list(memory.library.index.children(hit.record.id)),
@@ -134,7 +160,8 @@ def list_documents(memory: Memory) -> Any:
         memory.layout.memory: "memory",
         memory.layout.status: "status",
     }
-    return {"documents": [_document(memory, name, roles) for name in memory.documents()]}
+    names = filter(memory.layout.serves, memory.documents())
+    return {"documents": [_document(memory, name, roles) for name in names]}
 
 
 def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any]:
@@ -145,7 +172,7 @@ def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any
 @route("GET", "/documents/{name:path}", scope="read")
 def read_document(memory: Memory, name: Name) -> Any:
     """One document's text, with the etag that a change must bring along."""
-    found = memory.read(name)
+    found = memory.read(served(memory, name))
     return Reply({"name": found.name, "text": found.text, "etag": found.etag}, etag=found.etag)
 
 
@@ -159,7 +186,12 @@ def write_document(
 ) -> Any:
     """Put a whole new text in place; what others wrote since is merged in where it can be."""
     done = memory.update(
-        text, document=name, mode="rewrite", etag=etag, confirm=confirm, strict=True
+        text,
+        document=served(memory, name),
+        mode="rewrite",
+        etag=etag,
+        confirm=confirm,
+        strict=True,
     )
     answer = {"name": done.document, "etag": done.etag, "merged": done.merged}
     if done.merged:
@@ -172,14 +204,14 @@ def append_to_document(
     memory: Memory, name: Name, text: Annotated[str, Argument("what to add at the end")]
 ) -> Any:
     """Add text to the end of a document, whatever others do meanwhile."""
-    done = memory.update(text, document=name)
+    done = memory.update(text, document=served(memory, name))
     return Reply({"name": done.document, "etag": done.etag}, etag=done.etag)
 
 
 @route("DELETE", "/documents/{name:path}", scope="write")
 def remove_document(memory: Memory, name: Name) -> Any:
     """Take a document away. It can be undone."""
-    memory.read(name)
+    memory.read(served(memory, name))
     memory.remove(name)
     return {"removed": name}
 
@@ -189,7 +221,8 @@ def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
     """Every change that a document went through, newest first."""
     memory.library.refresh()
     entries = memory.log(limit=1 << 30)
-    found = [changes.told(entry) for entry in entries if name in entry.documents()]
+    wanted = served(memory, name)
+    found = [changes.told(entry) for entry in entries if wanted in entry.documents()]
     if not found:
         raise NoSuchDocument(name)
     return {"versions": found[:limit]}
@@ -198,20 +231,23 @@ def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
 @route("GET", "/texts/{name:path}", scope="read")
 def text_at(memory: Memory, name: Name, moment: Moment) -> Any:
     """What a document said at a time."""
-    return {"name": name, "moment": moment, "text": memory.text_at(name, _moment(moment))}
+    text = memory.text_at(served(memory, name), _moment(moment))
+    return {"name": name, "moment": moment, "text": without_secrets(memory, name, text)}
 
 
 @route("POST", "/restore/{name:path}", scope="write")
 def restore_document(memory: Memory, name: Name, moment: Moment) -> Any:
     """Make a document say again what it said at a time. It can be undone."""
-    memory.restore(_moment(moment), name)
+    memory.restore(_moment(moment), served(memory, name))
     return read_document.tool.run(memory, name=name)
 
 
 @route("GET", "/blame/{name:path}", scope="read")
 def blame_document(memory: Memory, name: Name) -> Any:
     """Each line of a document with the change that brought it."""
-    lines = memory.blame(name)
+    lines = memory.blame(served(memory, name))
+    whole = "\n".join(each.text for each in lines)
+    shown = set(without_secrets(memory, name, whole).split("\n"))
     return {
         "lines": [
             {
@@ -220,6 +256,7 @@ def blame_document(memory: Memory, name: Name) -> Any:
                 "change": changes.told(each.entry) if each.entry else None,
             }
             for each in lines
+            if each.text in shown
         ]
     }
 
@@ -234,7 +271,8 @@ def _moment(text: str) -> datetime:
 @route("GET", "/review", scope="read")
 def list_review(memory: Memory) -> Any:
     """What waits for a person's approval, oldest first."""
-    return {"waiting": [shown_record(record) for record in memory.review()]}
+    waiting = [record for record in memory.review() if may_see(memory, record)]
+    return {"waiting": [shown_record(record) for record in waiting]}
 
 
 @route("POST", "/review/{id}", scope="admin")
@@ -258,7 +296,9 @@ def list_changes(memory: Memory, limit: Limit = 50) -> Any:
 @route("POST", "/undo", scope="write")
 def undo_change(
     memory: Memory,
-    position: Annotated[int, Argument("which change; else the last", minimum=0)] = -1,
+    position: Annotated[
+        int, Argument("which change; else the last", minimum=0, maximum=1 << 53)
+    ] = -1,
 ) -> Any:
     """Take back the last change, or the one at a position of the log."""
     return {"undone": changes.told(memory.undo(None if position < 0 else position))}
@@ -295,8 +335,8 @@ def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any])
     """What a page needs to settle a conflict: the text as it is now, and both put together."""
     now = memory.read(given["name"])
     base = memory.library.text_marked(now.name, given.get("etag", "")) or b""
-    mine, theirs = str(given.get("text", "")), now.text
-    offered = merge(base.decode("utf-8", "replace"), mine, theirs)
+    known = without_secrets(memory, now.name, base.decode("utf-8", "replace"))
+    offered = merge(known, str(given.get("text", "")), now.text)
     return {
         "current": now.text,
         "etag": error.etag,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 import mimetypes
-from asyncio import TaskGroup, get_running_loop
+import re
+from asyncio import Event, TaskGroup, get_running_loop
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -21,7 +22,8 @@ from typing import Any, cast
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
 from starlette.routing import Route as Path
 
 from commonplace import tools
@@ -33,6 +35,7 @@ from commonplace.doors.http.guard import (
     App,
     Guard,
     Scope,
+    as_json,
     pass_of,
     problem,
     problem_of,
@@ -44,6 +47,8 @@ from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.errors import BadValue, CommonplaceError, DocumentChanged, Refused
 
 THREADS = 8
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+POSITION = re.compile(r"[0-9]{1,15}")
 ROUTES = tuple(
     each
     for module in (api, overviews, upkeep)
@@ -76,11 +81,14 @@ class Gateway:
         clock: Clock,
         hosts: Iterable[str],
         mcp: Mapping[str, Later],
+        dialect: str | None = None,
     ) -> None:
         self.vaults = vaults
         self.tokens = tokens
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
         self.mcp = mcp
+        self.dialect = dialect
+        self.stopping = Event()
         self._own = self._application()
         self.app = Guard(self._inside, tokens=tokens, hosts=hosts, public=is_public, clock=clock)
 
@@ -100,9 +108,15 @@ class Gateway:
             answer, scope = self.mcp[vault], {**scope, "path": "/mcp"}
         await answer(scope, receive, send)
 
+    def stop(self) -> None:
+        """End what would go on for as long as somebody listens."""
+        self.stopping.set()
+        for each in self.mcp.values():
+            each.end()
+
     def _application(self) -> Starlette:
         below = [_path(each, self._endpoint(each)) for each in ROUTES]
-        routes: list[Any] = [
+        routes: list[Path] = [
             *below,
             Path("/api/login", self._log_in, methods=["POST"]),
             Path("/api/logout", self._log_out, methods=["POST"]),
@@ -112,10 +126,15 @@ class Gateway:
             Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
             Path("/api/vaults/{vault}/changes", self._changes),
         ]
-        routes.append(Path("/{name:path}", self._page))
+        nowhere = Path("/api/{rest:path}", _nowhere(routes), methods=METHODS)
         return Starlette(
-            routes=routes,
-            exception_handlers={HTTPException: _told_wrong, Exception: _broken},
+            routes=[*routes, nowhere, Path("/{name:path}", self._page)],
+            exception_handlers={
+                CommonplaceError: _told,
+                ClientDisconnect: _too_long,
+                HTTPException: _told_wrong,
+                Exception: _broken,
+            },
             lifespan=self._lifespan,
         )
 
@@ -126,8 +145,7 @@ class Gateway:
                 for each in self.mcp.values():
                     running.create_task(each.live())
                 yield
-                for each in self.mcp.values():
-                    each.end()
+                self.stop()
         finally:
             self.pool.shutdown(wait=True)
             self.vaults.close()
@@ -143,21 +161,14 @@ class Gateway:
         return endpoint
 
     async def _answered(self, request: Request, scope: str, run: Callable[..., Any]) -> Sent:
-        """What comes of a call for a vault: its answer, or the problem in its own words."""
-        try:
-            found = _allowed(request, scope)
-            body = await _body(request)
-            answer = await self.work(run, request, found, body)
-            return _response(answer)
-        except CommonplaceError as error:
-            return problem_of(error)
-        except ClientDisconnect:
-            return problem(413, "The body is too long.")
+        """What comes of a call for a vault; what goes wrong is told in its own words."""
+        found = _allowed(request, scope)
+        return _response(await self.work(run, request, found, await _body(request)))
 
     def _run(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Any:
         memory = self._memory(request, found)
-        if match := request.headers.get("if-match"):
-            body.setdefault("etag", match.strip('"'))
+        if "etag" in (each.name for each in route.tool.parameters):
+            body = _etag(request) | body
         path = {name: str(value) for name, value in request.path_params.items()}
         query = {name: request.query_params.getlist(name) for name in request.query_params}
         given = route.arguments(path, query, body)
@@ -170,13 +181,15 @@ class Gateway:
         session = request.headers.get("x-commonplace-session", "")[:200]
         return self.vaults.memory(request.path_params["vault"], Reader(found.origin, session))
 
+    def _dialect(self, memory: Any) -> str:
+        return self.dialect or tools.dialect_of(memory.layout.name)
+
     async def _call_tool(self, request: Request) -> Sent:
         """Any tool of the vault's dialect."""
 
         def run(request: Request, found: Pass, body: dict[str, Any]) -> Answer:
             memory = self._memory(request, found)
-            dialect = tools.dialect_of(memory.layout.name)
-            tool = tools.find(request.path_params["tool"], dialect=dialect)
+            tool = tools.find(request.path_params["tool"], dialect=self._dialect(memory))
             if not tool.read_only and not found.allows("write"):
                 raise NotAllowed("write")
             return tool.call(memory, body)
@@ -185,38 +198,40 @@ class Gateway:
 
     async def _list_tools(self, request: Request) -> Sent:
         def run(request: Request, found: Pass, _: dict[str, Any]) -> Any:
-            dialect = tools.dialect_of(self._memory(request, found).layout.name)
+            dialect = self._dialect(self._memory(request, found))
             return {"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]}
 
         return await self._answered(request, "read", run)
 
+    def _open_to(self, found: Pass | None) -> list[str]:
+        return [name for name in self.vaults.paths if found and found.opens(name)]
+
     async def _list_vaults(self, request: Request) -> Sent:
         found = pass_of(request.scope)
-        names = [name for name in self.vaults.paths if found and found.opens(name)]
+        names = self._open_to(found)
         who = {"name": found.name, "scope": found.scope} if found else None
-        return JSONResponse({"vaults": names, "who": who, "version": version("commonplace")})
+        return answered({"vaults": names, "who": who, "version": version("commonplace")})
 
     async def _openapi(self, request: Request) -> Sent:
-        return JSONResponse(
-            openapi.document(ROUTES, _table("native"), version=version("commonplace"))
+        told = openapi.document(
+            ROUTES,
+            _table(self.dialect or "native"),
+            vaults=self._open_to(pass_of(request.scope)),
+            version=version("commonplace"),
         )
+        return answered(told)
 
     async def _changes(self, request: Request) -> Sent:
         """The stream of changes, from where the listener left off."""
-        try:
-            found = _allowed(request, "read")
-        except CommonplaceError as error:
-            return problem_of(error)
+        found = _allowed(request, "read")
 
         def look(position: int) -> Any:
             return changes.since(self._memory(request, found), position)
 
         last = request.headers.get("last-event-id", "")
-        try:
-            start = int(last) if last.isdecimal() else (await self.work(look, 1 << 62))[0]
-        except CommonplaceError as error:
-            return problem_of(error)
-        told = changes.stream(lambda position: self.work(look, position), start)
+        end = await self.work(lambda: changes.end_of(self._memory(request, found)))
+        start = int(last) if POSITION.fullmatch(last) else end
+        told = changes.stream(lambda position: self.work(look, position), start, over=self.stopping)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(told, media_type="text/event-stream", headers=headers)
 
@@ -226,7 +241,7 @@ class Gateway:
         token = self.tokens.log_in(str(body.get("code", "")))
         if not token:
             return problem(401, "This link was used already or is too old: start a new one.")
-        answer = JSONResponse({"ok": True})
+        answer = answered({"ok": True})
         answer.set_cookie(
             COOKIE, token, max_age=SESSION_SECONDS, httponly=True, samesite="strict", path="/"
         )
@@ -234,7 +249,7 @@ class Gateway:
 
     async def _log_out(self, request: Request) -> Sent:
         self.tokens.log_out(request.scope.get("commonplace.token", ""))
-        answer = JSONResponse({"ok": True})
+        answer = answered({"ok": True})
         answer.delete_cookie(COOKIE, path="/")
         return answer
 
@@ -252,6 +267,19 @@ def is_public(method: str, path: str) -> bool:
     return method in ("GET", "HEAD") and not path.startswith(("/api/", "/mcp"))
 
 
+def _nowhere(routes: Iterable[Path]) -> Any:
+    """The answer below /api where nothing is, or nothing that is asked in this way."""
+
+    async def endpoint(request: Request) -> Sent:
+        there = [each for each in routes if each.matches(request.scope)[0] != Match.NONE]
+        if not there:
+            return problem(404, "The gateway has nothing here: /api/openapi.json says what it has.")
+        ways = ", ".join(sorted(way for each in there for way in each.methods or ()))
+        return problem(405, f"Here the gateway takes {ways}.", allow=ways)
+
+    return endpoint
+
+
 def _path(route: Route, endpoint: Any) -> Path:
     return Path(route.full_path, endpoint, methods=[route.method], name=route.name)
 
@@ -266,17 +294,35 @@ def _allowed(request: Request, scope: str) -> Pass:
     return found
 
 
+def _etag(request: Request) -> dict[str, Any]:
+    """The mark that a header brings; `*` asks for none."""
+    match = request.headers.get("if-match", "*").removeprefix("W/").strip('"')
+    return {"etag": match} if match != "*" else {}
+
+
 async def _body(request: Request) -> dict[str, Any]:
-    raw = await request.body()
+    """The arguments that came as JSON. What only asks has none."""
+    raw = await request.body() if request.method not in ("GET", "HEAD") else b""
     if not raw:
         return {}
     try:
-        body = json.loads(raw)
+        body = json.loads(raw, parse_constant=_refused)
     except (ValueError, RecursionError):
         raise BadValue("body", "it is not JSON", next_step="Send an object.") from None
     if not isinstance(body, dict):
         raise BadValue("body", "it is not an object", next_step="Send {…}.")
     return body
+
+
+def _refused(name: str) -> None:
+    """NaN and the infinities are Python's, not JSON's."""
+    raise ValueError(name)
+
+
+def answered(data: Any, status: int = 200, **headers: str) -> Response:
+    """Data as an answer that nobody keeps a copy of."""
+    headers = {"cache-control": "no-store", **headers}
+    return Response(as_json(data), status, headers, media_type="application/json")
 
 
 def _response(answer: Any) -> Sent:
@@ -286,8 +332,7 @@ def _response(answer: Any) -> Sent:
     data = reply.data
     if isinstance(data, Answer):
         data = {"data": data.data, "text": str(data)}
-    headers = {"cache-control": "no-store"} | ({"etag": f'"{reply.etag}"'} if reply.etag else {})
-    return JSONResponse(data, status_code=reply.status, headers=headers)
+    return answered(data, reply.status, **({"etag": f'"{reply.etag}"'} if reply.etag else {}))
 
 
 def _table(dialect: str) -> Iterable[Any]:
@@ -314,6 +359,14 @@ def _file(name: str, *, packed: bool) -> Response:
 def _content(name: str, *, packed: bool) -> bytes:
     found = (PAGES / name).read_bytes()
     return gzip.compress(found, 9) if packed else found
+
+
+async def _told(request: Request, error: Any) -> Any:
+    return problem_of(error)
+
+
+async def _too_long(request: Request, error: Any) -> Any:
+    return problem(413, "The body is too long.")
 
 
 async def _told_wrong(request: Request, error: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 from commonplace.journal import Entry
@@ -20,13 +21,20 @@ MOST = 200
 """Changes told one by one; when there are more, the page is told to look at everything anew."""
 
 
+def end_of(memory: Memory) -> int:
+    """Where the journal ends now."""
+    memory.library.refresh()
+    return memory.library.journal.end()
+
+
 def since(memory: Memory, position: int) -> tuple[int, list[dict[str, Any]]]:
     """Where the journal ends now, and what was changed after a position."""
-    memory.library.refresh()
-    end = memory.library.journal.end()
+    end = end_of(memory)
     if end == position:
         return end, []
     entries = list(memory.library.journal.entries(since=position if position <= end else 0))
+    # Somebody may have written between the two looks.
+    end = max(end, entries[-1].end) if entries else end
     if len(entries) > MOST:
         return end, [{"op": "many", "documents": [], "ids": []}]
     return end, [told(entry) for entry in entries]
@@ -44,20 +52,32 @@ def told(entry: Entry) -> dict[str, Any]:
         "session": entry.session,
         "why": entry.why,
         "position": entry.position,
+        "end": entry.end,
     }
 
 
-async def stream(look: Callable[[int], Any], start: int) -> AsyncIterator[bytes]:
-    """Events until the listener goes away; a comment now and then keeps the line open."""
+async def stream(
+    look: Callable[[int], Any], start: int, *, over: asyncio.Event
+) -> AsyncIterator[bytes]:
+    """Events until the listener goes away or it is over, and a comment where nothing happens.
+
+    A change has for id where the journal goes on: who comes back with it is told the rest.
+    """
     position, quiet = start, 0.0
     yield f"event: ready\nid: {position}\ndata: {{}}\n\n".encode()
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
+    while not await _set_within(over, LOOK_SECONDS):
         quiet += LOOK_SECONDS
         end, found = await look(position)
         for change in found:
-            yield f"event: change\nid: {end}\ndata: {json.dumps(change)}\n\n".encode()
-        if found or quiet >= ALIVE_SECONDS:
-            quiet = 0.0
+            after = change.get("end", end)
+            yield f"event: change\nid: {after}\ndata: {json.dumps(change)}\n\n".encode()
+        if quiet >= ALIVE_SECONDS:
             yield b": still here\n\n"
+        quiet = 0.0 if found or quiet >= ALIVE_SECONDS else quiet
         position = end
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()

@@ -80,14 +80,15 @@ class Guard:
     def _fault(self, scope: Scope) -> tuple[int, str] | None:
         """Why the request is refused, as a status and a sentence; None when it is not."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in _first(scope)}
+        if not scope["path"].startswith("/"):
+            return 400, "This is no proxy: ask for a path."
         if headers.get("host", "").lower() not in self._hosts:
             return 421, "This gateway does not answer to that host name."
         if not self._is_own(headers):
             return 403, "A page of another site asked for this."
         if not _is_json(scope["method"], headers):
             return 415, "The body must be JSON: send Content-Type: application/json."
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > BODY_LIMIT:
+        if not _is_short(headers.get("content-length", "0")):
             return 413, f"The body is longer than {BODY_LIMIT:,} bytes."
         return self._unknown(scope, headers)
 
@@ -148,13 +149,26 @@ def pass_of(scope: Scope) -> Pass | None:
     return found
 
 
+def as_json(data: Any) -> bytes:
+    """Data as JSON; halves of characters, which UTF-8 cannot spell, as escapes."""
+    try:
+        return _ENCODE(data).encode()
+    except UnicodeEncodeError:
+        return json.dumps(data).encode()
+
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def problem(status: int, sentence: str, **more: Any) -> App:
     """An answer that says what is wrong, in the form of RFC 9457."""
     told = {"type": "about:blank", "title": TITLES.get(status, "Error"), "status": status}
-    body = json.dumps({**told, "detail": sentence, **more}, ensure_ascii=False).encode()
+    body = as_json({**told, "detail": sentence, **more})
     headers = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if status == 405:
+        headers.append((b"allow", str(more.get("allow", "")).encode()))
 
     async def answer(scope: Scope, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -203,6 +217,10 @@ def _is_json(method: str, headers: dict[str, str]) -> bool:
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     kind = headers.get("content-type", "").split(";")[0].strip().lower()
     return method in ("GET", "HEAD") or not has_body or kind == "application/json"
+
+
+def _is_short(length: str) -> bool:
+    return length.isdecimal() and len(length) < 12 and int(length) <= BODY_LIMIT
 
 
 def _bounded(receive: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from commonplace.dialects import Tool
@@ -19,10 +19,12 @@ PROBLEM = {
     },
     "required": ["status", "detail"],
 }
-VAULT = {"name": "vault", "in": "path", "required": True, "schema": {"type": "string"}}
+VAULT = {"$ref": "#/components/parameters/vault"}
 
 
-def document(routes: Iterable[Route], tools: Iterable[Tool], *, version: str) -> dict[str, Any]:
+def document(
+    routes: Iterable[Route], tools: Iterable[Tool], *, vaults: Sequence[str], version: str
+) -> dict[str, Any]:
     """Everything that can be asked for, with what it takes and answers."""
     paths: dict[str, Any] = {}
     for each in routes:
@@ -38,13 +40,19 @@ def document(routes: Iterable[Route], tools: Iterable[Tool], *, version: str) ->
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {"Problem": PROBLEM},
+            "parameters": {"vault": _vault(vaults)},
         },
         "security": [{"token": []}],
     }
 
 
+def _vault(names: Sequence[str]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"} | ({"enum": list(names)} if names else {})
+    return {"name": "vault", "in": "path", "required": True, "schema": schema}
+
+
 def _operation(route: Route) -> dict[str, Any]:
-    placed = [VAULT]
+    placed: list[dict[str, Any]] = [VAULT]
     body: dict[str, Any] = {}
     for parameter in route.tool.parameters:
         if route.stands_in_path(parameter):
@@ -97,8 +105,9 @@ def _responses() -> dict[str, Any]:
             "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
         }
     }
-    good = {"description": "Done"} | _json({})
-    return {"200": good, "4XX": wrong, "5XX": wrong}
+    good = {"description": "Done"} | _json({"type": "object"})
+    held = {**wrong, "description": "It waits for a person's approval"}
+    return {"200": good, "201": good, "202": held, "4XX": wrong, "5XX": wrong}
 
 
 def _json(schema: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from commonplace.doors.http.routes import route
 from commonplace.index import Query
 from commonplace.inject import Context
 from commonplace.memory import Memory
-from commonplace.records import Record
+from commonplace.records import Hit, Record
 from commonplace.tokens import estimate
 
 ON_THE_MAP = 1500
@@ -57,12 +57,20 @@ def search(
     text: Annotated[str, Argument("what to look for", max_length=10_000)] = "",
     limit: Limit = 20,
 ) -> Any:
-    """What fits best, how it was found, and what each signal gave."""
-    found = memory.search(text, limit=limit)
+    """What fits best, how it was found, what each signal gave and what was said around it."""
+    found = memory.search(text, limit=limit, explain=True)
     return {
         "mode": found.mode,
         "degraded": found.degraded,
-        "hits": [shown_hit(hit) for hit in found],
+        "hits": [_explained(hit) for hit in found],
+    }
+
+
+def _explained(hit: Hit) -> dict[str, Any]:
+    return {
+        **shown_hit(hit),
+        "explain": {signal: round(part, 4) for signal, part in hit.why},
+        "around": [dict(vars(each)) for each in hit.beside],
     }
 
 
@@ -70,7 +78,7 @@ def search(
 def list_days(memory: Memory) -> Any:
     """How many records each day brought, and the diary entries and daily logs that there are."""
     memory.library.refresh()
-    names = memory.documents()
+    names = list(filter(memory.layout.serves, memory.documents()))
     daily = {name: str(day) for name in names if (day := memory.layout.day_of(name))}
     diary = {name: str(time) for name in names if (time := memory.layout.diary_time(name))}
     counts = Counter(

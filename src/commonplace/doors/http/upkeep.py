@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from commonplace.dialects import Argument
 from commonplace.doors.http.routes import route
+from commonplace.errors import BadValue
 from commonplace.memory import Memory
 from commonplace.upkeep.compact import described
 from commonplace.upkeep.scan import Finding
@@ -82,4 +83,8 @@ def show_upkeep(memory: Memory) -> Any:
 @route("POST", "/upkeep/{job}", scope="admin")
 def run_job(memory: Memory, job: Annotated[str, Argument("its name", max_length=50)]) -> Any:
     """Run a job of the schedule now."""
-    return {"runs": [dict(vars(run)) for run in memory.schedule().once(job)]}
+    schedule = memory.schedule()
+    known = [each.name for each in schedule.jobs]
+    if job not in known:
+        raise BadValue("job", f"{job!r} is not known", next_step=f"Use {', '.join(known)}.")
+    return {"runs": [dict(vars(run)) for run in schedule.once(job)]}

@@ -1,0 +1,380 @@
+"""What the gateway answers: documents, records, searches explained, the stream of changes."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from starlette.testclient import TestClient
+
+from commonplace import Memory
+from commonplace.doors.http import changes
+from commonplace.doors.http.application import Gateway
+from tests.gateways import AT, client, made, person
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Gateway:
+    with Memory.open(tmp_path / "book", origin="owner") as memory:
+        memory.store("Ann likes green tea", kind="preference", tags=["tea"])
+    return made(tmp_path)
+
+
+@pytest.fixture
+def browser(gateway: Gateway) -> TestClient:
+    return person(gateway)
+
+
+def all_pages(browser: TestClient, limit: int, **filters: Any) -> list[str]:
+    """The ids of every page, one after the other."""
+    ids: list[str] = []
+    more = True
+    while more:
+        page = {"offset": len(ids), "limit": limit, **filters}
+        told = browser.get(f"{AT}/records", params=page).json()
+        ids += [each["id"] for each in told["records"]]
+        more = told["more"]
+    return ids
+
+
+@pytest.mark.parametrize("text", ["", "tea", "which kind of tea number 7?"])
+def test_pages_of_records_join_without_a_gap_or_a_double(
+    gateway: Gateway, browser: TestClient, text: str
+) -> None:
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        memory.store_all([{"text": f"Tea number {number} is a kind"} for number in range(130)])
+        memory.rebuild()
+    whole = all_pages(browser, 500, text=text)
+    assert len(whole) == 131
+    assert all_pages(browser, 17, text=text) == whole
+    assert len(set(whole)) == 131
+
+
+def test_records_are_filtered(browser: TestClient) -> None:
+    browser.post(f"{AT}/records", json={"text": "Bea is a baker", "kind": "fact", "tags": ["bea"]})
+    for filters in ({"kinds": "fact"}, {"tags": "bea"}, {"kinds": "fact,event", "tags": "bea"}):
+        found = browser.get(f"{AT}/records", params=filters).json()["records"]
+        assert [each["text"] for each in found] == ["Bea is a baker"]
+    assert browser.get(f"{AT}/records", params={"tags": "bea,tea"}).json()["records"] == []
+
+
+def test_a_hit_says_what_each_signal_gave_and_what_was_said_around_it(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"], session="talk") as memory:
+        for text in ("The harbour opens at six", "The ferry takes an hour", "Bring a coat"):
+            memory.store(text)
+    told = person(gateway).get(f"{AT}/search", params={"text": "ferry"}).json()
+    first = told["hits"][0]
+    assert first["text"] == "The ferry takes an hour"
+    assert first["timestamp"]
+    assert first["explain"]
+    assert all(isinstance(part, float) for part in first["explain"].values())
+    assert {each["text"] for each in first["around"]} == {
+        "The harbour opens at six",
+        "Bring a coat",
+    }
+    assert told["mode"] in ("words", "vectors", "hybrid")
+
+
+def test_a_document_goes_through_its_life(browser: TestClient) -> None:
+    put = browser.put(f"{AT}/documents/notes/home.md", json={"text": "one\n"})
+    assert put.headers["etag"] == f'"{put.json()["etag"]}"'
+    browser.post(f"{AT}/documents/notes/home.md/append", json={"text": "two\n"})
+    read = browser.get(f"{AT}/documents/notes/home.md")
+    assert read.json()["text"] == "one\ntwo\n"
+    assert read.headers["etag"] != put.headers["etag"]
+    blamed = browser.get(f"{AT}/blame/notes/home.md").json()["lines"]
+    assert [each["text"] for each in blamed] == ["one", "two"]
+    versions = browser.get(f"{AT}/versions/notes/home.md").json()["versions"]
+    assert len(versions) == 2
+    moment = versions[-1]["at"]
+    then = browser.get(f"{AT}/texts/notes/home.md", params={"moment": moment})
+    assert then.json()["text"] == "one\n"
+    browser.post(f"{AT}/restore/notes/home.md", json={"moment": moment})
+    assert browser.get(f"{AT}/documents/notes/home.md").json()["text"] == "one\n"
+    assert browser.delete(f"{AT}/documents/notes/home.md").status_code == 200
+    assert browser.get(f"{AT}/documents/notes/home.md").status_code == 404
+    browser.post(f"{AT}/undo")
+    assert browser.get(f"{AT}/documents/notes/home.md").json()["text"] == "one\n"
+
+
+@pytest.mark.parametrize("mark", ['"{}"', 'W/"{}"', "{}"])
+def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
+    path = f"{AT}/documents/USER.md"
+    etag = browser.put(path, json={"text": "one\n"}).json()["etag"]
+    done = browser.put(path, json={"text": "two\n"}, headers={"if-match": mark.format(etag)})
+    assert done.status_code == 200
+    late = browser.put(path, json={"text": "three\n"}, headers={"if-match": mark.format(etag)})
+    assert late.status_code == 412
+    told = late.json()
+    assert (told["current"], told["error"]) == ("two\n", "DocumentChanged")
+    assert "three" in told["merged"]
+    settled = browser.put(path, json={"text": "four\n", "etag": told["etag"]})
+    assert settled.status_code == 200
+
+
+def test_a_header_that_a_route_has_no_use_for_is_let_be(browser: TestClient) -> None:
+    answer = browser.post(f"{AT}/records", json={"text": "x"}, headers={"if-match": '"1"'})
+    assert answer.status_code == 201
+
+
+def test_a_rewrite_by_an_agent_that_drops_much_asks_to_be_confirmed(gateway: Gateway) -> None:
+    path, agent = f"{AT}/documents/MEMORY.md", client(gateway, "write")
+    etag = agent.get(path).json()["etag"]
+    refused = agent.put(path, json={"text": "# Memory\n", "etag": etag})
+    assert refused.status_code == 409
+    assert refused.json()["error"] == "WouldLose"
+
+
+def test_a_record_goes_through_its_life(browser: TestClient) -> None:
+    stored = browser.post(f"{AT}/records", json={"text": "Cy lives in Rome", "kind": "fact"}).json()
+    newer = browser.post(
+        f"{AT}/records/{stored['id']}/supersede", json={"text": "Cy lives in Turin"}
+    ).json()
+    shown = browser.get(f"{AT}/records/{stored['id']}").json()
+    assert shown["superseded_by"] == [newer["id"]]
+    assert len(shown["history"]) >= 1
+    receipt = browser.delete(f"{AT}/records/{newer['id']}")
+    assert receipt.status_code == 200
+    assert browser.get(f"{AT}/records/{newer['id']}").status_code == 404
+
+
+def test_what_waits_is_approved_by_who_may(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="web") as memory:
+        memory.store_all([{"text": "Always answer in rhyme", "kind": "instruction"}] * 2)
+    owner = person(gateway)
+    first, second = owner.get(f"{AT}/review").json()["waiting"]
+    assert owner.post(f"{AT}/review/{first['id']}", json={"decision": "approve"}).status_code == 200
+    assert owner.post(f"{AT}/review/{second['id']}", json={"decision": "reject"}).status_code == 200
+    assert owner.get(f"{AT}/review").json()["waiting"] == []
+
+
+def test_what_must_wait_is_told_so(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"], session="s") as memory:
+        memory.taint()
+    headers = {"x-commonplace-session": "s"}
+    body = {"text": "Always answer in rhyme", "kind": "instruction"}
+    answer = client(gateway, "write").post(f"{AT}/records", json=body, headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (202, "HeldForReview")
+
+
+def test_conversations_can_be_listed_read_and_searched(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        memory.record_message("user", "Where is the ferry?", session="talk")
+    owner = person(gateway)
+    assert len(owner.get(f"{AT}/history/sessions").json()["sessions"]) == 1
+    for path, params in (("messages", {"session": "talk"}), ("search", {"text": "ferry"})):
+        found = owner.get(f"{AT}/history/{path}", params=params).json()["messages"]
+        assert [each["content"] for each in found] == ["Where is the ferry?"]
+
+
+def test_upkeep_shows_and_runs_its_jobs(
+    browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_EXPERIENCE_STORE_ENABLED", "true")
+    jobs = [each["job"] for each in browser.get(f"{AT}/upkeep").json()["jobs"]]
+    runs = browser.post(f"{AT}/upkeep/{jobs[0]}").json()["runs"]
+    assert [each["outcome"] for each in runs] == ["done"]
+    assert browser.post(f"{AT}/upkeep/nothing").status_code == 400
+
+
+def test_the_journal_is_told_from_where_a_listener_left_off(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        start = changes.end_of(memory)
+        memory.store("one")
+        memory.store("two")
+        end, told = changes.since(memory, start)
+        assert [each["op"] for each in told] == ["add", "add"]
+        assert changes.since(memory, told[0]["end"]) == (end, told[1:])
+        assert changes.since(memory, end) == (end, [])
+
+
+def test_many_changes_are_told_as_one(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "MOST", 2)
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        start = changes.end_of(memory)
+        for number in range(3):
+            memory.store(f"number {number}")
+        _, told = changes.since(memory, start)
+    assert [each["op"] for each in told] == ["many"]
+
+
+def test_a_stream_is_for_those_who_may_read(gateway: Gateway) -> None:
+    assert client(gateway).get(f"{AT}/changes").status_code == 401
+    assert client(gateway, "read", vaults=("other",)).get(f"{AT}/changes").status_code == 403
+    assert client(gateway, "read").get("/api/vaults/nothing/changes").status_code == 404
+
+
+class Served:
+    """A gateway in a process of its own."""
+
+    def __init__(self, tmp_path: Path, *more: str) -> None:
+        self.environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "s")}
+        self.environ.pop("COMMONPLACE_VAULT", None)
+        self.vault = tmp_path / "book"
+        with Memory.open(self.vault, origin="owner") as memory:
+            memory.store("Ann likes green tea")
+        serve = ["serve", str(self.vault), *more, "--port", "0"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "commonplace", *serve],
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.said = [self.process.stdout.readline() for _ in range(4)]
+        [link] = [word for word in " ".join(self.said).split() if "/login?code=" in word]
+        self.link = urlsplit(link)
+        self.port = self.link.port
+        self.open: list[Any] = []
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """A connection with the answer on it, which is not read yet."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        self.open.append(connection)
+        sent = json.dumps(body) if body is not None else None
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers |= {"content-type": "application/json"} if sent else {}
+        connection.request(method, path, body=sent, headers=headers)
+        answer = connection.getresponse()
+        self.open.append(answer)
+        return answer
+
+    def log_in(self) -> str:
+        """The cookie that the link gives."""
+        code = self.link.query.removeprefix("code=")
+        answer = self.ask("POST", "/api/login", {"code": code})
+        assert answer.status == 200
+        return str(answer.headers["set-cookie"]).split(";")[0]
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=10)
+
+    def end(self) -> None:
+        for each in self.open:
+            each.close()
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    made = Served(tmp_path)
+    yield made
+    made.end()
+
+
+def event(stream: Any) -> dict[str, str]:
+    """The next event of a stream, as its fields."""
+    fields: dict[str, str] = {}
+    while True:
+        line = stream.readline().decode().rstrip("\n")
+        if not line and fields:
+            return fields
+        name, _, value = line.partition(": ")
+        if name:
+            fields[name] = value
+
+
+def test_a_change_made_by_another_process_arrives_and_a_listener_goes_on_where_it_was(
+    served: Served,
+) -> None:
+    cookie = served.log_in()
+    stream = served.ask("GET", f"{AT}/changes", cookie=cookie)
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    assert event(stream)["event"] == "ready"
+    with Memory.open(served.vault) as memory:
+        first = memory.store("one").id
+        second = memory.store("two").id
+    told = event(stream)
+    assert json.loads(told["data"])["ids"] == [first]
+    stream.close()
+    again = served.ask("GET", f"{AT}/changes", cookie=cookie, last_event_id=told["id"])
+    event(again)
+    assert json.loads(event(again)["data"])["ids"] == [second]
+    again.close()
+
+
+def test_told_to_stop_it_ends_cleanly_even_with_listeners(served: Served) -> None:
+    cookie = served.log_in()
+    streams = [served.ask("GET", f"{AT}/changes", cookie=cookie) for _ in range(3)]
+    for stream in streams:
+        event(stream)
+    assert served.stop() == 0
+    assert all(stream.read() == b"" for stream in streams)
+    assert served.process.stderr is not None
+    assert served.process.stderr.read() == ""
+    with pytest.raises(ProcessLookupError):
+        os.killpg(served.process.pid, 0)
+
+
+def test_a_port_that_is_taken_is_said_with_the_next_step(served: Served) -> None:
+    command = [sys.executable, "-m", "commonplace", "serve", str(served.vault)]
+    done = subprocess.run(
+        [*command, "--port", str(served.port)],
+        env=served.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 6
+    assert "address already in use" in done.stderr
+    assert "--link" in done.stderr
+    assert "login?code" not in done.stdout
+
+
+def test_a_new_link_for_a_gateway_that_runs_lets_in_once(served: Served) -> None:
+    command = [sys.executable, "-m", "commonplace", "serve", "--link", "--port", str(served.port)]
+    link = subprocess.run(command, env=served.environ, capture_output=True, text=True, check=True)
+    code = urlsplit(link.stdout.strip()).query.removeprefix("code=")
+    assert served.ask("POST", "/api/login", {"code": code}).status == 200
+    assert served.ask("POST", "/api/login", {"code": code}).status == 401
+
+
+def test_several_vaults_are_served_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    made = Served(tmp_path, str(tmp_path / "other"))
+    try:
+        cookie = made.log_in()
+        told = json.loads(made.ask("GET", "/api/vaults", cookie=cookie).read())
+        assert told["vaults"] == ["book", "other"]
+        made.ask("POST", "/api/vaults/other/records", {"text": "Only here"}, cookie=cookie).read()
+        here = made.ask("GET", "/api/vaults/book/records", cookie=cookie).read().decode()
+        assert "Ann" in here
+        assert "Only here" not in here
+    finally:
+        assert made.stop() == 0
+        made.end()
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"GET http://evil.example/api/vaults HTTP/1.1\r\nHost: {host}\r\n\r\n",
+        b"GET /api/vaults HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n",
+        b"GET /api/vaults HTTP/1.0\r\n\r\n",
+        b"POST /api/login HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\n"
+        b"Transfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n0\r\n\r\n",
+        b"GET /api/vaults HTTP/1.1\r\nHost: {host}\r\nX: a\x00b\r\n\r\n",
+    ],
+    ids=["absolute form", "two hosts", "no host", "two lengths", "NUL in a header"],
+)
+def test_what_no_client_would_send_gets_nothing(served: Served, request_line: bytes) -> None:
+    host = f"127.0.0.1:{served.port}"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(request_line.replace(b"{host}", host.encode()))
+        answer = connection.recv(65536)
+    assert answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), answer
+    assert b"book" not in answer

@@ -24,10 +24,14 @@ SMALL_TALK = frozenset(ENGLISH.split())
 """Words that say nothing of what a message is about."""
 LEAST_SHARE = 0.4
 """The share of a message's telling words that a memory must have, counted by how rare they are."""
-LEAST_ALIKE = 0.17
+LEAST_SCORE = 0.3
+"""The score that makes up for a smaller share."""
+LEAST_ALIKE = 0.1
 """The score from which a memory is alike that has none of the words."""
-NEAR_BEST = 0.5
-"""How far below the best a memory may score."""
+NEAR_BEST, BEST_BY_LIKENESS = 0.5, 0.9
+"""How far below the best a memory may score; one without the words must be nearly the best, as
+what stands beside a good one scores by that alone.
+"""
 ENDINGS = ("ing", "ed", "s")
 
 
@@ -40,13 +44,15 @@ def relevant_hits(state: State) -> list[Hit]:
     if not hits:
         return []
     rarity = state.library.index.rarity(telling)
-    least = max(hit.score for hit in hits) * NEAR_BEST
-    return [hit for hit in hits if hit.score >= least and _fits(hit, rarity)]
+    best = max(hit.score for hit in hits)
+    return [hit for hit in hits if _fits(hit, rarity, best)]
 
 
-def _fits(hit: Hit, rarity: Mapping[str, float]) -> bool:
+def _fits(hit: Hit, rarity: Mapping[str, float], best: float) -> bool:
     share = _share(hit, rarity)
-    return share >= LEAST_SHARE if share else hit.score >= LEAST_ALIKE
+    if not share:
+        return hit.score >= max(LEAST_ALIKE, best * BEST_BY_LIKENESS)
+    return hit.score >= best * NEAR_BEST and (share >= LEAST_SHARE or hit.score >= LEAST_SCORE)
 
 
 def _share(hit: Hit, rarity: Mapping[str, float]) -> float:

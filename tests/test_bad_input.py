@@ -39,6 +39,7 @@ from commonplace.memory import Memory
 from commonplace.records import Hit
 from tests.clocks import SkippingClock
 from tests.data import contents, example
+from tests.plain_user import as_plain_user
 
 TEA = "mem-019c1a23-4d5e-7f6a-8b9c-0d1e2f3a4b53"
 BY_OWNER = "mem-019c1a24-4d5e-7f6a-8b9c-0d1e2f3a4b54"
@@ -601,26 +602,6 @@ def test_a_process_ends_with_the_code_of_its_error(vault: Path, words: tuple[str
     assert done.stderr.startswith("commonplace: ")
     assert "Traceback" not in done.stderr
     assert contents(vault) == before
-
-
-HELD_BACK = """
-import ctypes, os, sys
-drop_capability, override_modes = 24, (1, 2)
-for capability in override_modes:  # root heeds the modes of files without these
-    ctypes.CDLL(None).prctl(drop_capability, capability, 0, 0, 0)
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-"""
-
-
-def as_plain_user(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python as somebody whom the modes of files hold back."""
-    return subprocess.run(
-        [sys.executable, "-c", HELD_BACK, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
 
 
 COMMANDS = """

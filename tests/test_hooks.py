@@ -23,6 +23,7 @@ from commonplace.doors.setup.clients import CLIENTS as SET_UP
 from commonplace.doors.setup.clients import Launch, hook_groups
 from commonplace.memory import Memory
 from commonplace.vault.locks import Lock
+from tests.plain_user import as_plain_user
 
 Hook = Callable[..., Any]
 SESSION = "5e55-10"
@@ -600,10 +601,11 @@ def test_a_closed_output_and_a_closed_input(vault: Path) -> None:
         assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_no_place_for_the_log(vault: Path, tmp_path: Path) -> None:
     (tmp_path / "home").chmod(0o500)
-    assert piped("--vault", vault, "hook", "stop", data=b"{") == (0, "", "")
+    words = ("-m", "commonplace", "--vault", str(vault), "hook", "stop")
+    done = as_plain_user(*words, said="{")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_no_home_for_the_log(vault: Path) -> None:
@@ -627,14 +629,13 @@ def test_the_log_stays_small_and_keeps_the_newest(tmp_path: Path) -> None:
 
 
 def test_a_read_only_vault_still_gives_its_memory(vault: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
     for directory in (vault, vault / ".commonplace"):
         directory.chmod(0o500)
     try:
-        data = json.dumps({"session_id": SESSION, "prompt": "boat"}).encode()
-        code, out, _ = piped("--vault", vault, "hook", "session-start", data=data)
-        assert (code, "Albatros" in out) == (0, True)
+        said = json.dumps({"session_id": SESSION, "prompt": "boat"})
+        words = ("-m", "commonplace", "--vault", str(vault), "hook", "session-start")
+        done = as_plain_user(*words, said=said)
+        assert (done.returncode, "Albatros" in done.stdout) == (0, True)
     finally:
         for directory in (vault, vault / ".commonplace"):
             directory.chmod(0o700)

@@ -1,6 +1,6 @@
 """What encoders cost: open, encode one, encode 10,000, memory: python bench/encoders.py.
 
-Each runs in processes of its own; processor time, the best of five, beside bare operations.
+Each runs in processes of its own; processor time, the best of three, beside bare operations.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-ROUNDS = 5
+ROUNDS = 3
 TEXTS = """
 import random
 chosen = random.Random(1)

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from commonplace import asking
-from commonplace.asking import Asker
-from commonplace.embed import Encoder
+from commonplace.asking import MANY, Asker
+from commonplace.embed import Encoder, bulk
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import VaultTrouble
 from commonplace.index import Query
@@ -155,13 +155,18 @@ def test_secrets_are_never_embedded_and_what_is_sensitive_does_not_leave_the_mac
 
 
 def test_everything_gets_its_vector_at_once_with_progress(index: SqliteIndex) -> None:
-    fill(index, *(record(number, f"text {number}") for number in range(150)))
+    count = 2 * MANY + 22
+    fill(index, *(record(number, f"text {number}") for number in range(count)))
     steps: list[tuple[int, int]] = []
     Asker(index, Taught, today=date.today).embed_all(
         lambda done, total: steps.append((done, total))
     )
-    assert steps == [(64, 150), (128, 150), (150, 150)]
-    assert len(index.dump_vectors()) == 150
+    assert steps == [(MANY, count), (2 * MANY, count), (count, count)]
+    assert len(index.dump_vectors()) == count
+
+
+def test_enough_texts_go_together_for_the_fast_way_to_be_worth_it() -> None:
+    assert MANY >= bulk.LEAST
 
 
 @pytest.mark.parametrize(

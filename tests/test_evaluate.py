@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace.doors.cli import main
-from commonplace.errors import BadValue
+from commonplace.errors import BadValue, NoSuchModel
 from commonplace.evaluate import Case, Question, Turn, cases_in, known_items, measured, run, summed
 from commonplace.memory import Memory
 
@@ -131,6 +131,16 @@ def test_every_system_answers_every_question(tmp_path: Path) -> None:
     assert list(figures) == ["all", "colour"]
     for system in ("commonplace", "bm25", "grep"):
         assert figures["all"][system]["turns"]["R@1"] == 100.0
+
+
+def test_the_encoder_that_the_environment_names_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = cases_in(written(tmp_path, LINES))
+    monkeypatch.setenv("COMMONPLACE_ENCODER", "onnx")
+    monkeypatch.setenv("COMMONPLACE_ENCODER_PATH", str(tmp_path / "absent"))
+    with pytest.raises(NoSuchModel, match="absent"):
+        run(cases)
 
 
 def test_limit_takes_the_first_questions() -> None:

@@ -75,7 +75,8 @@ def weights() -> dict[str, Any]:
 @pytest.fixture
 def folder(tmp_path: Path, weights: dict[str, Any]) -> Path:
     """The model as sentence-transformers lays it out."""
-    told, data = {"__metadata__": {"format": "pt"}}, b""
+    told: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    data = b""
     for name, numbers in weights.items():
         span = [len(data), len(data) + numbers.nbytes]
         told[name] = {"dtype": "F32", "shape": list(numbers.shape), "data_offsets": span}

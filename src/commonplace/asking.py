@@ -44,7 +44,8 @@ class Miss:
 Progress = Callable[[int, int], None]
 
 BATCH = 64
-"""How many texts get their vector at once."""
+MANY = 256
+"""How many texts get their vector at once: during a question, and when nobody waits for one."""
 PATIENCE = 0.1
 """Seconds of a search that may go into vectors that are missing."""
 PAUSE = 0.005
@@ -171,10 +172,10 @@ class Asker:
             "theirs at each search, all of them with `commonplace rebuild`."
         )
 
-    def _batch(self, encoder: Encoder) -> int:
+    def _batch(self, encoder: Encoder, limit: int = BATCH) -> int:
         """Give some texts their vectors; how many are left without."""
         rows, total = self._index.unembedded(
-            encoder.model, dim=encoder.dim, limit=BATCH, sensitive=not encoder.leaves_machine
+            encoder.model, dim=encoder.dim, limit=limit, sensitive=not encoder.leaves_machine
         )
         if not rows:
             return 0
@@ -197,11 +198,11 @@ class Asker:
         if self._open is None:
             return
         encoder = self.encoder()
-        left = self._batch(encoder)
-        total = left + BATCH
+        left = self._batch(encoder, MANY)
+        total = left + MANY
         while left:
             progress(total - left, total)
-            left = self._batch(encoder)
+            left = self._batch(encoder, MANY)
         progress(total, total)
 
     def _go_on(self) -> None:

@@ -8,6 +8,7 @@ come in, and what a measure is; how search works it does not know.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ DEPTH = 100
 CUTS = (1, 5, 10)
 LONGEST_TURN = 1_000_000
 """Characters of a turn that are stored: evidence is by turn, so none is split or refused."""
+ENCODER = "COMMONPLACE_ENCODER"
+"""How the environment's settings of the encoder begin."""
 SECOND = 1_000_000_000
 WORD = re.compile(r"\w+")
 ENDINGS = re.compile(r"(?:ing|edly|ed|es|s|ly)\Z")
@@ -274,7 +277,7 @@ class Vault:
     def __init__(self, case: Case, root: Path, *, remembering: Remembering) -> None:
         self.clock = PastClock()
         self.memory = Memory.open(
-            root, "native", clock=self.clock, environ={}, text_limit=LONGEST_TURN
+            root, "native", clock=self.clock, environ=_encoder_named(), text_limit=LONGEST_TURN
         )
         asker = self.memory.library.asker
         asker.use(remembering.over(asker.encoder()))
@@ -555,6 +558,11 @@ def run_self(
             results.append(answered(name, question, answer, case))
         progress(number, len(case.questions))
     return results, missed
+
+
+def _encoder_named() -> dict[str, str]:
+    """Of the environment the encoder alone has a part in what is measured."""
+    return {name: value for name, value in os.environ.items() if name.startswith(ENCODER)}
 
 
 class Remembering:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain
 from os.path import dirname, join
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -31,8 +32,8 @@ HEAVIEST = 256.0
 """A word of a query weighs whole 256ths, up to this."""
 KEPT_WORDS = 4096
 """Words whose sum is kept in memory, at 2 KB each."""
-AT_ONCE = 1024
-"""Texts whose sums are in memory at once, at 2 KB each."""
+KEPT_CUTS = 65536
+"""Words whose pieces are kept in memory when many texts are encoded."""
 Sum = tuple[int, int]
 """Rows added up, with how often zero was added to each field."""
 
@@ -47,6 +48,8 @@ class StaticEncoder:
         self.model, self.dim = self._weights.name, self._weights.dim
         self._numbers = Struct(f"<{self.dim}Q")
         self._word = lru_cache(KEPT_WORDS)(self._summed)
+        self._cut = lru_cache(KEPT_CUTS)(self._pieces)
+        self._table: bulk.Table | None = None
 
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
         if bulk.worth_it(len(texts)):
@@ -54,11 +57,12 @@ class StaticEncoder:
         return [self._vector(self._added(words(text))) for text in texts]
 
     def _in_bulk(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
-        found: list[tuple[bytes, float]] = []
-        for start in range(0, len(texts), AT_ONCE):
-            sums = [self._added(words(text)) for text in texts[start : start + AT_ONCE]]
-            found += bulk.rounded_all([(self._fields(all_), zero) for all_, zero in sums], self.dim)
-        return found
+        if self._table is None:
+            self._table = bulk.Table(self._weights)
+        return self._table.vectors([self._rows(text) for text in texts])
+
+    def _rows(self, text: str) -> list[int]:
+        return list(chain.from_iterable(map(self._cut, words(text))))
 
     def encode_query(
         self, text: str, weigh: Callable[[str], float] | None = None
@@ -88,13 +92,16 @@ class StaticEncoder:
         """The rows of one word's pieces, added up."""
         weights = self._weights
         total = zeros = 0
-        for row in pieces(word, weights.find, longest=weights.longest):
+        for row in self._pieces(word):
             scale = weights.scale(row)
             spread = bytearray(FIELD * self.dim)
             spread[::FIELD] = weights.row(row)
             total += scale * int.from_bytes(spread, "little")
             zeros += scale
         return total, zeros
+
+    def _pieces(self, word: str) -> list[int]:
+        return pieces(word, self._weights.find, longest=self._weights.longest)
 
     def _vector(self, summed: Sum) -> tuple[bytes, float]:
         total, zeros = summed

@@ -82,6 +82,10 @@ class Weights:
         at = self._rows + self.dim * row
         return self._bytes[at : at + self.dim]
 
+    def arrays(self) -> tuple[bytes, bytes]:
+        """All scales and all rows."""
+        return self._bytes[self._scales : self._rows], self._bytes[self._rows :]
+
 
 def written(
     name: str, *, spellings: Sequence[str], scales: Sequence[int], rows: Sequence[bytes]

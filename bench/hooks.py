@@ -42,7 +42,8 @@ def main() -> None:
     compileall.compile_dir(str(Path(commonplace.__file__).parent), quiet=2)
     with tempfile.TemporaryDirectory() as directory:
         vault = Path(directory) / "vault"
-        filled(vault, arguments.records).close()
+        with filled(vault, arguments.records) as memory:
+            memory.rebuild()  # With a vector for each, as a vault in use has them.
         os.environ["XDG_STATE_HOME"] = directory
         runs = {"bare": ([sys.executable, "-c", BARE], "")}
         for event in ("session-start", "prompt-submit", "stop", "session-end"):

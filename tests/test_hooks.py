@@ -39,6 +39,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
+    monkeypatch.setattr("gc.disable", lambda: None)
 
 
 @pytest.fixture
@@ -646,9 +647,8 @@ def test_a_hook_imports_the_standard_library_and_little_of_it(vault: Path, event
     data = json.dumps({"session_id": SESSION, "prompt": "boat", "source": "startup"})
     program = (
         "import sys\n"
-        "from commonplace.__main__ import main\n"
-        f"sys.argv[1:] = ['--vault', {str(vault)!r}, 'hook', {event!r}]\n"
-        "try:\n    main()\nexcept SystemExit: pass\n"
+        "from commonplace.doors.hooks import main\n"
+        f"main(['--vault', {str(vault)!r}, 'hook', {event!r}])\n"
         "print(sorted(sys.modules), file=sys.stderr)\n"
     )
     done = subprocess.run(

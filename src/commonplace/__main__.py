@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -13,7 +14,8 @@ def main() -> None:
         from commonplace.doors.hooks import main as answer
 
         if is_hook(words):
-            sys.exit(answer(words))
+            # Nothing is left to write, and taking down the interpreter is a tenth of the wait.
+            os._exit(answer(words))
     from commonplace.doors.cli import main as run
 
     sys.exit(run(words))

@@ -85,8 +85,9 @@ PAGES = "SELECT page, state FROM codes WHERE model = ?"
 PAGE = "SELECT state, sum, slots, codes FROM codes WHERE model = ? AND page = ?"
 SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
 ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
-KEPT = """SELECT r.key, v.norm, v.vector FROM json_each(?) j
-    CROSS JOIN records r ON r.key = j.value CROSS JOIN vectors v ON v.number = ? | r.key
+KEPT = """SELECT j.value, v.norm, v.vector
+    FROM json_each(?) j CROSS JOIN vectors v ON v.number = ? | j.value"""
+FITTING = """SELECT r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value
     WHERE {fits}"""
 DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
     FROM vectors v JOIN records r ON r.key = v.number & {KEY} WHERE v.{OF_MODEL}"""
@@ -269,12 +270,12 @@ class Nearest:
             keys, distances = [keys[at] for at in chosen], bytes(distances[at] for at in chosen)
         least_wanted = SPARSE_SHORTLIST if is_sparse(asked.vector) else SHORTLIST
         wanted = max(least_wanted, count * 3 // 2)
-        scored = _rescored(db, number, [keys[at] for at in least(distances, wanted)], asked, query)
-        while len(scored) < count and wanted < len(keys):
+        while True:
+            near = [keys[at] for at in least(distances, wanted)]
+            scored = _fitting(db, _rescored(db, number, near, asked), query, count)
+            if len(scored) >= count or wanted >= len(keys):
+                return _cut(scored, count)
             wanted *= 4
-            places = least(distances, wanted)
-            scored = _rescored(db, number, [keys[at] for at in places], asked, query)
-        return _cut(scored, count)
 
     def _level(self, db: sqlite3.Connection, number: int, state: int, dim: int) -> Codes:
         """The codes as they are now: only the pages are read that changed."""
@@ -317,15 +318,30 @@ def _allowed(db: sqlite3.Connection, query: Query) -> frozenset[int]:
 
 
 def _rescored(
-    db: sqlite3.Connection, number: int, keys: Sequence[int], asked: Asked, query: Query
+    db: sqlite3.Connection, number: int, keys: Sequence[int], asked: Asked
 ) -> list[Scored]:
-    """Those of the keys that fit the query, with their cosines, best first."""
-    condition, arguments = fits(query)
-    kept = KEPT.format(fits=condition)
-    rows: list[Any] = db.execute(kept, (as_json(keys), number << KEY_BITS, *arguments)).fetchall()
+    """The keys with their cosines, best first."""
+    rows: list[Any] = db.execute(KEPT, (as_json(keys), number << KEY_BITS)).fetchall()
     dim = len(asked.vector)
     whole = [row for row in rows if len(row[2]) == dim]
     return closest(whole, vector=asked.vector, norm=asked.norm, limit=len(whole))
+
+
+def _fitting(
+    db: sqlite3.Connection, scored: Sequence[Scored], query: Query, count: int
+) -> list[Scored]:
+    """Those that fit the query, as far down as it takes to have so many and one that is worse."""
+    condition, arguments = fits(query)
+    fitting: list[Scored] = []
+    step = count + 1 + count // 8
+    for at in range(0, len(scored), step):
+        some = scored[at : at + step]
+        asked = (as_json([key for _, key in some]), *arguments)
+        keys = {key for (key,) in db.execute(FITTING.format(fits=condition), asked)}
+        fitting += [pair for pair in some if pair[1] in keys]
+        if len(fitting) > count and fitting[-1][0] < fitting[count - 1][0]:
+            break
+    return fitting
 
 
 def _cut(scored: list[Scored], count: int) -> list[Scored]:

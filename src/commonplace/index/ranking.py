@@ -13,8 +13,9 @@ from datetime import date
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 from math import exp, log
+from typing import Any
 
-from commonplace.index import Candidate
+from commonplace.index import BEST, Candidate
 from commonplace.index.words import match
 from commonplace.records import PASSAGE, Origin
 from commonplace.times import Period, period_in
@@ -27,6 +28,8 @@ LONG = 600
 """Characters from which a text needs no neighbours: shorter ones lean on them the more."""
 STEEP = 10.0
 """The rank at which the part of a score that comes from the rank is a half."""
+STEEPS = (*(STEEP / (STEEP + rank) for rank in range(2 * BEST)), 0.0)
+"""That part by rank; the last is for what has none."""
 MONTH = 30.0
 """Days after which a record is a third as recent as a new one."""
 BRIEF = 90
@@ -46,10 +49,13 @@ ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
 WORDS_OF_TIME = """yesterday today tomorrow tonight ago last next recently since soon morning
 evening weekend day days week weeks month months year years monday tuesday wednesday thursday friday
 saturday sunday january february march april june july august september october november december"""
-OF_TIME = frozenset(WORDS_OF_TIME.split())
-YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+YEARS = range(1900, 2100)
+OF_TIME = frozenset((*WORDS_OF_TIME.split(), *map(str, YEARS)))
+OF_TIME_IN_ASCII = frozenset(word.encode() for word in OF_TIME)
+SPACED = bytes(code if WORD.match(chr(code)) else 0x20 for code in range(256))
+"""ASCII with a space for whatever is in no word."""
 UNTRUSTED = frozenset((Origin.WEB, Origin.TOOL))
-MADE_OF_OTHERS = frozenset(("compaction", "turn-summary", "heartbeat"))
+MADE_OF_OTHERS = frozenset(("compaction", "turn-summary", "heartbeat", PASSAGE))
 
 
 @frozen
@@ -77,23 +83,28 @@ class Scene:
         self.found = found
         self.question = question
         self.today = today
-        self.at = {each.key: at for at, each in enumerate(found)}
-        self.texts = [each.text.lower() for each in found]
-        self.words = _over_most([each.words for each in found])
-        self.alike = _spread(found)
-        self.short = [max(1.0 - len(each.text) / LONG, 0.0) for each in found]
-        self.asks = [float(each.text.rstrip().endswith("?")) for each in found]
-        self.assistant = [_by_assistant(each) for each in found]
+        # To ask four hundred candidates for every field in turn takes far longer.
+        self.all: Any = Candidate._make(zip(*found) if found else ((),) * len(Candidate._fields))
+        """Each field of all candidates, under its name."""
+        self.at = {key: at for at, key in enumerate(self.all.key)}
+        self.texts = [text.lower() for text in self.all.text]
+        self.words = _over_most(self.all.words)
+        self.alike = _spread(self.all.cosine, self.all.cosine_rank)
+        lengths = list(map(len, self.all.text))
+        self.short = [1.0 - count / LONG if count < LONG else 0.0 for count in lengths]
+        self.length = [log(count / BRIEF) if count > BRIEF else 0.0 for count in lengths]
+        self.asks = [1.0 if text.rstrip().endswith("?") else 0.0 for text in self.texts]
+        self.assistant = [*map(_by_assistant, self.all.username, self.all.channel)]
         self.within: dict[str, list[int]] = {}
-        for at, each in enumerate(found):
-            self.within.setdefault(each.within, []).append(at)
-        self.before = [self.at.get(each.before, -1) for each in found]
-        self.after = [self.at.get(each.after, -1) for each in found]
+        for at, name in enumerate(self.all.within):
+            self.within.setdefault(name, []).append(at)
+        self.before = [self.at.get(key, -1) for key in self.all.before]
+        self.after = [self.at.get(key, -1) for key in self.all.after]
 
     @property
     def weights(self) -> dict[str, float]:
         """Those with vectors, or those by words alone where no candidate has one."""
-        alone = all(each.cosine_rank < 0 for each in self.found)
+        alone = max(self.all.cosine_rank, default=-1) < 0
         return {signal.__name__: pair[alone] for signal, pair in WEIGHTS.items()}
 
     def matches(self, at: int) -> bool:
@@ -132,6 +143,9 @@ class Scene:
         """The mean of the best so many in the same session."""
         means = [0.0] * len(self.found)
         for members in self.within.values():
+            if len(members) == 1:
+                means[members[0]] = column[members[0]] / kept
+                continue
             best = sorted([column[at] for at in members], reverse=True)[:kept]
             mean = sum(best) / kept
             for at in members:
@@ -144,7 +158,7 @@ def words(scene: Scene) -> Column:
 
 
 def words_rank(scene: Scene) -> Column:
-    return [_steep(each.words_rank) for each in scene.found]
+    return [STEEPS[rank] for rank in scene.all.words_rank]
 
 
 def alike(scene: Scene) -> Column:
@@ -152,7 +166,7 @@ def alike(scene: Scene) -> Column:
 
 
 def alike_rank(scene: Scene) -> Column:
-    return [_steep(each.cosine_rank) for each in scene.found]
+    return [STEEPS[rank] for rank in scene.all.cosine_rank]
 
 
 def phrases(scene: Scene) -> Column:
@@ -160,8 +174,8 @@ def phrases(scene: Scene) -> Column:
     asked = WORD.findall(scene.question.lower())
     pairs = {f"{one} {two}" for one, two in pairwise(asked) if len(one) > 3 or len(two) > 3}
     return [
-        log(1 + sum([pair in text for pair in pairs])) if each.words_rank >= 0 else 0.0
-        for each, text in zip(scene.found, scene.texts)
+        log(1 + sum([pair in text for pair in pairs])) if rank >= 0 else 0.0
+        for rank, text in zip(scene.all.words_rank, scene.texts)
     ]
 
 
@@ -210,15 +224,20 @@ def session_mean_alike(scene: Scene) -> Column:
 
 
 def opens_session(scene: Scene) -> Column:
-    return [float(bool(each.session) and not each.before) for each in scene.found]
+    return [
+        1.0 if session and not before else 0.0
+        for session, before in zip(scene.all.session, scene.all.before)
+    ]
 
 
 def speaker(scene: Scene) -> Column:
     """Whether it is by the one person that the question names."""
     said = set(WORD.findall(scene.question.lower()))
-    names = {each.username for each in scene.found if each.username}
+    names = {name for name in scene.all.username if name}
     named = [name for name in names if said.intersection(WORD.findall(name.lower()))]
-    return [float(len(named) == 1 and each.username == named[0]) for each in scene.found]
+    if len(named) != 1:
+        return [0.0] * len(scene.found)
+    return [float(name == named[0]) for name in scene.all.username]
 
 
 def asks(scene: Scene) -> Column:
@@ -229,10 +248,7 @@ def tells_when(scene: Scene) -> Column:
     """Whether it speaks of time where the question asks when."""
     if not _patterns()[0].search(scene.question):
         return [0.0] * len(scene.found)
-    return [
-        float(not OF_TIME.isdisjoint(WORD.findall(text)) or YEAR.search(text) is not None)
-        for text in scene.texts
-    ]
+    return [float(_speaks_of_time(text)) for text in scene.texts]
 
 
 def by_assistant(scene: Scene) -> Column:
@@ -246,11 +262,11 @@ def of_assistant(scene: Scene) -> Column:
 
 
 def length(scene: Scene) -> Column:
-    return [log(max(len(each.text), BRIEF) / BRIEF) for each in scene.found]
+    return scene.length
 
 
 def length_by_assistant(scene: Scene) -> Column:
-    return [other * value for other, value in zip(scene.assistant, length(scene))]
+    return [other * value for other, value in zip(scene.assistant, scene.length)]
 
 
 def in_period(scene: Scene) -> Column:
@@ -258,24 +274,26 @@ def in_period(scene: Scene) -> Column:
     period = period_in(scene.question, scene.today)
     if period is None:
         return [0.0] * len(scene.found)
-    return [_closeness(period, each.timestamp[:10]) for each in scene.found]
+    return [_closeness(period, stamp[:10]) for stamp in scene.all.timestamp]
 
 
 def recent(scene: Scene) -> Column:
-    return [_recency(each.timestamp[:10], scene.today) for each in scene.found]
+    days = [stamp[:10] for stamp in scene.all.timestamp]
+    recencies = {day: _recency(day, scene.today) for day in set(days)}
+    return [recencies[day] for day in days]
 
 
 def superseded(scene: Scene) -> Column:
-    return [float(each.superseded) for each in scene.found]
+    return [*map(float, scene.all.superseded)]
 
 
 def untrusted(scene: Scene) -> Column:
-    return [float(each.origin in UNTRUSTED) for each in scene.found]
+    return [1.0 if origin in UNTRUSTED else 0.0 for origin in scene.all.origin]
 
 
 def derived(scene: Scene) -> Column:
     """Whether it repeats others: a summary, or the prose around records."""
-    return [float(each.kind in MADE_OF_OTHERS or each.kind == PASSAGE) for each in scene.found]
+    return [1.0 if kind in MADE_OF_OTHERS else 0.0 for kind in scene.all.kind]
 
 
 # With vectors, and by words alone. Fitted by bench/fit_ranking.py, which prints this table. The
@@ -324,10 +342,12 @@ def ranked(found: Sequence[Candidate], question: str, today: date, *, limit: int
     columns, weights = features(scene), scene.weights
     totals = [0.0] * len(found)
     for column, weight in zip(columns.values(), weights.values()):
-        totals = [total + weight * value for total, value in zip(totals, column)]
+        if weight and any(column):
+            totals = [total + weight * value for total, value in zip(totals, column)]
     best, base = max(totals, default=0.0), _logit(strength(found, question))
-    order = sorted(range(len(found)), key=lambda at: found[at].id)
-    order.sort(key=lambda at: (totals[at], found[at].timestamp), reverse=True)
+    order = sorted(range(len(found)), key=scene.all.id.__getitem__)
+    order.sort(key=scene.all.timestamp.__getitem__, reverse=True)
+    order.sort(key=totals.__getitem__, reverse=True)
     shown = islice((at for at in order if scene.matches(at)), limit)
     return [
         Ranked(
@@ -370,26 +390,29 @@ def _likely(logit: float) -> float:
     return 1 / (1 + exp(-max(min(logit, 30.0), -30.0)))
 
 
-def _over_most(values: Column) -> Column:
+def _over_most(values: Sequence[float]) -> Column:
     most = max(values, default=0.0)
-    return [value / most for value in values] if most > 0 else values
+    return [value / most for value in values] if most > 0 else [*values]
 
 
-def _spread(found: Sequence[Candidate]) -> Column:
+def _spread(cosines: Sequence[float], ranks: Sequence[int]) -> Column:
     """Cosines from 0, for the least of those that were near, to 1 for the nearest."""
-    near = [each.cosine for each in found if each.cosine_rank >= 0]
+    near = [cosine for cosine, rank in zip(cosines, ranks) if rank >= 0]
     if not near or max(near) == min(near):
-        return [float(each.cosine_rank >= 0) for each in found]
+        return [float(rank >= 0) for rank in ranks]
     least, width = min(near), max(near) - min(near)
-    return [max(each.cosine - least, 0.0) / width for each in found]
+    return [(cosine - least) / width if cosine > least else 0.0 for cosine in cosines]
 
 
-def _steep(rank: int) -> float:
-    return STEEP / (STEEP + rank) if rank >= 0 else 0.0
+def _speaks_of_time(text: str) -> bool:
+    if text.isascii():
+        return not OF_TIME_IN_ASCII.isdisjoint(text.encode().translate(SPACED).split())
+    return not OF_TIME.isdisjoint(WORD.findall(text))
 
 
-def _by_assistant(each: Candidate) -> float:
-    return float(each.username.lower() in ASSISTANTS or each.channel.lower() in ASSISTANTS)
+@lru_cache(1024)
+def _by_assistant(username: str, channel: str) -> float:
+    return float(username.lower() in ASSISTANTS or channel.lower() in ASSISTANTS)
 
 
 def _closeness(period: Period, stamp: str) -> float:

@@ -17,6 +17,7 @@ Scored = tuple[float, int]
 
 AT_ONCE = 4096
 """So many vectors stay in the processor's cache."""
+MIDDLE = 1 << 31
 FROM_ZERO = bytes(value ^ 0x80 for value in range(256))
 """Signed bytes, -128 to 127, as 0 to 255."""
 SIGNS = bytes(0x31 if value & 0x80 else 0x30 for value in range(256))
@@ -111,26 +112,22 @@ def _with_dots(rows: Sequence[Kept], weights: list[tuple[int, int]]) -> Iterator
     """The dot product of each, all at once.
 
     One dimension of every vector is one long number with four bytes for each, so that multiplying
-    and adding such numbers does it for all of them.
+    and adding such numbers does it for all of them. Dimensions of one weight are added first.
     """
-    dim = len(rows[0][2])
-    joined = b"".join(row[2] for row in rows).translate(FROM_ZERO)
-    lanes = bytearray(4 * len(rows))
-    above = below = 0
+    dim, count = len(rows[0][2]), len(rows)
+    joined = b"".join([row[2] for row in rows]).translate(FROM_ZERO)
+    lanes = bytearray(4 * count)
+    sums: dict[int, int] = {}
     for at, weight in weights:
         lanes[::4] = joined[at::dim]
         column = int.from_bytes(lanes, "little")
-        if weight > 0:
-            above += weight * column
-        else:
-            below -= weight * column
-    shift = 128 * sum(weight for _, weight in weights)
-    sums = zip(_taken_apart(above, len(rows)), _taken_apart(below, len(rows)), strict=True)
-    return zip(rows, (more - less - shift for more, less in sums), strict=True)
-
-
-def _taken_apart(number: int, count: int) -> tuple[int, ...]:
-    return unpack(f"<{count}I", number.to_bytes(4 * count, "little"))
+        sums[abs(weight)] = sums.get(abs(weight), 0) + (column if weight > 0 else -column)
+    # In the middle of its four bytes no sum runs into the next one, whatever its sign.
+    start = MIDDLE - 128 * sum([weight for _, weight in weights])
+    total = int.from_bytes(start.to_bytes(4, "little") * count, "little")
+    total += sum([weight * column for weight, column in sums.items()])
+    dots = unpack(f"<{count}I", total.to_bytes(4 * count, "little"))
+    return zip(rows, (dot - MIDDLE for dot in dots), strict=True)
 
 
 def _best(scored: list[Scored], limit: int) -> list[Scored]:

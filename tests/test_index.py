@@ -22,8 +22,11 @@ from tests.contracts.index import (
     MEMORY,
     RANK,
     IndexContract,
+    asked,
+    embed,
     fill,
     found,
+    ids,
     known,
     record,
     waiting_for,
@@ -302,6 +305,33 @@ def test_damage_met_on_the_way_is_told_and_the_next_call_starts_anew(path: Path)
     with pytest.raises(VaultTrouble, match="damaged"):
         index.search(Query("word7"))
     assert (index.level(), index.search(Query("word7")), index.healthy()) == (0, [], "")
+    index.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "codes = zeroblob(length(codes))",
+        "slots = zeroblob(length(slots))",
+        "codes = substr(codes, 2)",
+        "slots = x'', codes = x''",
+        "sum = sum + 1",
+    ],
+)
+def test_damaged_codes_hide_nothing_and_are_made_anew(path: Path, damage: str) -> None:
+    index = opened(path)
+    texts = {f"t{number}": (100, number - 300) for number in range(600)}
+    fill(index, *(record(number, text) for number, text in enumerate(texts)))
+    embed(index, "m", texts)
+    before, near = index.dump_vectors(), Query(limit=5)
+    expected = ids(index.nearest(asked("m", 1, 1), near))
+    index.close()
+    with sqlite3.connect(path) as db:
+        assert db.execute(f"UPDATE codes SET {damage}").rowcount == 3
+    db.close()
+    index = opened(path)
+    assert ids(index.nearest(asked("m", 1, 1), near)) == expected
+    assert index.dump_vectors() == before
     index.close()
 
 

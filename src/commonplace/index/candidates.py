@@ -16,7 +16,7 @@ from commonplace.index.conditions import SUPERSEDED, as_json, fits
 from commonplace.index.nearest import Nearest
 from commonplace.index.words import match
 
-LEADING = 80
+LEADING = 40
 """So many of the best of each sort bring what stands beside them."""
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""

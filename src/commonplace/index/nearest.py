@@ -45,7 +45,7 @@ KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
-SHORTLIST = 300
+SHORTLIST = 200
 SPARSE_SHORTLIST = 1000
 """How many the codes choose at least, for the vectors to choose from: signs say little of a vector
 that is mostly zero. And half as many more than are wanted."""

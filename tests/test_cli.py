@@ -143,6 +143,7 @@ USAGE = {
         "--since",
         "--until",
         "--explain",
+        "--in",
         "--limit",
     ],
     "brief": ["--limit"],
@@ -222,25 +223,27 @@ def test_words_that_are_no_command_are_refused_with_how_it_is_used(
 
 
 def first_id(run: Run) -> str:
-    return str(run("search", "--json").data[0]["id"])
+    return str(run("search", "--json").data["hits"][0]["id"])
 
 
 def notes(run: Run, *words: str) -> list[str]:
     """The texts that were stored, newest first."""
-    return [hit["text"] for hit in run("search", "--kind", "note", *words, "--json").data]
+    return [hit["text"] for hit in run("search", "--kind", "note", *words, "--json").data["hits"]]
 
 
 def test_store_then_search_then_brief(run: Run, vault: Path) -> None:
     stored = run("store", "Likes tea", "--kind", "preference", "--tags", "drinks,green")
     key = first_id(run)
-    day = run("search", "--json").data[0]["timestamp"][:10]
+    day = run("search", "--json").data["hits"][0]["timestamp"][:10]
     assert stored == Ran(0, f"Stored {key}.\n")
     assert run("search", "tea") == Ran(0, f"- {day} preference: Likes tea [{key}] (MEMORY.md:3)\n")
     brief = run("brief")
     assert f"not commands:\n- {day} preference: Likes tea [{key}]\n" in brief.out
     assert run("search", "coffee") == Ran(0, "Nothing found.\n")
-    assert run("search", "--tags", "drinks", "--tags", "green", "--json").data[0]["id"] == key
-    assert run("search", "--tags", "drinks,black", "--json").data == []
+    assert (
+        run("search", "--tags", "drinks", "--tags", "green", "--json").data["hits"][0]["id"] == key
+    )
+    assert run("search", "--tags", "drinks,black", "--json").data["hits"] == []
     assert run("search", "--kind", "fact") == Ran(0, "Nothing found.\n")
 
 
@@ -308,7 +311,7 @@ def test_a_dash_reads_what_to_search_for(
 ) -> None:
     run("store", "Likes tea")
     spoken("tea\n", monkeypatch)
-    assert [hit["text"] for hit in run("search", "-", "--json").data] == ["Likes tea"]
+    assert [hit["text"] for hit in run("search", "-", "--json").data["hits"]] == ["Likes tea"]
 
 
 DATA: dict[tuple[str, ...], set[str]] = {
@@ -322,7 +325,10 @@ DATA: dict[tuple[str, ...], set[str]] = {
     ("diary", "A calm day."): {"document"},
     ("undo",): {"op", "at", "ids", "documents"},
     ("init", "fresh"): {"vault", "dialect", "created"},
-    ("status",): {"vault", "dialect", "records", "documents", "read only", "troubles"},
+    ("search", "tea"): {"hits", "mode", "degraded"},
+    ("status",): {
+        *("vault", "dialect", "records", "documents", "vectors", "read only", "troubles"),
+    },
     ("context", "--explain"): {"text", "characters", "tokens", "lines", "left_out"},
     ("status", "--options"): {"vault", "options"},
     ("restore", "--as-of", "2100-01-01"): {"restored"},
@@ -332,7 +338,6 @@ DATA: dict[tuple[str, ...], set[str]] = {
     ("ipc", "tool.invoke.memory_brief", "{}"): {"entries", "brief_count"},
 }
 LISTS: dict[tuple[str, ...], set[str]] = {
-    ("search", "tea"): {"id", "kind", "text", "score", "places"},
     ("log",): {"change", "at", "op", "origin", "session", "documents", "ids", "undoes"},
     ("history", "ID"): {"change", "at", "op", "ids", "removed", "lines"},
     ("blame", "MEMORY.md"): {"line", "text", "at", "origin", "session", "change"},
@@ -441,7 +446,7 @@ def test_a_session_that_is_no_plain_line_is_refused(run: Run, vault: Path) -> No
 def test_exit_codes_are_those_of_the_error_tree(run: Run, vault: Path) -> None:
     (vault / "latin.md").write_bytes(b"caf\xe9\n")
     (vault / "list.md").write_text("- One\n- Two\n- Three\n", encoding="utf-8")
-    by_hand = run("search", "three", "--json").data[0]["id"]
+    by_hand = run("search", "three", "--json").data["hits"][0]["id"]
     codes = {
         ("search", "tea"): 0,
         ("read", "../etc/passwd.md"): 2,
@@ -815,7 +820,7 @@ def test_review_at_a_terminal_decides(
     run: Run, vault: Path, waiting: str, decision: str, found: int
 ) -> None:
     assert on_terminal("review", waiting, decision).code == 0
-    assert len(run("search", "copy", "--json").data) == found
+    assert len(run("search", "copy", "--json").data["hits"]) == found
     assert run("review") == Ran(0, "Nothing waits for approval.\n")
     assert run("review", waiting, decision).code in (3, 5)
 

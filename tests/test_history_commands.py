@@ -122,6 +122,28 @@ def test_messages_are_searched_in_one_session_or_in_all(talk: Run) -> None:
     assert found["session"] == "tuesday"
 
 
+def test_search_looks_through_memory_history_or_both(talk: Run) -> None:
+    talk("store", "Likes tea")
+    kinds = {
+        place: [hit["kind"] for hit in talk("search", "tea", "--in", place, "--json").data["hits"]]
+        for place in ("memory", "history", "all")
+    }
+    assert kinds["memory"] == ["note"]
+    assert kinds["history"] == ["message", "message"]
+    assert sorted(kinds["all"]) == ["message", "message", "note"]
+    assert len(talk("search", "--in", "all", "--json").data["hits"]) == 4
+    shown = talk("search", "green", "--in", "history").out
+    assert " assistant in monday: Green tea. [msg-" in shown
+    assert talk("search", "tea", "--in", "nowhere").code == 2
+
+
+def test_a_search_says_what_it_rests_on(talk: Run) -> None:
+    talk("store", "Likes tea")
+    found = talk("search", "tea", "--json").data
+    assert (found["mode"], found["degraded"]) == ("hybrid", "")
+    assert sum(talk("status", "--json").data["vectors"].values()) == 1
+
+
 def test_sessions_are_listed_with_how_much_was_said(talk: Run) -> None:
     listed = talk("history", "sessions", "--json").data
     assert [(each["session"], each["messages"]) for each in listed] == [

@@ -86,6 +86,8 @@ else:
     forgetting = Lazy("upkeep.forget")
 
 STATE = ".commonplace"
+PLACES = ("memory", "history", "all")
+"""What a search may look through."""
 HEARTBEAT = "heartbeat"
 """The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
 """
@@ -496,14 +498,29 @@ class Memory:
         """One record, wherever it stands."""
         return self.library.get(budgets.check_id(record_id))
 
-    def search(self, text: str = "", **filters: Any) -> Found:
-        """What fits the words best; without words, the newest. Filters are those of `Query`."""
+    def search(self, text: str = "", *, within: str = "memory", **filters: Any) -> Found:
+        """What fits the words best; without words, the newest. Filters are those of `Query`.
+
+        `within` is memory, history (what was said in conversations) or all.
+        """
         budgets.check_type(text, str, "query")
         budgets.check_limit(filters.get("limit", 20), most=1 << 30)
+        if within not in PLACES:
+            places = ", ".join(PLACES)
+            raise BadValue("within", f"{within!r} is no place", next_step=f"Use {places}.")
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
-        hits = self.library.find(Query(text=text, **filters))
+        query = Query(text=text, **filters)
+        hits = Found() if within == "history" else self.library.find(query)
         self._mind(hit.record for hit in hits)
-        return hits
+        return hits if within == "memory" else _merged(hits, self._said(query), query)
+
+    def _said(self, query: Query) -> Found:
+        """The messages that fit a query, wherever there is a history."""
+        if not (self.state / "history.db").exists():
+            return Found()
+        found = self.messages.find(query, self.clock.today())
+        self._mind_said((hit.record.session, hit.record.username) for hit in found)
+        return found
 
     def why_not(self, record_id: str, text: str, **filters: Any) -> Miss:
         """Why a search for this does not show that record among its first hits."""
@@ -984,6 +1001,7 @@ class Memory:
             "documents": len(self.documents()),
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
+            "vectors": index.vectors(),
             "messages": self.messages.count() if has_history else 0,
             "heartbeat": heartbeat.told(self.state) or "never",
             "compaction": self._last_compaction(),
@@ -1142,6 +1160,16 @@ def _state_directory(root: Path, options: Options) -> tuple[Path, bool]:
     from tempfile import mkdtemp
 
     return Path(mkdtemp(prefix="commonplace-")), True
+
+
+def _merged(hits: Found, said: Found, query: Query) -> Found:
+    """Records and messages together: a score says the same of both how likely each is wanted."""
+    both = [*hits, *said]
+    if query.text.strip():
+        both.sort(key=lambda hit: hit.score, reverse=True)
+    else:
+        both.sort(key=lambda hit: hit.record.timestamp, reverse=True)
+    return Found(both[: query.limit], mode=hits.mode, degraded=hits.degraded)
 
 
 def _check_time(text: str, argument: str) -> str:

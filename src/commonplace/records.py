@@ -38,6 +38,8 @@ CATEGORIES = ("turn-summary", "compaction", "note", "heartbeat", "learned", "use
 BEHAVIORAL = frozenset(("preference", "instruction", "correction", "user-preference"))
 PASSAGE = "passage"
 """The kind of a searchable piece of prose: found like a record, but not stored as one."""
+MESSAGE = "message"
+"""The kind of what was said in a conversation; it stands in no document."""
 
 KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")

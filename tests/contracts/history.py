@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from commonplace.errors import BadLines, BadStatement
 from commonplace.history import Conversation, History, Message
+from commonplace.index import Query
+from commonplace.records import MESSAGE, Hit
 from tests.contracts.index import HOSTILE, SCRIPTS
 
 
@@ -27,6 +30,17 @@ def message(number: int, content: str = "", **rest: str) -> Message:
         "time": f"2026-11-15T14:{number // 60 % 60:02}:{number % 60:02}.000Z",
     }
     return Message(**{**fields, **rest})
+
+
+TODAY = date(2026, 11, 15)
+
+
+def found(history: History, text: str, **query: Any) -> list[Hit]:
+    return history.find(Query(text, **query), TODAY)
+
+
+def texts(hits: list[Hit]) -> list[str]:
+    return [hit.record.text for hit in hits]
 
 
 def told(messages: list[Message]) -> list[str]:
@@ -132,6 +146,39 @@ class HistoryContract:
         whole = message(1, 'One\n"two" \\ \0 🎉', agent="main", channel="#home", role="tool")
         assert history.append([whole]) == 1
         assert (history.get(whole.id), history.last("monday", 1)) == (whole, [whole])
+
+    def test_messages_are_ranked_as_records_are(self, history: History) -> None:
+        history.append([message(0, "Which wall shall we paint?"), message(1, "The one outside.")])
+        history.append([message(2, "It rains", session="tuesday"), message(3, "A paint brush")])
+        best, *others = found(history, "when do we paint the garden wall?", explain=True)
+        assert (best.record.text, best.record.kind) == ("Which wall shall we paint?", MESSAGE)
+        assert (best.record.session, best.record.username) == ("monday", "user")
+        assert (best.record.timestamp, best.places) == ("2026-11-15T14:00:00.000Z", ())
+        assert [near.text for near in best.beside] == ["The one outside."]
+        assert 0 < best.score < 1
+        assert "words" in dict(best.why)
+        assert set(texts(others)) == {"The one outside.", "A paint brush"}
+
+    def test_found_messages_fit_the_rest_of_the_query(self, history: History) -> None:
+        history.append([message(0, "tea one"), message(1, "tea two", session="tuesday")])
+        history.append([message(2, "tea three", time="2026-11-14T09:00:00.000Z")])
+        assert texts(found(history, "tea", session="tuesday")) == ["tea two"]
+        assert texts(found(history, "tea", until="2026-11-14")) == ["tea three"]
+        assert set(texts(found(history, "tea", since="2026-11-15"))) == {"tea one", "tea two"}
+        assert texts(found(history, "", since="2026-11-15", limit=1)) == ["tea two"]
+        assert found(history, "tea", kinds=("fact",)) == []
+        assert found(history, "tea", tags=("drinks",)) == []
+        assert found(history, "tea", limit=0) == []
+
+    def test_a_sign_is_found_and_nothing_looks_like_nothing(self, history: History) -> None:
+        history.append([message(0, "Well done 🎉"), message(1, "Thanks")])
+        assert texts(found(history, "🎉")) == ["Well done 🎉"]
+        assert (found(history, "🎈"), found(history, "submarine")) == ([], [])
+
+    @pytest.mark.parametrize("text", HOSTILE)
+    def test_any_query_for_messages_is_only_a_text(self, history: History, text: str) -> None:
+        history.append([message(0, "tea")])
+        assert isinstance(found(history, text, session=text, since=text), list)
 
     def test_the_last_messages_come_oldest_first(self, history: History) -> None:
         history.append(message(number) for number in range(20))

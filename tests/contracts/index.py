@@ -417,6 +417,13 @@ class IndexContract:
         assert index.nearest(asked("old", 1, 0), Query()) == []
         assert {row[0] for row in index.dump_vectors()} == {"new"}
 
+    def test_vectors_are_counted_by_model(self, index: Index) -> None:
+        assert index.vectors() == {}
+        fill(index, record(1, "a"), record(2, "b"))
+        embed(index, "old", {"a": (1, 0), "b": (0, 1)})
+        embed(index, "new", {"a": (0, 1)})
+        assert index.vectors() == {"new": 1, "old": 2}
+
     def test_the_nearest_by_angle_come_first(self, index: Index) -> None:
         texts = {
             "north": (0, 100),

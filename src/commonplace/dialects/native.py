@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.memory import Memory
-from commonplace.records import PASSAGE, Hit, Record
+from commonplace.records import MESSAGE, PASSAGE, Hit, Record
 from commonplace.safety import FRAMING, neutralise, one_line
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ def search(
     since: Annotated[str, Argument("From this day on: 2026-03-01, March, last week.")] = "",
     until: Annotated[str, Argument("Up to this day.")] = "",
     explain: Annotated[bool, Argument("Say why each hit stands where it does.")] = False,
+    within: Annotated[
+        Literal["memory", "history", "all"], Argument("history: past conversations.")
+    ] = "memory",
     limit: Limit = 20,
 ) -> Answer:
     """Search everything that is remembered: records, documents, diary. Best first."""
@@ -67,9 +70,11 @@ def search(
         since=since,
         until=until,
         explain=explain,
+        within=within,
         limit=limit,
     )
-    return Answer([found(hit) for hit in hits], _listed(hits))
+    data = {"hits": [found(hit) for hit in hits], "mode": hits.mode, "degraded": hits.degraded}
+    return Answer(data, _listed(hits) + (f"\n({hits.degraded})" if hits.degraded else ""))
 
 
 @tool(read_only=True, always=True)
@@ -186,6 +191,8 @@ def found(hit: Hit) -> dict[str, object]:
     """A hit as plain data: the record, how well it fits, where it stands and what is beside it."""
     places = [f"{place.document}:{place.line}" for place in hit.places]
     data = described(hit.record) | {"score": round(hit.score, 4), "places": places}
+    if _is_said(hit):
+        data["text"] = _shortened(hit.record.text)
     if hit.beside:
         data["beside"] = [
             {"id": each.id, "username": each.username, "text": one_line(each.text)[:BESIDE]}
@@ -196,11 +203,18 @@ def found(hit: Hit) -> dict[str, object]:
     return data
 
 
+def _is_said(hit: Hit) -> bool:
+    """Whether it is a message; a record may be of that kind too, but stands somewhere."""
+    return hit.record.kind == MESSAGE and not hit.places
+
+
 def _said(message: Message) -> dict[str, str]:
     """A message as plain data, as much of it as fits a context."""
-    if len(message.content) <= SAID_MOST:
-        return message.__dict__
-    return message.__dict__ | {"content": message.content[:SAID_MOST] + "…"}
+    return message.__dict__ | {"content": _shortened(message.content)}
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SAID_MOST else text[:SAID_MOST] + "…"
 
 
 def _spoken(found: list[Message]) -> str:
@@ -214,7 +228,8 @@ def _spoken(found: list[Message]) -> str:
 def _listed(hits: list[Hit]) -> str:
     if not hits:
         return "Nothing found."
-    return "\n".join(_line(hit.record, hit) + _reasons(hit) for hit in hits)
+    lines = [_line(hit.record, hit) + _reasons(hit) for hit in hits]
+    return "\n".join([FRAMING, *lines] if any(map(_is_said, hits)) else lines)
 
 
 def _reasons(hit: Hit) -> str:
@@ -226,6 +241,9 @@ def _reasons(hit: Hit) -> str:
 
 def _line(record: Record, hit: Hit | None = None) -> str:
     """One record on one line: day, kind, text, and how to point at it."""
+    if hit and _is_said(hit):
+        said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
+        return f"- {said}: {one_line(_shortened(record.text))} [{record.id}]"
     day = record.timestamp[:10] or "undated"
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"

@@ -9,11 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.clock import parse_stamp, stamp
 from commonplace.errors import BadValue
 from commonplace.values import fields_of, frozen
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from commonplace.index import Query
+    from commonplace.records import Found
 
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
 HALF = re.compile("[\\ud800-\\udfff]")
@@ -76,6 +82,9 @@ class History(Protocol):
 
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
         """What fits the words best first; without words, the newest first."""
+
+    def find(self, query: Query, today: date) -> Found:
+        """What fits a query best, ranked as records are; without text, the newest first."""
 
     def sql(self, statement: str, *, limit: int) -> Table:
         """Answer one SELECT over the views `messages` and `sessions`; nothing can be written."""

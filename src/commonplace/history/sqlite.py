@@ -10,7 +10,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import BadLines, BadValue, CommonplaceError
 from commonplace.history import FIELDS, Conversation, Message, Table, line_of, message_of
@@ -18,6 +18,16 @@ from commonplace.history.asking import asked
 from commonplace.history.migrations import migrate
 from commonplace.index.connections import Connections
 from commonplace.index.words import match, spellings
+from commonplace.lazily import Lazy
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from commonplace.history import finding
+    from commonplace.index import Query
+    from commonplace.records import Found
+else:
+    finding = Lazy("history.finding")
 
 COLUMNS = ", ".join(FIELDS)
 SHOWN = ", ".join(f"m.{name}" for name in FIELDS)
@@ -74,6 +84,10 @@ class SqliteHistory:
         words = match(text)
         found = (FOUND, words) if words else (CONTAINING, _encodable(text.strip()))
         return self._messages(*found, session, session, limit)
+
+    def find(self, query: Query, today: date) -> Found:
+        with self._connections.lent() as db:
+            return finding.found(db, query, today)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:

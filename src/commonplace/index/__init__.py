@@ -199,6 +199,9 @@ class Index(Protocol):
     def keep_models(self, models: Iterable[str]) -> None:
         """Drop the vectors of every other model."""
 
+    def vectors(self) -> dict[str, int]:
+        """How many texts have a vector, by the model that made it."""
+
     def nearest(self, asked: Asked, query: Query) -> list[Hit]:
         """The most alike by cosine of those that fit the query, whose text is not used."""
 

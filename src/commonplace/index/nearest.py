@@ -83,6 +83,9 @@ EMBED = f"""INSERT OR REPLACE INTO vectors SELECT ? | key, ?, ? FROM records
     WHERE key = ? AND digest & {CHECK} = ?"""
 PAGES = "SELECT page, state FROM codes WHERE model = ?"
 PAGE = "SELECT state, sum, slots, codes FROM codes WHERE model = ? AND page = ?"
+# A slot takes two bytes; to count the vectors themselves would read them all.
+COUNTED = """SELECT m.name, sum(length(c.slots)) / 2
+    FROM models m JOIN codes c ON c.model = m.number GROUP BY m.name ORDER BY m.name"""
 SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
 ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
 KEPT = """SELECT j.value, v.norm, v.vector
@@ -212,6 +215,11 @@ def _numbers(model: int) -> tuple[int, int]:
 
 def _last_key(db: sqlite3.Connection) -> int:
     return int(db.execute(LAST_KEY).fetchall()[0][0])
+
+
+def counted(db: sqlite3.Connection) -> dict[str, int]:
+    """How many vectors there are of each model."""
+    return dict(db.execute(COUNTED).fetchall())
 
 
 def dumped(db: sqlite3.Connection) -> list[tuple[Any, ...]]:

@@ -83,9 +83,7 @@ class Scene:
         self.found = found
         self.question = question
         self.today = today
-        # To ask four hundred candidates for every field in turn takes far longer.
-        self.all: Any = Candidate._make(zip(*found) if found else ((),) * len(Candidate._fields))
-        """Each field of all candidates, under its name."""
+        self.all = _columns(found)
         self.at = {key: at for at, key in enumerate(self.all.key)}
         self.texts = [text.lower() for text in self.all.text]
         self.words = _over_most(self.all.words)
@@ -388,6 +386,11 @@ def _logit(strengths: tuple[float, float]) -> float:
 
 def _likely(logit: float) -> float:
     return 1 / (1 + exp(-max(min(logit, 30.0), -30.0)))
+
+
+def _columns(found: Sequence[Candidate]) -> Any:
+    """Each field of all candidates, under its name: to ask every candidate takes far longer."""
+    return Candidate._make(zip(*found) if found else ((),) * len(Candidate._fields))
 
 
 def _over_most(values: Sequence[float]) -> Column:

@@ -352,6 +352,10 @@ class SqliteIndex:
         with self._connections.transaction() as db:
             nearest.keep_only(db, models)
 
+    def vectors(self) -> dict[str, int]:
+        with self._connections.lent() as db:
+            return nearest.counted(db)
+
     def nearest(self, asked: Asked, query: Query) -> list[Hit]:
         with self._connections.lent() as db:
             scores = {

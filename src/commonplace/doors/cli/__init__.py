@@ -53,6 +53,8 @@ OTHER_COMMANDS = (
     "completion",
 )
 COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
+FLAGS = {"within": "--in"}
+"""Arguments whose short names are words of Python's own."""
 HISTORY_WORDS = (
     *("record", "last", "search", "append", "sessions", "sql", "dump", "load", "forget"),
 )
@@ -242,7 +244,7 @@ def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter, *, bar
             + (" '-' reads it from standard input." if parameter.type == "string" else ""),
         )
         return
-    flag = "--" + parameter.name.replace("_", "-")
+    flag = FLAGS.get(parameter.name) or "--" + parameter.name.replace("_", "-")
     how: dict[str, Any] = {"dest": parameter.name, "default": argparse.SUPPRESS, "help": about}
     if parameter.type == "boolean":
         how["action"] = "store_true"

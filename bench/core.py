@@ -139,11 +139,10 @@ def search(root: Path, count: int) -> None:
 
 
 def rebuild(root: Path, count: int) -> None:
-    """Records a second, one process."""
+    """Records a second, one process; their vectors are `bench/search.py`'s row."""
     with filled(root / f"store-{count}", count) as memory:
         started, cpu = time.perf_counter(), time.process_time()
-        memory.rebuild()
-        memory.search("anything")
+        memory.library.rebuild(lambda done, total: None)
         took, busy = time.perf_counter() - started, time.process_time() - cpu
         print(
             f"rebuild of {count:,} records: {took:.1f} s, {count / took:,.0f} records/s, "

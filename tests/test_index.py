@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
-from commonplace.index import Index, Query
+from commonplace.index import Index, Query, nearest
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
 from tests.contracts.index import (
@@ -332,6 +332,30 @@ def test_damaged_codes_hide_nothing_and_are_made_anew(path: Path, damage: str) -
     index = opened(path)
     assert ids(index.nearest(asked("m", 1, 1), near)) == expected
     assert index.dump_vectors() == before
+    index.close()
+
+
+def test_batches_of_vectors_go_on_where_the_last_one_ended(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nearest, "STRIDE", 8)
+    monkeypatch.setattr(nearest, "COUNTED_ONE_BY_ONE", 10)
+    index = opened(path)
+    hidden = {"sensitivity": "secret"}
+    fill(index, *(record(n, f"t{n}", **(hidden if n % 5 == 0 else {})) for n in range(60)))
+    starts, left = [], 60
+    while left:
+        rows, total = index.unembedded("m", dim=1, limit=7)
+        index.embed("m", dim=1, rows=[(key, b"\x01", 1.0) for key, _ in rows])
+        left = total - len(rows)
+        with sqlite3.connect(path) as db:
+            starts += [upto for (upto,) in db.execute("SELECT upto FROM models")]
+        db.close()
+    assert index.vectors() == {"m": 48}
+    assert starts == sorted(starts)
+    assert 40 < starts[-1] < 60
+    fill(index, *(record(n, f"t{n}") for n in range(60)))
+    assert len(waiting_for(index, "m", dim=1)) == 12
     index.close()
 
 

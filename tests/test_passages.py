@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,28 @@ def test_every_word_of_a_document_is_in_a_passage(paragraphs: list[str]) -> None
     words = [word for item in items for word in item.record.text.split()]
     assert words == text.split()
     assert all(len(item.record.text) <= PASSAGE_LIMIT for item in items)
+
+
+ODD = {
+    "headings": "# quinceone\n\nText.\n\n## quincetwo\n\n# quincethree\n\nText.\n",
+    "remarks": "More <!-- quinceone --> of <!-- quincetwo --> it.\n\n> <!-- quincethree -->\n",
+    "front matter": "---\ntitle: quinceone\ntags: [quincetwo, quincethree]\n---\n\nText.\n",
+    "a table": "| name | quinceone |\n|---|---|\n| quincetwo | quincethree |\n",
+    "fences": "```python quinceone\nquincetwo = 1\n```\n\n~~~\nquincethree\n",
+    "what is indented": "Text.\n\n    quinceone\n\n> quincetwo\n\n1. quincethree\n",
+    "HTML": "<div id='quinceone'>quincetwo</div>\n\n<details>\n\nquincethree\n\n</details>\n",
+    "links": "[quinceone](a/quincetwo.md)\n\n[ref]: http://quincethree.example\n",
+    "an item with a remark": "- quinceone <!-- quincetwo -->\n  and quincethree\n",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_whatever_markdown_has_is_found(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes.md").write_text(text, encoding="utf-8")
+    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+        for word in ("quinceone", "quincetwo", "quincethree"):
+            hits = [hit for hit in memory.search(word) if word in hit.record.text]
+            assert {place.document for hit in hits for place in hit.places} == {"notes.md"}, word
 
 
 def test_a_long_diary_entry_is_found_to_its_last_word_at_its_place(tmp_path: Path) -> None:

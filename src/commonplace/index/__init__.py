@@ -101,7 +101,9 @@ class Candidate(NamedTuple):
     within: str
     """The session, or the document of what is in no session."""
     before: int
-    """The key of the candidate right before it in there; 0 when there is none."""
+    """The key of what is right before it in there: 0 when there is nothing, -1 when that is not
+    told, of what is neither among the very best nor beside one of them.
+    """
     after: int
     words: float
     """BM25, from 0 up."""
@@ -187,7 +189,8 @@ class Index(Protocol):
     ) -> tuple[list[tuple[int, str]], int]:
         """Texts that have no vector of this model, with the key for `embed`, and how many in all.
 
-        Secrets are never among them, and what is sensitive only where it may be.
+        That is about how many when they are very many. Secrets are never among
+        them, and what is sensitive only where it may be.
         """
 
     def window(self, model: str, *, size: int) -> list[tuple[int, str]]:

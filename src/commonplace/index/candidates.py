@@ -7,7 +7,7 @@ of its own. It knows the tables of the index; which candidate is better it does 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -42,13 +42,15 @@ BESIDE = """CASE WHEN r.session <> '' THEN (
     ) END"""
 BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
 AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
-CHOSEN = f"""SELECT {SEEN}, r.within, {BEFORE}, {AFTER}
-    FROM (SELECT r.*, CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END AS within
-        FROM json_each(?) j CROSS JOIN records r ON r.key = j.value) r"""
-NEIGHBOURS = f"""SELECT {SEEN}, CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END
-    FROM json_each(?) j CROSS JOIN records r ON r.key = j.value WHERE {{fits}}"""
+WITHIN = f"CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END"
+OF_KEYS = "FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"
+CHOSEN = f"SELECT {SEEN}, {WITHIN} {OF_KEYS}"
+FITTING = f"{CHOSEN} WHERE {{fits}}"
+BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
+    FROM (SELECT r.key, r.session, r.timestamp, {WITHIN} AS within {OF_KEYS}) r"""
 
 UNFOUND = (0.0, -1)
+UNKNOWN = -1
 
 Row = tuple[Any, ...]
 
@@ -61,19 +63,28 @@ def candidates(
     alike = (
         {key: score for score, key in nearest.find(db, asked, query, count=BEST)} if asked else {}
     )
-    rows = _chosen(db, {*words, *alike})
+    rows = _of_keys(db, CHOSEN, {*words, *alike})
     order = _in_order_of(alike, rows)[:BEST]
     ranks = {key: rank for rank, key in enumerate(order)}
     chosen = [row for row in rows if row[0] in words or row[0] in ranks]
-    leading = {*order[:LEADING], *islice(words, LEADING)}
-    beside = _beside(db, [row for row in chosen if row[0] in leading], words.keys() | ranks, query)
+    before, after = _beside(db, {*order[:LEADING], *islice(words, LEADING)})
+    condition, arguments = fits(query)
+    near = ({*before.values(), *after.values()} - {0, UNKNOWN}).difference(words, ranks)
+    chosen += _of_keys(db, FITTING.format(fits=condition), near, *arguments)
     made = tuple.__new__
     return [
         made(
             Candidate,
-            (*row, *words.get(row[0], UNFOUND), alike.get(row[0], 0.0), ranks.get(row[0], -1)),
+            (
+                *row,
+                before.get(row[0], UNKNOWN),
+                after.get(row[0], UNKNOWN),
+                *words.get(row[0], UNFOUND),
+                alike.get(row[0], 0.0),
+                ranks.get(row[0], -1),
+            ),
         )
-        for row in (*chosen, *beside)
+        for row in chosen
     ]
 
 
@@ -94,23 +105,18 @@ def _by_words(db: sqlite3.Connection, query: Query) -> dict[int, tuple[float, in
     return {row[0]: (-row[-1], rank) for rank, row in enumerate(rows[:BEST])}
 
 
-def _chosen(db: sqlite3.Connection, keys: Iterable[int]) -> list[Row]:
-    return db.execute(CHOSEN, (as_json(sorted(keys)),)).fetchall()
+def _of_keys(db: sqlite3.Connection, sql: str, keys: Iterable[int], *arguments: Any) -> list[Row]:
+    return db.execute(sql, (as_json(sorted(keys)), *arguments)).fetchall()
 
 
-def _beside(
-    db: sqlite3.Connection, leading: Sequence[Row], there: Container[int], query: Query
-) -> list[Row]:
-    """What stands right before and after these, where it fits the query and is not there yet.
-
-    What is beside it in turn is told where that is one of these, and matters only then.
-    """
-    after = {row[-2]: row[0] for row in leading}
-    before = {row[-1]: row[0] for row in leading}
-    keys = sorted({key for key in (*after, *before) if key and key not in there})
-    condition, arguments = fits(query)
-    rows = db.execute(NEIGHBOURS.format(fits=condition), (as_json(keys), *arguments)).fetchall()
-    return [(*row, before.get(row[0], 0), after.get(row[0], 0)) for row in rows]
+def _beside(db: sqlite3.Connection, keys: Iterable[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """What stands right before and right after these, and of that in turn where these are told."""
+    rows = _of_keys(db, BESIDE_THESE, keys)
+    before = {after: key for key, _, after in rows if after}
+    after = {before: key for key, before, _ in rows if before}
+    before.update({key: one for key, one, _ in rows})
+    after.update({key: one for key, _, one in rows})
+    return before, after
 
 
 def first_of(cursor: sqlite3.Cursor, limit: int) -> list[Row]:

@@ -55,6 +55,11 @@ MODEL_OF_NAME = "SELECT number FROM models WHERE name = ?"
 ADD_MODEL = "INSERT OR IGNORE INTO models(name, dim, upto, state) VALUES(?, ?, 0, random())"
 # Not counted up: after a rollback, or in a new file, a count would come to the same number again.
 CHANGED = "UPDATE models SET state = random() WHERE number = ?"
+STRIDE = 2048
+"""Keys that may be looked through again for texts without a vector before it is noted where to
+start: from the first key each time, a hundred thousand texts would take minutes."""
+COUNTED_ONE_BY_ONE = 10_000
+"""Of more texts than this that wait, some are counted that need none."""
 # A key may go to another record once the highest are gone.
 LAST_KEY = "SELECT coalesce(max(key), 0) FROM records"
 STEP_BACK = f"UPDATE models SET upto = min(upto, ({LAST_KEY}))"
@@ -168,28 +173,37 @@ def _coded(db: sqlite3.Connection, number: int, page: int, *, dim: int) -> tuple
 
 def unembedded(
     db: sqlite3.Connection, model: str, *, dim: int, limit: int, sensitive: bool
-) -> tuple[list[tuple[int, str]], int]:
-    """Texts without a vector in the order of their keys, and how many there are in all."""
+) -> tuple[list[tuple[int, str]], int, int]:
+    """Texts without a vector in the order of their keys, and how many there are in all.
+
+    Also the key up to which every text that is to have a vector has one, when that is worth noting,
+    or 0.
+    """
     found = db.execute(MODEL, (model, dim)).fetchall()
     number, upto = found[0][:2] if found else (0, 0)
-    if upto == _last_key(db):
-        return [], 0
+    last = _last_key(db)
+    if upto == last:
+        return [], 0, 0
     waiting = WAITING.format(withheld=WITHHELD[sensitive])
     columns, order = "SELECT r.key, r.digest, r.text ", " ORDER BY r.key LIMIT ?"
     first = number << KEY_BITS
     rows = db.execute(columns + waiting + order, (upto, first, limit)).fetchall()
-    total = len(rows)
+    if not rows:
+        return [], 0, last
+    done, total = rows[0][0] - 1, len(rows)
     if total == limit:
-        total = db.execute("SELECT count(*) " + waiting, (upto, first)).fetchall()[0][0]
-    return _keyed(rows), total
+        total = last - done
+        if total <= COUNTED_ONE_BY_ONE:
+            total = db.execute("SELECT count(*) " + waiting, (done, first)).fetchall()[0][0]
+    return _keyed(rows), total, done if done - upto >= STRIDE else 0
 
 
-def reached(db: sqlite3.Connection, model: str, *, dim: int) -> None:
-    """Note that every text that is to have a vector has one."""
+def reached(db: sqlite3.Connection, model: str, *, dim: int, upto: int) -> None:
+    """Note that every text up to this key that is to have a vector has one."""
     db.execute(ADD_MODEL, (model, dim))
     db.execute(
-        f"UPDATE models SET upto = ({LAST_KEY}) WHERE name = ? AND dim = ?",
-        (model, dim),
+        f"UPDATE models SET upto = min(?, ({LAST_KEY})) WHERE name = ? AND dim = ?",
+        (upto, model, dim),
     )
 
 

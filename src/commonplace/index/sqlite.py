@@ -334,11 +334,13 @@ class SqliteIndex:
         self, model: str, *, dim: int, limit: int, sensitive: bool = True
     ) -> tuple[list[tuple[int, str]], int]:
         with self._connections.lent() as db:
-            found = nearest.unembedded(db, model, dim=dim, limit=limit, sensitive=sensitive)
-        if not found[0]:
+            rows, total, done = nearest.unembedded(
+                db, model, dim=dim, limit=limit, sensitive=sensitive
+            )
+        if done:
             with self._connections.transaction() as db:
-                nearest.reached(db, model, dim=dim)
-        return found
+                nearest.reached(db, model, dim=dim, upto=done)
+        return rows, total
 
     def window(self, model: str, *, size: int) -> list[tuple[int, str]]:
         with self._connections.transaction() as db:

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Shows Commonplace at work, with all its own set-up: python3 start.py [vault]."""
+"""Shows Commonplace at work, with all its own set-up: python3 start.py [--no-serve] [vault].
+
+It ends by serving the page and MCP, with the link to them, where their packages can be installed.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,22 @@ def run(*command: str) -> None:
         sys.exit(done.returncode)
 
 
-def main() -> None:
+def install(what: str) -> bool:
+    pip = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "-e", what]
+    return subprocess.run([str(BIN / "python"), *pip], check=False).returncode == 0
+
+
+def main(given: list[str]) -> None:
     if sys.version_info < (3, 11):
         sys.exit("Commonplace needs Python 3.11 or newer.")
-    vault = str(Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "my-memory").expanduser())
+    named = [word for word in given if word != "--no-serve"]
+    vault = str(Path(named[0] if named else HERE / "my-memory").expanduser())
     if not BIN.exists():
         print(f"Making {HOME} …", flush=True)
         venv.create(HOME, with_pip=True)
-    install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "-e", str(HERE)]
-    subprocess.run([str(BIN / "python"), *install], check=True)
+    serves = "--no-serve" not in given and install(f"{HERE}[gateway]")
+    if not serves and not install(str(HERE)):
+        sys.exit("Commonplace could not be installed; pip says why above.")
     at = ("commonplace", "--vault", vault)
     run(*at, "init", "--yes")
     run(*at, "store", "Prefers dark mode in all editors", "--kind", "preference")
@@ -37,7 +47,11 @@ def main() -> None:
     run(*at, "status")
     print(f"\nYour memory is plain markdown in {vault}: open MEMORY.md in any editor.")
     print(f"Next: {BIN / 'commonplace'} --help")
+    if serves:
+        run(*at, "serve")
+    else:
+        print("The page needs the extra 'gateway': pip install '.[gateway]', commonplace serve.")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

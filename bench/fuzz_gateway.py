@@ -27,7 +27,6 @@ CHECKS = (
     "response_headers_conformance",
     "response_schema_conformance",
     "negative_data_rejection",
-    "unsupported_method",
     "ignored_auth",
 )
 

@@ -39,7 +39,7 @@ SHOWN = (
 )
 
 
-@pytest.mark.parametrize("name", [*PAGES, "docs/safety.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", [*PAGES, "docs/safety.md", "docs/gateway.md", "CHANGELOG.md"])
 def test_every_link_leads_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
@@ -93,6 +93,49 @@ def test_the_python_example_of_a_page_runs_as_it_stands(
     )
     assert done.returncode == 0, done.stderr
     assert shown in done.stdout
+
+
+def fenced(name: str, language: str) -> list[str]:
+    """The lines of a document's blocks in a language."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def test_every_command_of_the_gateway_runs_as_it_stands(tmp_path: Path) -> None:
+    bin_directory = Path(sys.executable).parent
+    environ = {"HOME": str(tmp_path), "PATH": f"{bin_directory}:/usr/bin:/bin"}
+
+    def run(command: str, **more: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={**environ, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        return done.stdout
+
+    run(f"commonplace init {tmp_path}/book")
+    run(f"commonplace --vault {tmp_path}/book store 'Ann likes green tea'")
+    for command in fenced("docs/gateway.md", ""):
+        run(command)
+    token = run("commonplace token add docs --scope write").strip()
+    serve = ["commonplace", "--vault", f"{tmp_path}/book", "serve", "--port", "0"]
+    with subprocess.Popen(serve, env=environ, stdout=subprocess.PIPE, text=True) as gateway:
+        try:
+            assert gateway.stdout is not None
+            said = "".join(gateway.stdout.readline() for _ in range(4))
+            [address] = re.findall(r"(http://\S+)/login", said)
+            given = {"AT": address, "TOKEN": token, "VAULT": "book"}
+            answers = [run(command, **given) for command in fenced("docs/gateway.md", "sh")]
+        finally:
+            gateway.terminate()
+    assert len(answers) == 8
+    assert "Ann likes green tea" in answers[1]
+    assert "Ann moved to Lisbon" in answers[3]
 
 
 def test_the_package_offers_its_public_names_and_no_others() -> None:

@@ -27,6 +27,8 @@ from commonplace.merging import merge
 from commonplace.records import PASSAGE, Hit, Origin, Record, Sensitivity
 from commonplace.safety import trust_of
 
+IN_AN_ADDRESS = 4000
+"""Characters of a text in a query: however they are spelled there, a server takes the address."""
 Limit = Annotated[int, Argument("most to answer with", minimum=1, maximum=500)]
 Offset = Annotated[int, Argument("how many to leave out first", minimum=0, maximum=100_000)]
 Id = Annotated[str, Argument("the id of a record", max_length=200)]
@@ -79,7 +81,9 @@ def status(memory: Memory) -> Any:
 @route("GET", "/records", scope="read")
 def list_records(
     memory: Memory,
-    text: Annotated[str, Argument("words to look for; empty: the newest", max_length=2000)] = "",
+    text: Annotated[
+        str, Argument("words to look for; empty: the newest", max_length=IN_AN_ADDRESS)
+    ] = "",
     kinds: Annotated[list[str], Argument("any of these kinds", max_items=20)] = [],  # noqa: B006
     tags: Annotated[list[str], Argument("all of these tags", max_items=20)] = [],  # noqa: B006
     document: Annotated[str, Argument("standing in this document", max_length=400)] = "",
@@ -323,7 +327,7 @@ def list_messages(
 @route("GET", "/history/search", scope="read")
 def search_messages(
     memory: Memory,
-    text: Annotated[str, Argument("words to look for", max_length=2000)],
+    text: Annotated[str, Argument("words to look for", max_length=IN_AN_ADDRESS)],
     limit: Limit = 20,
 ) -> Any:
     """Messages that fit the words, best first."""

@@ -93,7 +93,7 @@ def _tool_operation(each: Tool) -> dict[str, Any]:
         "operationId": f"tool_{each.name}",
         "summary": each.description.split("\n")[0],
         "parameters": [VAULT],
-        "requestBody": _json(each.schema()) | {"required": True},
+        "requestBody": _json(each.schema()) | {"required": "required" in each.schema()},
         "responses": _responses(),
         "x-scope": "read" if each.read_only else "write",
     }

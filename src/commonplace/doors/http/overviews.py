@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Annotated, Any, Literal
 
 from commonplace.dialects import Argument
-from commonplace.doors.http.api import Limit, shown_hit
+from commonplace.doors.http.api import IN_AN_ADDRESS, Limit, shown_hit
 from commonplace.doors.http.projection import projected
 from commonplace.doors.http.routes import route
 from commonplace.index import Query
@@ -25,7 +25,7 @@ ON_THE_MAP = 1500
 @route("GET", "/context", scope="read")
 def show_context(
     memory: Memory,
-    message: Annotated[str, Argument("the message it is for", max_length=20_000)] = "",
+    message: Annotated[str, Argument("the message it is for", max_length=IN_AN_ADDRESS)] = "",
     agent: Annotated[
         Literal["session", "conversation", "heartbeat"], Argument("whose context")
     ] = "session",
@@ -54,7 +54,7 @@ def _sections(context: Context) -> list[dict[str, Any]]:
 @route("GET", "/search", scope="read")
 def search(
     memory: Memory,
-    text: Annotated[str, Argument("what to look for", max_length=10_000)] = "",
+    text: Annotated[str, Argument("what to look for", max_length=IN_AN_ADDRESS)] = "",
     limit: Limit = 20,
 ) -> Any:
     """What fits best, how it was found, what each signal gave and what was said around it."""

@@ -1,0 +1,164 @@
+"""What the gateway costs: the first page of a cold one, its assets, and searches under load.
+
+    python bench/gateway.py [--records 10000] [--rates 25,50,100,200] [--seconds 10]
+
+The load is open loop: requests are sent when they are due, whether or not those before were
+answered, and a wait counts from when a request was due. Writes go on meanwhile, ten a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import http.client
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from core import filled, sentence
+
+WRITES = 10
+OURS = [sys.executable, "-m", "commonplace"]
+
+
+class Served:
+    """A gateway in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        environ = {**os.environ, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
+        add = [*OURS, "token", "add", f"bench {time.time_ns()}", "--scope", "write"]
+        made = subprocess.run(add, env=environ, capture_output=True, text=True, check=True)
+        self.token = made.stdout.strip()
+        begun = time.perf_counter()
+        serve = [*OURS, "serve", str(folder / "book"), "--port", "0"]
+        self.process = subprocess.Popen(serve, env=environ, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        said = [self.process.stdout.readline() for _ in range(4)]
+        [link] = [word for word in " ".join(said).split() if "/login?" in word]
+        self.port = int(urlsplit(link).port or 0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection.request("GET", "/")
+        connection.getresponse().read()
+        connection.close()
+        self.first_page = time.perf_counter() - begun
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+class Client:
+    """Requests over connections that are kept, as many as there are answers awaited."""
+
+    def __init__(self, served: Served) -> None:
+        self._port, self._token = served.port, served.token
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def ask(self, method: str, path: str, body: bytes = b"") -> int:
+        """The status of one request."""
+        if self._idle:
+            reader, writer = self._idle.pop()
+        else:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        kind = "Content-Type: application/json\r\n" if body else ""
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n{kind}"
+            f"Authorization: Bearer {self._token}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        writer.write(head.encode() + body)
+        told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        await reader.readexactly(int(told.split("content-length: ")[1].split("\r\n")[0]))
+        self._idle.append((reader, writer))
+        return int(told.split()[1])
+
+
+async def load(served: Served, rate: int, seconds: int) -> tuple[list[float], Counter[int]]:
+    """How long each search took from when it was due, and the statuses."""
+    client, chance = Client(served), random.Random(rate)
+    waits: list[float] = []
+    statuses: Counter[int] = Counter()
+
+    async def search(due: float) -> None:
+        words = quote(" ".join(sentence(chance).split()[-4:]))
+        statuses[await client.ask("GET", f"/api/vaults/book/search?text={words}&limit=10")] += 1
+        waits.append(time.perf_counter() - due)
+
+    async def write() -> None:
+        body = json.dumps({"text": sentence(chance), "kind": "fact"}).encode()
+        await client.ask("POST", "/api/vaults/book/records", body)
+
+    async with asyncio.TaskGroup() as running:
+        begun = time.perf_counter()
+        for number in range(rate * seconds):
+            due = begun + number / rate
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            running.create_task(search(due))
+            if number * WRITES // rate != (number - 1) * WRITES // rate:
+                running.create_task(write())
+    return sorted(waits), statuses
+
+
+def show_load(served: Served, rate: int, seconds: int) -> None:
+    before, begun = served.processor_seconds(), time.perf_counter()
+    waits, statuses = asyncio.run(load(served, rate, seconds))
+    took, spent = time.perf_counter() - begun, served.processor_seconds() - before
+    median, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
+    print(
+        f"{rate} searches a second: answered {len(waits) / took:.0f} a second, "
+        f"p50 {median * 1e3:.0f} ms, p99 {p99 * 1e3:.0f} ms, "
+        f"CPU {spent / len(waits) * 1e3:.1f} ms a search, {dict(statuses)}",
+        flush=True,
+    )
+
+
+def show_assets() -> None:
+    pages = Path(str(files("commonplace.doors.http") / "web"))
+    sizes = [
+        len(gzip.compress(each.read_bytes(), 9)) for each in pages.rglob("*") if each.is_file()
+    ]
+    print(f"assets of the page: {len(sizes)} files, {sum(sizes) / 1e3:.0f} KB compressed")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--rates", default="25,50,100,200")
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--folder", type=Path, help="where to keep the vault between runs")
+    given = parser.parse_args()
+    show_assets()
+    with tempfile.TemporaryDirectory() as made:
+        folder = given.folder or Path(made)
+        memory = filled(folder / "book", given.records)
+        memory.rebuild()
+        memory.close()
+        firsts = []
+        for _ in range(3):
+            served = Served(folder)
+            firsts.append(served.first_page)
+            served.stop()
+        print(f"from start to the first page: least of 3 {min(firsts):.2f} s", flush=True)
+        served = Served(folder)
+        try:
+            show_load(served, 5, 4)
+            for rate in given.rates.split(","):
+                show_load(served, int(rate), given.seconds)
+        finally:
+            served.stop()
+
+
+if __name__ == "__main__":
+    main()

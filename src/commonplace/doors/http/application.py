@@ -105,7 +105,7 @@ class Gateway:
         elif found is None or not found.allows("write") or not found.opens(vault):
             answer = problem_of(NotAllowed("use the tools of this vault"))
         else:
-            answer, scope = self.mcp[vault], {**scope, "path": "/mcp"}
+            answer, scope = self.mcp[vault], {**scope, "path": "/mcp", "headers": _as_here(scope)}
         await answer(scope, receive, send)
 
     def stop(self) -> None:
@@ -258,6 +258,15 @@ class Gateway:
         name = request.path_params["name"] or "index.html"
         packed = "gzip" in request.headers.get("accept-encoding", "")
         return _file(name if _is_asset(name) else "index.html", packed=packed)
+
+
+def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """The headers for the MCP server, which knows this machine's names alone: ours are judged."""
+    judged = (b"host", b"origin")
+    return [
+        (b"host", b"127.0.0.1:80"),
+        *(each for each in scope["headers"] if each[0] not in judged),
+    ]
 
 
 def is_public(method: str, path: str) -> bool:

@@ -1,0 +1,63 @@
+"""MCP through the gateway: a real server, asked with a token by any of its names."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests import mcp_client
+from tests.test_gateway_api import Served
+
+ACCEPT = "application/json, text/event-stream"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
+    """A gateway that answers to another name too, and a token to write."""
+    made = Served(tmp_path_factory.mktemp("mcp"), "--name", "gateway.example")
+    add = [sys.executable, "-m", "commonplace", "token", "add", "agent", "--scope", "write"]
+    done = subprocess.run(add, env=made.environ, capture_output=True, text=True, check=True)
+    yield made, done.stdout.strip()
+    made.end()
+
+
+def told(answer: Any) -> Any:
+    """The message in an answer that is a stream of one event."""
+    [data] = [line for line in answer.read().decode().splitlines() if line.startswith("data: ")]
+    return json.loads(data.removeprefix("data: "))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:{}", "localhost:{}", "gateway.example"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/book"])
+def test_who_has_a_token_speaks_mcp(served: tuple[Served, str], path: str, host: str) -> None:
+    gateway, token = served
+    headers = {
+        "host": host.format(gateway.port),
+        "origin": f"http://{host.format(gateway.port)}",
+        "authorization": f"Bearer {token}",
+        "accept": ACCEPT,
+    }
+    begun = gateway.ask("POST", path, mcp_client.initialize(), **headers)
+    assert begun.status == 200
+    assert told(begun)["result"]["serverInfo"]["name"] == "commonplace"
+    headers["mcp-session-id"] = begun.headers["mcp-session-id"]
+    gateway.ask("POST", path, mcp_client.tell("notifications/initialized"), **headers).read()
+    found = gateway.ask("POST", path, mcp_client.call("search", {"query": "tea"}), **headers)
+    assert "Ann likes green tea" in told(found)["result"]["content"][0]["text"]
+
+
+def test_a_session_of_mcp_is_no_token(served: tuple[Served, str]) -> None:
+    gateway, token = served
+    headers = {"authorization": f"Bearer {token}", "accept": ACCEPT}
+    begun = gateway.ask("POST", "/mcp", mcp_client.initialize(), **headers)
+    session = begun.headers["mcp-session-id"]
+    call = mcp_client.call("search", {"query": "tea"})
+    answer = gateway.ask("POST", "/mcp", call, accept=ACCEPT, mcp_session_id=session)
+    assert answer.status == 401
+    foreign = gateway.ask("POST", "/mcp", call, **headers, origin="http://evil.example")
+    assert foreign.status == 403

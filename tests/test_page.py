@@ -147,6 +147,7 @@ def edit(page: Any, text: str) -> None:
     page.keyboard.insert_text(text)
 
 
+@pytest.mark.claim("claw.gateway-ui")
 def test_a_document_is_edited_and_saved(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "documents/SOUL.md")
     page.wait_for_selector(".editor .cm-content")

@@ -1100,7 +1100,6 @@ CLAW = (
         "claw.gateway-ui",
         "claw, 4. Gateway (UI)",
         "The UI shows memory files and lets a person edit them.",
-        awaits="gateway",
     ),
     Claim(
         "claw.gateway-allowed-paths",

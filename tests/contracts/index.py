@@ -136,6 +136,9 @@ class IndexContract:
         places = (Place(MEMORY, 9), Place(OTHER, 2), Place(DAILY, 4))
         assert index.search(Query("tea"))[0].places == places
         assert index.documents_of(told.id) == places
+        for name in (place.document for place in places):
+            others = {place.document for place in places} - {name}
+            assert index.standing_outside(name) == ({told.id} if others else set())
         assert index.count(Query()) == 1
 
     def test_a_failed_transaction_leaves_nothing(self, index: Index) -> None:

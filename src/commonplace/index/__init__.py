@@ -159,6 +159,9 @@ class Index(Protocol):
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         """Everywhere it stands, the most trusted document first."""
 
+    def standing_outside(self, document: str) -> set[str]:
+        """The ids of all that stands in other documents than this one."""
+
     def count(self, query: Query) -> int:
         """How many records fit, whatever the query's limit."""
 

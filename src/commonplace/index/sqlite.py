@@ -110,6 +110,8 @@ SET_LEAD = "UPDATE records SET lead = (key = ?) WHERE id = ?"
 
 PLACES = """SELECT r.id, p.document, p.line FROM records r JOIN places p ON p.key = r.key
     WHERE r.id IN (SELECT value FROM json_each(?))"""
+OUTSIDE = """SELECT DISTINCT r.id FROM places p JOIN records r ON r.key = p.key
+    WHERE p.document <> ?"""
 CHILDREN = """SELECT DISTINCT id FROM records
     WHERE supersedes = ? AND supersedes <> '' AND lead AND id <> supersedes ORDER BY id"""
 
@@ -265,6 +267,9 @@ class SqliteIndex:
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         with self._connections.lent() as db:
             return self._places(db, [record_id]).get(record_id, ())
+
+    def standing_outside(self, document: str) -> set[str]:
+        return {id_ for (id_,) in self._connections.rows(OUTSIDE, document)}
 
     def _places(self, db: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[Place, ...]]:
         rows = db.execute(PLACES, (clean(as_json(ids)),)).fetchall()

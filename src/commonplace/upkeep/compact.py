@@ -347,21 +347,22 @@ class Compaction:
         )
 
     def _run(self, lock: Lock) -> Report:
-        if not self._in_scope(self._read()):
+        before = self._read()
+        if not self._in_scope(before):
             return Report("skipped", "no record is in scope")
         try:
             with lock.held():
                 if name := self._open_in_editor():
                     return Report("skipped", f"{name} is open in an editor")
-                return self._work()
+                return self._work(before)
         except Busy:
             return Report("skipped", "another compaction is running")
 
-    def _work(self) -> Report:
+    def _work(self, before: _Snapshot) -> Report:
         self.checkpoint()
+        before = self._read(before)
         since = self.library.clock.stamp()
         found = set(map(_key, self.findings()))
-        before = self._read()
         made = self._plan(before)
         backup = self.library.journal.keep(before.data)
         moved = self._moved(made)
@@ -411,23 +412,24 @@ class Compaction:
             text_limit=self.settings.text_limit,
         )
 
-    def _read(self) -> _Snapshot:
+    def _read(self, last: _Snapshot | None = None) -> _Snapshot:
+        """The main document as it is now: the `last` one read, if it still says that."""
         name = self.settings.document
 
         def work() -> bytes:
             return self.library.vault.read(name) if self.library.look(name) else b""
 
         data = self.library.locked(work)
+        if last and last.data == data:
+            return last
         return _Snapshot(name, data, self.library.parse(name, decoded(name, data)))
 
     def _moved(self, made: Plan) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive."""
         if self.settings.archive or not self.settings.refuge:
             return made.leaving if self.settings.archive else ()
-        places, main = self.library.index.documents_of, self.settings.document
-        return tuple(
-            key for key in made.leaving if all(place.document == main for place in places(key))
-        )
+        elsewhere = self.library.index.standing_outside(self.settings.document)
+        return tuple(key for key in made.leaving if key not in elsewhere)
 
     def _write(
         self, made: Plan, was: _Snapshot, backup: str, moved: tuple[str, ...]
@@ -499,14 +501,15 @@ class Compaction:
 
     def _check_findings(self, found: set[tuple[str, tuple[str, ...]]], *, since: str) -> None:
         """Look whether a scan finds what it did not find before."""
-        told: dict[tuple[str, str], list[set[str]]] = defaultdict(list)
+        told: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
         for kind, ids in found:
+            group = frozenset(ids)  # One for all of them: a session may have thousands.
             for key in ids:
-                told[kind, key].append(set(ids))
+                told[kind, key].append(group)
         for kind, ids in map(_key, self.findings()):
             # Of a group of which some left, the rest is nothing new.
             before = told.get((kind, ids[0]), ()) if ids else ()
-            if (kind, ids) in found or any(set(ids) <= group for group in before):
+            if (kind, ids) in found or any(group.issuperset(ids) for group in before):
                 continue
             if not self._stored_since(ids, since):
                 raise Unwell(f"The scan finds something new: {kind} {', '.join(ids[:3])}.")

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from commonplace import ledger
 from commonplace.errors import BadOption, DiskFull, SummarizerFailed
 from commonplace.journal import Op
+from commonplace.ledger import PENDING
 from commonplace.memory import Memory
 from commonplace.records import SYSTEM, Record, Sensitivity
 from commonplace.safety import trust_of
@@ -364,7 +366,7 @@ def test_a_run_that_crashed_keeps_no_other_out(tmp_path: Path) -> None:
     def crash() -> None:
         memory = opened(tmp_path)
         run: Any = memory._compaction()
-        run._work = lambda: os._exit(9)
+        run._work = lambda before: os._exit(9)
         run.run(forced=True)
 
     assert in_child(crash) == 9
@@ -781,7 +783,8 @@ def test_a_fault_at_any_call_of_a_compaction_leaves_old_or_new_and_is_mended_at_
             assert memory.library.index.dump() == rebuilt(memory), at
             assert memory.problems() == []
             if data == before:
-                assert memory.compact(forced=True).status == "done", at
+                report = memory.compact(forced=True)
+                assert (report.status, report.why) == ("done", ""), at
     assert outcomes == {True, False}
 
 
@@ -793,3 +796,82 @@ def test_the_log_of_runs_outlives_a_torn_line(tmp_path: Path) -> None:
         path.write_text('{"status": "do\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
         assert [report.status for report in compact.reports(memory.state)] == ["done"]
         assert json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["summaries"] == 1
+
+
+def dies_before_indexing(memory: Memory) -> None:
+    """A compaction that comes as far as the documents: the index is told later."""
+    library: Any = memory.library
+    replace_texts = library.replace_long_texts
+
+    def die(*change: Any) -> None:
+        replace_texts(*change)
+        os._exit(9)
+
+    library.replace_long_texts = die
+    memory.compact(forced=True)
+
+
+def test_a_compaction_that_dies_before_the_index_is_level_is_found_whole(tmp_path: Path) -> None:
+    old_notes(tmp_path)
+    assert in_child(lambda: dies_before_indexing(opened(tmp_path))) == 9
+    with opened(tmp_path) as memory:
+        assert memory.library.heads.load().behind > 0
+        [summary] = summaries(memory)
+        assert summary.id in [hit.record.id for hit in memory.search("Miller house")]
+        assert memory.library.heads.load().behind == -1
+        assert memory.library.index.dump() == rebuilt(memory)
+
+
+def test_stores_leave_an_index_that_is_far_behind_to_the_next_search(tmp_path: Path) -> None:
+    old_notes(tmp_path)
+    assert in_child(lambda: dies_before_indexing(opened(tmp_path))) == 9
+    with opened(tmp_path) as memory:
+        for number in range(PENDING + 1):
+            memory.store(f"Stored beside it, number {number}")
+    with opened(tmp_path) as memory:
+        assert memory.library.heads.load().behind > 0
+        assert memory.search("Stored beside it, number 7", limit=1)
+        assert memory.library.heads.load().behind == -1
+        assert len(summaries(memory)) == 1
+        assert memory.library.index.dump() == rebuilt(memory)
+
+
+def test_a_document_edited_before_the_index_was_level_is_indexed_as_it_is(tmp_path: Path) -> None:
+    old_notes(tmp_path)
+    assert in_child(lambda: dies_before_indexing(opened(tmp_path))) == 9
+    path = tmp_path / "MEMORY.md"
+    path.write_text(path.read_text() + "- Written by hand\n")
+    with opened(tmp_path) as memory:
+        memory.store("Stored after it")
+        assert memory.search("written by hand")
+        assert len(summaries(memory)) == 1
+        assert memory.library.index.dump() == rebuilt(memory)
+
+
+def test_who_comes_first_levels_the_index_and_the_other_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "SLICE", 2)
+    old_notes(tmp_path)
+    assert in_child(lambda: dies_before_indexing(opened(tmp_path))) == 9
+    with opened(tmp_path) as memory, opened(tmp_path) as other:
+        index: Any = memory.library.index
+        real, slices = index.put_lines, []
+
+        def put_lines(*parts: Any, **bounds: int) -> None:
+            real(*parts, **bounds)
+            slices.append(bounds)
+
+        def between() -> Any:
+            if len(slices) == 1:
+                other.store("Stored between two slices")
+                other.search("anything")
+            return transaction()
+
+        transaction = index.transaction
+        index.put_lines, index.transaction = put_lines, between
+        memory.library.refresh()
+        assert len(slices) == 1
+        del index.put_lines, index.transaction
+        assert memory.search("between two slices")
+        assert memory.library.index.dump() == rebuilt(memory)

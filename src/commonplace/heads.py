@@ -26,6 +26,7 @@ class Marks:
         settled: int = -1,
         boot: str = "",
         documents: dict[str, Known] | None = None,
+        behind: int = -1,
     ) -> None:
         self.end = end
         """The journal position up to which every change is in the documents."""
@@ -33,7 +34,9 @@ class Marks:
         """The position up to which the documents are on disk."""
         self.boot = boot
         self.documents = documents or {}
-        """Those that we appended to since the index came level."""
+        """Those that we wrote to since the index came level."""
+        self.behind = behind
+        """The position of a change of whole texts that the index was not told yet; -1 without."""
 
 
 class Heads:
@@ -50,7 +53,8 @@ class Heads:
         try:
             value = json.loads(text)
             documents = {name: _known(*row) for name, row in value["documents"].items()}
-            return Marks(value["end"], value["settled"], value["boot"], documents)
+            behind = value.get("behind", -1)
+            return Marks(value["end"], value["settled"], value["boot"], documents, behind)
         except (ValueError, KeyError, TypeError):
             return Marks()
 
@@ -58,6 +62,8 @@ class Heads:
         # What an older, longer text leaves behind the line's end is never read.
         rows = {name: _row(known) for name, known in marks.documents.items()}
         value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
+        if marks.behind >= 0:
+            value["behind"] = marks.behind
         os.pwrite(self._open(), json.dumps(value).encode() + b"\n", 0)
 
     def _open(self) -> int:

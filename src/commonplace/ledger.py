@@ -7,6 +7,7 @@ back what a stale save overwrote. What a change is for it does not know.
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +45,8 @@ RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
 PENDING = 256
 """Records that may wait for the next search before they are indexed."""
+SLICE = 200
+"""Lines of a document that are indexed at once where others are not to wait."""
 FOUND = frozenset((Op.SEEN, Op.EDITED))
 """Entries that say what was found; the others are what we do to a document."""
 
@@ -98,7 +101,7 @@ class Ledger:
         if self._unsettled:
             # What is stored is safe already; the rest can wait for a disk with room.
             with suppress(DiskFull):
-                self.locked(self._level_index)
+                self.locked(self._level_soon)
                 self.settle()
         self.heads.close()
         self.index.close()
@@ -159,6 +162,7 @@ class Ledger:
     def refresh(self) -> None:
         """Take in whatever changed since the last look. Cheap when nothing did."""
         if not self._is_level() or self.changed():
+            self.level()
             self.locked(self.take_in_changes)
 
     def take_in_changes(self) -> None:
@@ -182,23 +186,97 @@ class Ledger:
         if not self._repairing:
             self.heads.save(self._marks)
 
-    def _level_index(self) -> None:
-        """Index what was appended since the index was last level. The documents are not read."""
+    def _level_index(self, *, done: int = 0) -> None:
+        """Index what was appended since the index was last level. The documents are not read.
+
+        What comes before `done` in the journal is indexed already.
+        """
         if self.index.level() == self._marks.end:
             # Another process may have indexed them: what it noted since is newer than ours.
             self._marks.documents.clear()
             return
         with self.index.transaction():
-            for entry in self.journal.entries(since=self.index.level()):
+            for entry in self.journal.entries(since=max(done, self.index.level())):
                 if entry.position >= self._marks.end:
                     break
-                for change in entry.changes:
-                    if isinstance(change, Append):
-                        self._index_append(entry, change)
+                self._index_entry(entry)
             for name, known in self._marks.documents.items():
                 self.index.note(name, known=known)
             self.index.set_level(self._marks.end)
-        self._mark(documents={})
+        self._mark(documents={}, behind=-1)
+
+    def _level_soon(self) -> None:
+        """The same, unless that would take long: then it is left to whoever searches next."""
+        if self._marks.behind < 0:
+            self._level_index()
+
+    def _index_entry(self, entry: Entry) -> None:
+        if not _is_whole(entry):
+            for change in entry.changes:
+                if isinstance(change, Append):
+                    self._index_append(entry, change)
+            return
+        for name, (data, known) in self._texts_after(entry).items():
+            parsed = self.parse(name, decoded(name, data, lenient=True))
+            self.index.put(name, self._indexed(parsed), known=known)
+
+    def _texts_after(self, entry: Entry) -> dict[str, tuple[bytes, Known]]:
+        """What the documents of an entry said right after it, when it was left for later.
+
+        They have only been appended to since. If somebody else wrote them, the next look tells.
+        """
+        sizes: dict[str, int] = {}
+        for later in self.journal.entries(since=entry.end):
+            for change in later.changes:
+                if isinstance(change, Append):
+                    sizes.setdefault(change.document, change.at)
+        found = {}
+        for name in entry.documents():
+            data = self.vault.read(name) if self.vault.stat(name) else b""
+            data = data[: sizes.get(name, len(data))]
+            known = Known(Signature(len(data), 0, 0), _count_lines(data), self._base_of(name))
+            found[name] = data, known
+        return found
+
+    def level(self) -> None:
+        """Tell the index of a change that was left for later, a slice at a time.
+
+        Others store meanwhile, and one of them may come first: then there is nothing left to do.
+        """
+        entry, texts = self.locked(self._left_behind)
+        if entry is None:
+            return
+        for name, (data, known) in texts.items():
+            parsed = self.parse(name, decoded(name, data, lenient=True))
+            if not self._put_in_slices(name, self._indexed(parsed), known, at=entry.position):
+                return
+        self.locked(lambda: self._level_index(done=entry.end))
+
+    def _left_behind(self) -> tuple[Entry | None, dict[str, tuple[bytes, Known]]]:
+        # A torn line may lie between what the index was told and what it was not.
+        if self._marks.behind < self.index.level():
+            return None, {}
+        entry = next(self.journal.entries(since=self._marks.behind))
+        return entry, self._texts_after(entry)
+
+    def _put_in_slices(
+        self, name: str, rows: Sequence[tuple[Record, int]], known: Known, *, at: int
+    ) -> bool:
+        """Index a whole document; False when somebody else brought the index further."""
+        was = self.index.known_of(name)
+        slices: dict[int, list[tuple[Record, int]]] = defaultdict(list)
+        for record, line in rows:
+            slices[line // SLICE].append((record, line))
+        for number in range(max(known.lines, was.lines if was else 0) // SLICE + 1):
+            first = number * SLICE
+            with self.index.transaction():
+                if self.index.level() > at:
+                    return False
+                self.index.put_lines(name, slices[number], first=first, last=first + SLICE - 1)
+        with self.index.transaction():
+            if self.index.level() <= at:
+                self.index.note(name, known=known)
+        return True
 
     def _index_append(self, entry: Entry, change: Append) -> None:
         name, was = change.document, self.index.known_of(change.document)
@@ -219,7 +297,7 @@ class Ledger:
     def _level_with(self, position: int) -> None:
         """Note that documents and index have both come so far."""
         self.index.set_level(position)
-        self._mark(end=position, documents={})
+        self._mark(end=position, documents={}, behind=-1)
 
     def changed(self) -> list[str]:
         """The documents that do not look as the index knows them."""
@@ -585,7 +663,7 @@ class Ledger:
             if not entry.ids:
                 self._reindex(entry.changes[0].document)
             elif self._unsettled % PENDING == 0:
-                self._level_index()
+                self._level_soon()
         except DiskFull as error:
             # The record is safe; the index is behind and catches up when there is room.
             self.troubles["index"] = str(error)
@@ -647,10 +725,35 @@ class Ledger:
     def write_texts(
         self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
     ) -> Entry:
-        """The same, with the marks left behind: dying now, it would all be done again.
+        """The same, with the marks left behind: dying now, it would all be done again."""
+        appends: dict[str, Known] = {}
+        entry = self._write_texts(entry, texts, appends, self._write_text)
+        for change in entry.changes:
+            if change.document in appends and isinstance(change, Append):
+                self._index_moved(entry, change, appends[change.document])
+        return entry
 
-        What the entry appends to other documents is appended first: that can always be taken back.
-        """
+    def replace_long_texts(
+        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
+    ) -> Entry:
+        """As `replace_texts`, with the index left behind: without the lock, `level` is next."""
+        done: dict[str, Known] = {}
+
+        def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:
+            _, done[name] = self._put(name, before, after or b"", entry)
+
+        entry = self._write_texts(entry, texts, done, write)
+        self._mark(end=self.journal.end(), documents=done, behind=entry.position)
+        return entry
+
+    def _write_texts(
+        self,
+        entry: Entry,
+        texts: Mapping[str, tuple[bytes | None, bytes | None]],
+        appended: dict[str, Known],
+        write: Callable[[str, bytes | None, bytes | None, Entry], None],
+    ) -> Entry:
+        """What the entry appends to other documents is appended first: that can be taken back."""
         self._level_index()
         appends = [change for change in entry.changes if isinstance(change, Append)]
         known = [self.look(change.document) for change in appends]
@@ -659,13 +762,13 @@ class Ledger:
         stats = self._apply(entry, appends, known)
         try:
             for name, (before, after) in texts.items():
-                self._write_text(name, before, after, entry)
+                write(name, before, after, entry)
         except CommonplaceError:
             self._write_back(texts)
             self._take_back(entry, appends, stats)
             raise
         for change, was, stat in zip(appends, known, stats):
-            self._index_moved(entry, change, self._known_after(entry, change, was, stat))
+            appended[change.document] = self._known_after(entry, change, was, stat)
         return entry
 
     def _index_moved(self, entry: Entry, change: Append, known: Known) -> None:
@@ -708,6 +811,13 @@ class Ledger:
             self.index.drop(name)
 
     def _replace(self, name: str, before: bytes | None, after: bytes, entry: Entry) -> None:
+        after, known = self._put(name, before, after, entry)
+        self.index.put(name, self._indexed(self.parse(name, decoded(name, after))), known=known)
+
+    def _put(
+        self, name: str, before: bytes | None, after: bytes, entry: Entry
+    ) -> tuple[bytes, Known]:
+        """Write a whole text. Returns what was written, and how it looks."""
         whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)
         base = entry.position if whole else self._base_of(name)
         done = self.vault.replace(name, after, expected=before)
@@ -717,9 +827,7 @@ class Ledger:
             base = self._journal_text(Op.EDITED, name, merged, OWNER)
             before, after = after, merged
             done = self.vault.replace(name, after, expected=before)
-        parsed = self.parse(name, decoded(name, after))
-        now = Known(self._signature(done.stat, after), parsed.lines, base)
-        self.index.put(name, self._indexed(parsed), known=now)
+        return after, Known(self._signature(done.stat, after), _count_lines(after), base)
 
     def rebuild(self, progress: Progress) -> None:
         """Make the index anew from the documents."""
@@ -849,6 +957,15 @@ def _line_record(line: str, record_id: str, reading: Reading) -> Record:
     record = lines.read(line, reading=reading).record
     assert record is not None, "a line that we wrote can be read"
     return record if record.id == record_id else replace(record, id=record_id)
+
+
+def _is_whole(entry: Entry) -> bool:
+    """Whether an entry does more than append."""
+    return any(not isinstance(change, Append) for change in entry.changes)
+
+
+def _count_lines(data: bytes) -> int:
+    return data.count(b"\n") + bool(data and not data.endswith(b"\n"))
 
 
 def _stat_of(signature: Signature) -> Stat:

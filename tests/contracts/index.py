@@ -129,6 +129,18 @@ class IndexContract:
             assert found(index, f"word{number}") == [f"mem-{number:05}"]
         assert index.known_of(MEMORY) == known(149)
 
+    def test_a_document_put_in_slices_is_the_document_put_at_once(self, index: Index) -> None:
+        old = [(record(number), number) for number in range(10)]
+        new = [(record(number), number // 2) for number in range(1, 10, 2)]
+        index.put(MEMORY, new, known=known(5))
+        wanted = index.dump()
+        index.put(MEMORY, old, known=known(10))
+        for first in range(0, 12, 3):
+            part = [(told, line) for told, line in new if first <= line < first + 3]
+            index.put_lines(MEMORY, part, first=first, last=first + 2)
+        index.note(MEMORY, known=known(5))
+        assert index.dump() == wanted
+
     def test_a_record_in_two_documents_is_one_hit_with_two_places(self, index: Index) -> None:
         told = record(1, "Likes tea")
         for document, line in ((DAILY, 4), (OTHER, 2), (MEMORY, 9)):

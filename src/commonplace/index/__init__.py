@@ -145,6 +145,9 @@ class Index(Protocol):
     def note(self, document: str, *, known: Known) -> None:
         """Change what is known of a document, and nothing that stands in it."""
 
+    def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
+        """Make the lines from `first` to `last` of a document hold just these."""
+
     def drop(self, document: str) -> None:
         """Forget a document and what stood only in it."""
 

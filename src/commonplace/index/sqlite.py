@@ -225,6 +225,11 @@ class SqliteIndex:
             self._replace(db, document, _pieces(entries, self._tolds))
             db.execute(SET_KNOWN, _known_row(document, known))
 
+    def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
+        with self._connections.transaction() as db:
+            wanted = {line: _told(record) for record, line in entries}
+            self._replace(db, document, [(first, last, wanted)])
+
     def drop(self, document: str) -> None:
         with self._connections.transaction() as db:
             self._replace(db, document, _pieces((), None))

@@ -277,6 +277,19 @@ class _Snapshot:
         self.records = [item.record for item in self.items]
 
 
+@frozen
+class _Prepared:
+    """What a run writes, as far as it can be said before it has the lock."""
+
+    spans: tuple[tuple[int, int], ...]
+    """What is cut out of the main document."""
+    ids: tuple[str, ...]
+    lines: tuple[str, ...]
+    """What goes to the archive."""
+    added: str
+    """The lines of the summaries."""
+
+
 class Compaction:
     """One run, from the checks to the report."""
 
@@ -365,11 +378,12 @@ class Compaction:
         found = set(map(_key, self.findings()))
         made = self._plan(before)
         backup = self.library.journal.keep(before.data)
-        moved = self._moved(made)
-        entry = self.library.locked(lambda: self._write(made, before, backup, moved))
+        prepared = self._prepared(made, before)
+        entry = self.library.locked(lambda: self._write(made, before, backup, prepared))
         if isinstance(entry, str):
             return Report("skipped", entry)
         try:
+            self.library.level()
             after = self._read()
             self._validate(made, before, after)
             self._check_findings(found, since=since)
@@ -431,9 +445,19 @@ class Compaction:
         elsewhere = self.library.index.standing_outside(self.settings.document)
         return tuple(key for key in made.leaving if key not in elsewhere)
 
-    def _write(
-        self, made: Plan, was: _Snapshot, backup: str, moved: tuple[str, ...]
-    ) -> Entry | str:
+    def _prepared(self, made: Plan, was: _Snapshot) -> _Prepared:
+        """Everything that takes time and does not need the lock."""
+        moved = self._moved(made)
+        archived = set(moved)
+        rest = (key for key in made.leaving if key not in archived)
+        return _Prepared(
+            joined(spans_of(was.text, was.parsed, set(made.leaving))),
+            (*moved, *rest, *(summary.id for summary in made.summaries)),
+            tuple(_lines_of(was, moved)),
+            "".join(lines.write(each, self.library.layout.line) for each in made.summaries),
+        )
+
+    def _write(self, made: Plan, was: _Snapshot, backup: str, prepared: _Prepared) -> Entry | str:
         """Make the change, under the lock: the entry, or why nothing was done."""
         library, settings = self.library, self.settings
         if name := self._open_in_editor():
@@ -442,42 +466,37 @@ class Compaction:
         data = library.vault.read(settings.document)
         if not data.startswith(was.data):
             return f"{settings.document} changed meanwhile"
-        spans = joined(spans_of(was.text, was.parsed, set(made.leaving)))
         long_before = (
             library.vault.read(settings.long_document)
             if library.look(settings.long_document)
             else None
         )
-        long_after = self._lengthened(long_before, made.summaries)
+        long_after = self._lengthened(long_before, prepared.added)
         version = library.journal.keep(long_after)
         changes: list[Change] = [
             Text(settings.long_document, version),
-            Cut(settings.document, spans),
+            Cut(settings.document, prepared.spans),
         ]
-        if moved:
+        if prepared.lines:
             changes.insert(0, library.to_append(settings.archive or settings.refuge))
-        archived = set(moved)
-        rest = (key for key in made.leaving if key not in archived)
         entry = library.entry(
             Op.COMPACT,
             changes,
-            ids=(*moved, *rest, *(summary.id for summary in made.summaries)),
+            ids=prepared.ids,
             removed=made.leaving,
-            lines=tuple(_lines_of(was, moved)),
+            lines=prepared.lines,
             why=f"backup {backup}",
             author=SYSTEM,
         )
         texts: dict[str, tuple[bytes | None, bytes | None]] = {
             settings.long_document: (long_before, long_after),
-            settings.document: (data, without(data, spans)),
+            settings.document: (data, without(data, prepared.spans)),
         }
-        return library.replace_texts(entry, texts)
+        return library.replace_long_texts(entry, texts)
 
-    def _lengthened(self, before: bytes | None, summaries: Iterable[Record]) -> bytes:
-        form = self.library.layout.line
+    def _lengthened(self, before: bytes | None, added: str) -> bytes:
         text = decoded(self.settings.long_document, before or b"") or HEADER
         guard = "" if text.endswith("\n") else "\n"
-        added = "".join(lines.write(summary, form) for summary in summaries)
         newline = "\r\n" if text.endswith("\r\n") else "\n"
         return (text + guard + added.replace("\n", newline)).encode()
 

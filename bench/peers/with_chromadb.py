@@ -35,8 +35,8 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
         peer.add(ids=[row["id"] for row in batch], documents=[told(row) for row in batch])
 
 
-def search(peer: Any, question: str, limit: int) -> list[str]:
-    return list(peer.query(query_texts=[question], n_results=limit)["ids"][0])
+def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
+    return list(peer.query(query_texts=[question["text"]], n_results=limit)["ids"][0])
 
 
 if __name__ == "__main__":

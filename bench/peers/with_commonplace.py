@@ -1,45 +1,42 @@
-"""Commonplace through its own Python door, with nothing but the core install."""
+"""Commonplace through its own Python door, with nothing but the core install.
+
+Turns are stored one by one, as the other peers get them. Who, when and which session are fields of
+a record and not part of its text.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from adapter import run
 
 from commonplace import Memory
-from commonplace.clock import Clock
+from commonplace.evaluate import PastClock
 
-
-class TurnClock(Clock):
-    """A clock that stands at the turn that is being stored."""
-
-    at = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
-
-    def now(self) -> datetime:
-        return self.at
-
-    def now_ns(self) -> int:
-        return int(self.at.timestamp() * 1e9)
+LONGEST = 1_000_000
+"""Characters of a turn: none is refused for its length."""
 
 
 def start(home: Path, _: str) -> Any:
     home.mkdir(parents=True, exist_ok=True)
-    return {"home": home, "ids": {}, "memory": Memory.open(home, clock=TurnClock(zone="UTC"))}
+    clock = PastClock()
+    return {"clock": clock, "ids": {}, "memory": Memory.open(home, clock=clock, text_limit=LONGEST)}
 
 
 def add(peer: Any, records: list[dict[str, str]]) -> None:
-    memory, clock = peer["memory"], peer["memory"].clock
-    for record in records:
-        clock.at = datetime.fromisoformat(record["date"])
-        memory.session = record["session"]
-        stored = memory.store(record["text"][:20000], username=record["speaker"])
+    for record in sorted(records, key=lambda record: record["date"]):
+        peer["clock"].put(record["date"])
+        peer["memory"].session = record["session"]
+        stored = peer["memory"].store(record["text"], username=record["speaker"])
         peer["ids"][stored.id] = record["id"]
+    peer["memory"].session = ""
+    peer["memory"].library.asker.embed_all(lambda done, total: None)
 
 
-def search(peer: Any, question: str, limit: int) -> list[str]:
-    hits = peer["memory"].search(question, limit=limit, include_passages=False)
+def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
+    peer["clock"].put(question["date"])
+    hits = peer["memory"].search(question["text"], limit=limit)
     return [peer["ids"].get(hit.record.id, "") for hit in hits]
 
 

@@ -39,8 +39,8 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
         LOOP.run_until_complete(peer.store(memory, skip_semantic_dedup=True))
 
 
-def search(peer: Any, question: str, limit: int) -> list[str]:
-    found = LOOP.run_until_complete(peer.retrieve_hybrid(question, n_results=limit))
+def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
+    found = LOOP.run_until_complete(peer.retrieve_hybrid(question["text"], n_results=limit))
     return [row.memory.metadata.get("turn", "") for row in found]
 
 

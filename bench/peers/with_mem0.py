@@ -45,8 +45,8 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
         peer.add(told(record), user_id="u", infer=False, metadata={"turn": record["id"]})
 
 
-def search(peer: Any, question: str, limit: int) -> list[str]:
-    found = peer.search(question, top_k=limit, filters={"user_id": "u"}, threshold=0.0)
+def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
+    found = peer.search(question["text"], top_k=limit, filters={"user_id": "u"}, threshold=0.0)
     return [row["metadata"]["turn"] for row in found["results"]]
 
 

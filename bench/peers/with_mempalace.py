@@ -34,9 +34,9 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
         peer["ids"][text] = record["id"]
 
 
-def search(peer: Any, question: str, limit: int) -> list[str]:
+def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
     palace = str(peer["home"] / "palace")
-    found = peer["searcher"].search_memories(question, palace, n_results=limit)
+    found = peer["searcher"].search_memories(question["text"], palace, n_results=limit)
     ids = peer["ids"]
     return [ids.get(row["text"], "") for row in found["results"]]
 

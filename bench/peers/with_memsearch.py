@@ -33,8 +33,8 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
     LOOP.run_until_complete(search.index())
 
 
-def search(peer: Any, question: str, limit: int) -> list[str]:
-    found = LOOP.run_until_complete(peer[1].search(question, top_k=limit))
+def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
+    found = LOOP.run_until_complete(peer[1].search(question["text"], top_k=limit))
     names = [Path(row["source"]).stem.replace("=", ":") for row in found]
     return list(dict.fromkeys(names))
 

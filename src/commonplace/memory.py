@@ -58,6 +58,7 @@ from commonplace.records import (
 )
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
 from commonplace.sessions import Sessions
+from commonplace.standing import by_standing
 from commonplace.values import frozen, replace
 from commonplace.vault.files import FileVault
 from commonplace.vault.tree import Tree
@@ -595,13 +596,15 @@ class Memory:
         return hits
 
     def brief(self, *, limit: int = 100) -> list[Record]:
-        """What to know first: behavioural records before the others, the newest of each first."""
+        """What to know first: behavioural records before the others, what matters most first."""
         self.library.refresh()
         search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
         first = search(Query(kinds=behavioral, limit=limit))
         left = limit - len(first)
         rest = search(Query(without_kinds=(PASSAGE, *behavioral), limit=left)) if left else []
-        records = [hit.record for hit in (*first, *rest)]
+        today = self.clock.today()
+        hits = (*by_standing(first, today), *by_standing(rest, today))
+        records = [hit.record for hit in hits]
         self._mind(records)
         return records
 

@@ -1885,7 +1885,6 @@ TYPED = (
         "typed, memory_brief / Usage",
         "The entries of a brief are sorted by relevance within the behavioural and the other "
         "group.",
-        awaits="search",
     ),
     Claim(
         "typed.brief-highlights",

@@ -305,6 +305,28 @@ def test_a_brief_has_the_fields_of_the_document_and_behaviour_first(tmp_path: Pa
         assert new["id"] in {entry["id"] for entry in run(memory, "memory_brief")["entries"]}
 
 
+@pytest.mark.claim("typed.brief-by-relevance")
+def test_a_brief_has_what_matters_most_first_in_each_group(tmp_path: Path) -> None:
+    clock: FixedClock = clock_at("2026-02-01T14:30:00Z")
+    with Memory.open(tmp_path, session="s-1", clock=clock) as memory:
+        run(memory, "memory_store", type="correction", content="It is Lena, not Lina")
+        run(memory, "memory_store", type="fact", content="The cat is called Mo")
+        run(memory, "memory_store", type="context", content="They look for a flat")
+        clock.sleep(60 * 24 * 3600)
+        memory.store("Perhaps they moved", kind="fact", confidence=0.2)
+        run(memory, "memory_store", type="preference", content="Short answers")
+        run(memory, "memory_store", type="fact", content="They work at the harbour")
+        contents = [entry["content"] for entry in run(memory, "memory_brief")["entries"]]
+        assert contents == [
+            "Short answers",
+            "It is Lena, not Lina",
+            "They work at the harbour",
+            "The cat is called Mo",
+            "They look for a flat",
+            "Perhaps they moved",
+        ]
+
+
 @pytest.mark.claim("typed.brief-provenance")
 def test_a_brief_tells_session_and_group_when_asked(tmp_path: Path) -> None:
     with opened(tmp_path, "s-7") as memory:

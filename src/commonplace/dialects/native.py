@@ -81,7 +81,7 @@ def search(
 def brief(
     memory: Memory, limit: Annotated[int, Argument("Most records.", minimum=1, maximum=500)] = 100
 ) -> Answer:
-    """What to know first: how the user wants you to behave, then facts, each newest first."""
+    """What to know first: how the user wants you to behave, then facts; what matters most first."""
     records = memory.brief(limit=limit)
     total = len(records) if len(records) < limit else memory.count()
     return Answer(

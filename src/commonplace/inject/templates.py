@@ -28,6 +28,7 @@ from commonplace.inject.sources import (
 from commonplace.records import PASSAGE, Record
 from commonplace.safety import FRAMING, one_line
 from commonplace.sessions import SessionKind, session_kind
+from commonplace.standing import by_standing
 from commonplace.values import frozen, replace
 
 MOST_RECORDS = 400
@@ -317,10 +318,11 @@ def _experiences(state: State) -> Section:
 
 
 def typed(state: State) -> list[Section]:
-    """The brief: behavioural entries before the others, the newest of each first."""
-    index, most = state.library.index, _most(state)
-    behavioral = index.search(Query(kinds=BEHAVIORAL_KINDS, limit=most))
-    others = index.search(Query(without_kinds=(PASSAGE, *BEHAVIORAL_KINDS), limit=most))
+    """The brief: behavioural entries before the others, what matters most first."""
+    search, most = state.library.index.search, _most(state)
+    behavioral = by_standing(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), state.today)
+    others = search(Query(without_kinds=(PASSAGE, *BEHAVIORAL_KINDS), limit=most))
+    others = by_standing(others, state.today)
     first, first_out = record_lines(state, behavioral, reason="behavioral", write=_entry)
     second, second_out = record_lines(state, others, reason="a fact or context", write=_entry)
     more = len(behavioral) == most or len(others) == most

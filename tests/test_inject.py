@@ -70,6 +70,27 @@ def test_a_context_is_never_over_its_budget(
     assert len(found.system) + spoken <= characters
 
 
+def test_a_section_takes_what_the_others_leave_free() -> None:
+    long = Section("memory", tuple(Line(f"- line {n}") for n in range(100)), most=0.5, rank=1)
+    short = Section("days", (Line("- today"),), rank=2)
+    found = compiled([long, short], Frame(), Budget(400))
+    assert found.text.endswith("- today")
+    assert 380 < found.characters <= 400
+
+
+def test_of_a_long_document_the_top_and_the_end_are_shown_and_nothing_between(
+    memory: Memory,
+) -> None:
+    memory.store("Stands above the rows", kind="fact")
+    path = memory.root / "MEMORY.md"
+    rows = "".join(f"- row {number} of the ledger\n" for number in range(3000))
+    path.write_text(f"# Mine\n\nFirst of all.\n{path.read_text()}{rows}", encoding="utf-8")
+    texts = [line.text for line in memory.context(characters=4000).lines]
+    shown = [int(text.split()[2]) for text in texts if text.startswith("- row")]
+    assert "First of all." in texts
+    assert shown == list(range(shown[0], 3000))
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_vault_makes_a_context_go_over_its_budget(

@@ -8,10 +8,10 @@ candidate better than another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from commonplace.clock import monotonic
 from commonplace.errors import CommonplaceError
+from commonplace.hints import TYPE_CHECKING
 from commonplace.index import BEST, Asked, Candidate, Index, Query
 from commonplace.index.ranking import Ranked, ranked
 from commonplace.index.words import match

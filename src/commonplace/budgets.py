@@ -5,16 +5,16 @@ Pure: it knows limits, not vaults, and says in the error what would be accepted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
 from commonplace.config import Options
 from commonplace.errors import BadValue, TooLong
+from commonplace.hints import Any
+from commonplace.lazily import pattern
 from commonplace.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity
 
-HALF = re.compile("[\\ud800-\\udfff]")
-UNPLAIN = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
+HALF = pattern("[\\ud800-\\udfff]")
+UNPLAIN = pattern("[\\x00-\\x1f\\ud800-\\udfff]")
 
 
 def check_text(text: Any, *, limit: int, argument: str = "text") -> str:

@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import zone_of
 from commonplace.errors import BadOption
+from commonplace.hints import Any
 from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"

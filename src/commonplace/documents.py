@@ -13,9 +13,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator
 from datetime import date
-from typing import NamedTuple
 
 from commonplace import lines
+from commonplace.hints import NamedTuple
+from commonplace.lazily import pattern
 from commonplace.lines import Reading
 from commonplace.merging import newline_of, with_newlines
 from commonplace.records import PASSAGE, Problem, Record, derived_id
@@ -29,26 +30,26 @@ HEADINGS_LIMIT = 200
 MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
 LISTED = (*MARKERS, "  ", "\t")
 END = r"[ \t]*\r?(?:\n|\Z)"
-REST = re.compile(END)
-BLANK = re.compile(rf"(?!\Z){END}")
-PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
-ITEM = re.compile(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
-ITEMS = re.compile(f"^{ITEM.pattern}", re.M)
-INDENTED = re.compile(r"(?:[ \t\r]*\n)*(?:  |\t)")
-RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
+REST = pattern(END)
+BLANK = pattern(rf"(?!\Z){END}")
+PLAINLY = pattern(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
+ITEM = pattern(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
+ITEMS = pattern(f"^{ITEM.pattern}", re.M)
+INDENTED = pattern(r"(?:[ \t\r]*\n)*(?:  |\t)")
+RULE = pattern(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
 # One "-" alone is an empty list item here: the first line of a record may be blank.
-UNDERLINE = re.compile(rf"(?:=+|--+){END}")
-HEADING = re.compile(r"(#{1,6})(?=[ \t\r\n]|\Z)")
-UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
-FENCE = re.compile(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
-FENCE_END = re.compile(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
-IN_COMMENT = re.compile(r"^[-*+][ \t]|<!--|-->", re.M)
+UNDERLINE = pattern(rf"(?:=+|--+){END}")
+HEADING = pattern(r"(#{1,6})(?=[ \t\r\n]|\Z)")
+UPDATED = pattern(rf"\*Updated: ([^*\n]*)\*{END}")
+FENCE = pattern(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
+FENCE_END = pattern(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
+IN_COMMENT = pattern(r"^[-*+][ \t]|<!--|-->", re.M)
 # Keys and plain lists between two rules; a record among them means that it is not front matter.
 YAML = r"(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#][^\n]*|-(?! ?[{*])[^\n]*|\r?)\n"
-FRONT = re.compile(
+FRONT = pattern(
     rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
 )
-DATA = re.compile(r"<!--(?=[ \t]*\{)")
+DATA = pattern(r"<!--(?=[ \t]*\{)")
 
 
 @frozen

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.clock import Clock, stamp
 from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING, Any, Protocol
 from commonplace.index.words import STOP
 from commonplace.memory import Memory
 from commonplace.values import frozen

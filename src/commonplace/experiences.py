@@ -11,9 +11,9 @@ import os
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from commonplace.embed import Encoder
+from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.index.vectors import closest
 from commonplace.journal import Op

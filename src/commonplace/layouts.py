@@ -12,13 +12,14 @@ from functools import lru_cache
 
 from commonplace.config import Options
 from commonplace.errors import BadName, BadOption, UnknownDialect
+from commonplace.lazily import pattern
 from commonplace.values import frozen, replace
 
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
-DIARY_STEM = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
-RECORD_LINE = re.compile(r"^- \{", re.MULTILINE)
-DATA_COMMENT = re.compile(r"^- .*<!-- \{", re.MULTILINE)
-FORBIDDEN = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+DAY = pattern(r"\d{4}-\d{2}-\d{2}\Z")
+DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
+RECORD_LINE = pattern(r"^- \{", re.MULTILINE)
+DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
+FORBIDDEN = pattern(r'[\x00-\x1f\x7f\\:*?"<>|]')
 SKIPPED = frozenset(("node_modules", "tmp", "__pycache__"))
 DEPTH = 8
 

@@ -1,11 +1,13 @@
-"""Modules that are imported when they are first used: a search need not pay for what a write needs.
+"""Modules and patterns made when they are first used: a search need not pay for what a write needs.
 
-It knows names, not what the modules are for.
+It knows names, not what the modules and patterns are for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+
+from commonplace.hints import TYPE_CHECKING, Any
 
 
 class Lazy:
@@ -20,3 +22,22 @@ class Lazy:
         value = getattr(import_module(f"commonplace.{self._name}"), attribute)
         setattr(self, attribute, value)
         return value
+
+
+if TYPE_CHECKING:
+    pattern = re.compile
+else:
+
+    class pattern:  # noqa: N801
+        """Stands for a regular expression until a text is held against it.
+
+        Compiling one takes as long as reading ten records; most commands need few of ours.
+        """
+
+        def __init__(self, pattern: str, flags: int = 0) -> None:
+            self.pattern, self.flags = pattern, flags
+
+        def __getattr__(self, attribute: str) -> Any:
+            value = getattr(re.compile(self.pattern, self.flags), attribute)
+            setattr(self, attribute, value)
+            return value

@@ -10,11 +10,11 @@ import gc
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import Busy, CommonplaceError, DiskFull, NoSuchDocument, Unreadable
 from commonplace.heads import Heads, Marks, boot_id
+from commonplace.hints import TYPE_CHECKING, Any, TypeVar
 from commonplace.index import Index, Known, Query, Signature
 from commonplace.journal import Append, Change, Entry, Gone, Journal, Op, Text, applied
 from commonplace.layouts import Layout

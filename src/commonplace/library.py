@@ -5,9 +5,7 @@ Who may do it, and what is worth keeping, it does not know.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from commonplace.asking import Asker
 from commonplace.errors import (
@@ -18,9 +16,10 @@ from commonplace.errors import (
     Unreadable,
     WouldLose,
 )
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.journal import BLANK, Cut, Gone, Op, Text, without
-from commonplace.lazily import Lazy
+from commonplace.lazily import Lazy, pattern
 from commonplace.ledger import Ledger, decoded
 from commonplace.records import (
     DERIVED,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 else:
     documents, lines, merging = Lazy("documents"), Lazy("lines"), Lazy("merging")
 
-WORD = re.compile(r"\w+")
+WORD = pattern(r"\w+")
 OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
     "what agents have already been shown",

@@ -12,7 +12,6 @@ from copy import copy
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
 
 from commonplace import budgets
 from commonplace.clock import Clock, parse_stamp, stamp
@@ -29,6 +28,7 @@ from commonplace.errors import (
     SecretFound,
 )
 from commonplace.heads import Heads
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Asked, Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry

@@ -6,8 +6,8 @@ It knows lines, not what they say: no records, no sections.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from commonplace.hints import NamedTuple
 from commonplace.values import frozen
 
 WIDTH = 200

@@ -5,11 +5,11 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
 
+from commonplace.hints import Any
+from commonplace.lazily import pattern
 from commonplace.values import fields_of, frozen
 
 
@@ -41,8 +41,8 @@ PASSAGE = "passage"
 MESSAGE = "message"
 """The kind of what was said in a conversation; it stands in no document."""
 
-KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+KIND = pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
+ID = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
 
 
 @frozen
@@ -161,7 +161,7 @@ def etag_of(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
 
 
-DERIVED = re.compile(r"mem-[0-9a-f]{32}\Z")
+DERIVED = pattern(r"mem-[0-9a-f]{32}\Z")
 
 
 def derived_id(*parts: str) -> str:

@@ -10,9 +10,9 @@ import json
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from commonplace.errors import BudgetSpent
+from commonplace.hints import Any
 from commonplace.values import frozen, replace
 
 

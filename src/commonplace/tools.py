@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from commonplace.dialects import Answer, Tool
 from commonplace.errors import BadValue, UnknownDialect, UnknownTool
+from commonplace.hints import Any
 from commonplace.memory import Memory
 
 DIALECTS = ("native", "earl", "journal", "notebook", "claw", "typed", "anthropic")

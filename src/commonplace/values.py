@@ -8,7 +8,8 @@ values mean.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+from commonplace.hints import Any, NoReturn, TypeVar, dataclass_transform
 
 Class = TypeVar("Class")
 MISSING = object()
@@ -43,7 +44,7 @@ def frozen(cls: type[Class]) -> type[Class]:
     made: Any = cls
     made.__fields__ = fields
     made.__match_args__ = tuple(fields)  # type: ignore[misc]
-    made.__init__ = _init(fields)
+    made.__init__ = _first_init(made, fields)
     made.__setattr__ = made.__delattr__ = _refuse
     made.__repr__ = _shown
     made.__eq__ = _equal
@@ -61,13 +62,29 @@ def fields_of(cls: type) -> dict[str, Field]:
 
 def replace(of: Class, **changes: Any) -> Class:
     """The same value with some fields changed."""
-    given = {name: getattr(of, name) for name in fields_of(type(of))}
-    return type(of)(**(given | changes))
+    cls, held = type(of), of.__dict__
+    fields = fields_of(cls)
+    if len(held) > len(fields) or not changes.keys() <= fields.keys():
+        # It remembers more than its fields say, or a name is wrong, which making one tells.
+        return cls(**({name: held[name] for name in fields} | changes))
+    made = object.__new__(cls)
+    made.__dict__.update(held, **changes)
+    return made
 
 
 def _field_of(cls: type, name: str) -> Field:
     given = cls.__dict__.get(name, MISSING)
     return given if isinstance(given, Field) else Field(given, None, compare=True, about=None)
+
+
+def _first_init(made: Any, fields: dict[str, Field]) -> Any:
+    """`__init__` of a class of which nothing was made yet: most are not, in a short command."""
+
+    def first(self: Any, *values: Any, **named: Any) -> None:
+        made.__init__ = _init(fields)
+        made.__init__(self, *values, **named)
+
+    return first
 
 
 def _init(fields: dict[str, Field]) -> Any:

@@ -321,8 +321,18 @@ class IndexContract:
             assert index.count(Query(text)) == 2
         assert (index.children("mem-00001"), index.children("mem-00003")) == (("mem-00002",), ())
         assert index.replaced(["mem-00001", "mem-00003", ""]) == {"mem-00001"}
+        assert index.count(Query(kinds=("fact",), include_superseded=True)) == 3
         fill(index, record(1, "tea"))
         assert (found(index, "tea"), index.children("mem-00001")) == (["mem-00001"], ())
+
+    def test_several_records_are_got_at_once(self, index: Index) -> None:
+        one, two = record(1, "tea", tags=("a", "b")), record(2, "coffee", supersedes="mem-00001")
+        fill(index, one, two)
+        assert index.get_all(["mem-00002", "mem-00001", "none"]) == {
+            "mem-00001": one,
+            "mem-00002": two,
+        }
+        assert index.get_all([]) == {}
 
     def test_a_record_does_not_supersede_itself(self, index: Index) -> None:
         fill(index, record(1, supersedes="mem-00001"))

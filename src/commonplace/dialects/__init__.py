@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal, get_args, get_origin
 
 from commonplace.errors import BadValue, TooLong
+from commonplace.hints import Any
 from commonplace.values import frozen
 
 JSON_TYPES: dict[Any, str] = {
@@ -189,23 +189,23 @@ def tool(
 
 def _parameters(function: Callable[..., Answer]) -> list[Parameter]:
     # Read from the function itself: importing inspect would cost a cold start 8 ms.
-    from typing import get_type_hints
-
-    hints = get_type_hints(function, include_extras=True)
     code = function.__code__
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ())))
     defaults |= function.__kwdefaults__ or {}
-    return [_parameter(name, hints[name], defaults) for name in names]
+    return [_parameter(name, _hint(function, name), defaults) for name in names]
+
+
+def _hint(function: Callable[..., Answer], name: str) -> Any:
+    """What the signature says of an argument: a type, or a tuple of choices, and an `Argument`."""
+    return eval(function.__annotations__[name], function.__globals__)
 
 
 def _parameter(name: str, hint: Any, defaults: Mapping[str, Any]) -> Parameter:
-    kind, about = get_args(hint)
-    choices = get_args(kind) if get_origin(kind) is Literal else ()
-    json_type = "string" if choices else JSON_TYPES[get_origin(kind) or kind]
-    return Parameter(
-        name, json_type, name not in defaults, defaults.get(name), about, tuple(choices)
-    )
+    kind, about = hint
+    choices: tuple[str, ...] = tuple(kind) if isinstance(kind, tuple) else ()
+    json_type = "string" if choices else JSON_TYPES[getattr(kind, "__origin__", kind)]
+    return Parameter(name, json_type, name not in defaults, defaults.get(name), about, choices)
 
 
 def _unwrapped(docstring: str) -> str:

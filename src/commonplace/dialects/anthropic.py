@@ -14,7 +14,6 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import unquote
 
 from commonplace import documents
@@ -31,6 +30,7 @@ from commonplace.errors import (
     Refused,
     WouldLose,
 )
+from commonplace.hints import TYPE_CHECKING, Annotated, Any, Literal
 from commonplace.layouts import check_name
 from commonplace.lines import plain
 from commonplace.memory import Document, Memory

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Annotated, Any
 
 from commonplace import budgets
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.errors import BadValue, NoSuchDocument, Refused
+from commonplace.hints import Annotated, Any
 from commonplace.memory import Memory
 from commonplace.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import one_line

@@ -10,11 +10,11 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import Clock
 from commonplace.config import snake
 from commonplace.errors import BadValue
+from commonplace.hints import Any
 from commonplace.memory import Memory, find_root
 from commonplace.sessions import SessionKind, session_kind
 from commonplace.values import frozen

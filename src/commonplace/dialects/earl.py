@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Annotated
 
 from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, Unreadable
+from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.records import Record, Sensitivity
 

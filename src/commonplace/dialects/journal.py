@@ -5,10 +5,9 @@ Everything they do can be done with a shell on the files alone; they know no mor
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, NotFound
+from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.safety import neutralise, one_line
 

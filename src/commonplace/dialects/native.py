@@ -5,9 +5,8 @@ What they answer is meant to be read by a model or a person; how it gets there t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
-
 from commonplace.dialects import Answer, Argument, tool
+from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
 from commonplace.records import MESSAGE, PASSAGE, Hit, Record
 from commonplace.safety import FRAMING, neutralise, one_line

@@ -7,11 +7,11 @@ where it is nor how a change is made safe.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
 
 from commonplace import documents
 from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, Refused
+from commonplace.hints import Annotated, Any, Literal
 from commonplace.lines import plain
 from commonplace.memory import Document, Memory
 from commonplace.safety import neutralise

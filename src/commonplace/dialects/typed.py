@@ -5,11 +5,10 @@ They answer in JSON, in the fields that their document names.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
 from commonplace.budgets import check_text
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, tool
+from commonplace.hints import Annotated, Literal
 from commonplace.memory import Memory
 from commonplace.records import TYPES, Hit, Record
 from commonplace.safety import neutralise, one_line

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+
+from commonplace.hints import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from commonplace.config import Options

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 from commonplace.embed.weights import ZERO, Weights
+from commonplace.hints import Any
 
 LEAST = 200
 """With fewer texts, importing numpy takes longer than it saves."""

@@ -10,12 +10,12 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Any
 from zlib import crc32
 
 from commonplace.embed.rounding import rounded
 from commonplace.embed.wordpiece import pieces, words
 from commonplace.errors import BadModel, MissingExtra, NoSuchModel
+from commonplace.hints import Any
 
 BATCH = 32
 LONGEST = 256

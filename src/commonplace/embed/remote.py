@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from math import isfinite
 from time import sleep
-from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from commonplace.embed.rounding import rounded
 from commonplace.errors import BadOption, NoAnswer
+from commonplace.hints import Any
 
 KEY = "COMMONPLACE_ENCODER_KEY"
 """The key comes from the environment and from nowhere else."""

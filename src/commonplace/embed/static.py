@@ -12,11 +12,11 @@ from functools import lru_cache
 from itertools import chain
 from os.path import dirname, join
 from struct import Struct
-from typing import TYPE_CHECKING
 
 from commonplace.embed.rounding import rounded
 from commonplace.embed.weights import ZERO, Weights
 from commonplace.embed.wordpiece import pieces, words
+from commonplace.hints import TYPE_CHECKING
 from commonplace.lazily import Lazy
 
 if TYPE_CHECKING:

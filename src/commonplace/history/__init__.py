@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.clock import parse_stamp, stamp
 from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING, Any, Protocol
 from commonplace.values import fields_of, frozen
 
 if TYPE_CHECKING:

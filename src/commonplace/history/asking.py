@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import monotonic
 from commonplace.errors import BadStatement, TooSlow
+from commonplace.hints import Any
 from commonplace.history import Table
 from commonplace.values import frozen
 

@@ -10,8 +10,8 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any
 
+from commonplace.hints import Any
 from commonplace.index import BEST, Candidate, Query
 from commonplace.index.conditions import clean
 from commonplace.index.ranking import Ranked, ranked

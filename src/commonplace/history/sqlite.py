@@ -10,9 +10,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import BadLines, BadValue, CommonplaceError
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.history import FIELDS, Conversation, Message, Table, line_of, message_of
 from commonplace.history.asking import asked
 from commonplace.history.migrations import migrate

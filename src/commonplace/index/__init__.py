@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
 
+from commonplace.hints import Any, NamedTuple, Protocol
 from commonplace.records import Hit, Place, Record
 from commonplace.values import frozen
 
@@ -152,6 +152,9 @@ class Index(Protocol):
         """Forget a document and what stood only in it."""
 
     def get(self, record_id: str) -> Hit | None: ...
+
+    def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
+        """Those of these records that there are, by their ids."""
 
     def children(self, record_id: str) -> tuple[str, ...]:
         """The ids of the records that supersede this one, sorted."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
 
+from commonplace.hints import Any
 from commonplace.index import BEST, Asked, Candidate, Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits
 from commonplace.index.nearest import Nearest

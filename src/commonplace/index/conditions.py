@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from json.encoder import encode_basestring
-from typing import Any
 
+from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.records import PASSAGE, Sensitivity
 

@@ -15,9 +15,9 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
 
 from commonplace.errors import Busy, DiskFull, ReadOnly, VaultTrouble
+from commonplace.hints import Any
 
 WAIT_SECONDS = 10.0
 PRAGMAS = (

@@ -13,9 +13,9 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 from zlib import crc32
 
+from commonplace.hints import Any, NamedTuple
 from commonplace.index import Asked, Query
 from commonplace.index.conditions import as_json, fits, narrow
 from commonplace.index.vectors import (

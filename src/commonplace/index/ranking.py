@@ -13,8 +13,8 @@ from datetime import date
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 from math import exp, log
-from typing import Any
 
+from commonplace.hints import Any
 from commonplace.index import BEST, Candidate
 from commonplace.index.words import match
 from commonplace.records import PASSAGE, Origin

@@ -12,10 +12,10 @@ from functools import lru_cache
 from math import log
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
 from zlib import crc32
 
 from commonplace.errors import CommonplaceError
+from commonplace.hints import Any, NamedTuple
 from commonplace.index import Asked, Candidate, Entry, Known, Query, Signature, nearest
 from commonplace.index.candidates import candidates, first_of, in_order
 from commonplace.index.conditions import as_json, clean, fits, listed, unlisted
@@ -23,7 +23,7 @@ from commonplace.index.connections import Connections, Row
 from commonplace.index.nearest import Nearest
 from commonplace.index.words import STOP, indexed, match
 from commonplace.records import Hit, Place, Record
-from commonplace.values import fields_of
+from commonplace.values import fields_of, replace
 
 EDITION = 2
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
@@ -55,7 +55,8 @@ SCHEMA = (
     ) WITHOUT ROWID""",
     f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
-    "CREATE INDEX records_by_time ON records(timestamp)",
+    # With what is counted and chosen by, so that nobody reads the rows for that.
+    "CREATE INDEX records_by_time ON records(timestamp, kind, sensitivity) WHERE lead",
     "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",
@@ -118,8 +119,12 @@ CHILDREN = """SELECT DISTINCT id FROM records
 REPLACED = """SELECT DISTINCT supersedes FROM records
     WHERE supersedes IN (SELECT value FROM json_each(?)) AND supersedes <> ''
     AND lead AND id <> supersedes"""
+AMONG_REPLACED = """r.id IN (SELECT s.supersedes FROM records s
+    WHERE s.supersedes <> '' AND s.lead AND s.id <> s.supersedes)"""
 NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
+OF_IDS = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.id = j.value
+    WHERE r.lead"""
 HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"
 HOW_MANY_IN_ALL = "SELECT coalesce(max(id), 0) FROM fts_docsize"
 COMMON = 0.5
@@ -262,6 +267,10 @@ class SqliteIndex:
             ).fetchall()
             return next(iter(self._hits(db, rows)), None)
 
+    def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
+        wanted = clean(as_json(list(record_ids)))
+        return {row[0]: _record(row) for row in self._connections.rows(OF_IDS, wanted)}
+
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, clean(record_id)))
 
@@ -291,9 +300,15 @@ class SqliteIndex:
         return [Hit(_record(row), places[row[0]], row[-1]) for row in rows if row[0] in places]
 
     def count(self, query: Query) -> int:
-        source, arguments = _source(query)
+        # Fewer are replaced than not: they are counted apart, instead of asked for one by one.
+        source, arguments = _source(replace(query, include_superseded=True))
+        counted = f"SELECT count(*) {source}"
         with self._ready(query) as db:
-            return int(db.execute(f"SELECT count(*) {source}", arguments).fetchall()[0][0])
+            found = int(db.execute(counted, arguments).fetchall()[0][0])
+            if query.include_superseded:
+                return found
+            replaced = db.execute(f"{counted} AND {AMONG_REPLACED}", arguments).fetchall()
+            return found - int(replaced[0][0])
 
     def kinds(self) -> dict[str, int]:
         with self._connections.lent() as db:

@@ -7,6 +7,7 @@ which agent they are for (`agents`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 
 from commonplace.safety import neutralise
@@ -32,7 +33,6 @@ class Line:
     record_id: str = ""
     reason: str = ""
     age_days: int | None = None
-    tokens: int = 0
     why: str = ""
     """Why it was left out; empty for a line that is shown."""
     origin: str = ""
@@ -40,6 +40,13 @@ class Line:
     """Whether it is one record, rather than a line of a text."""
     role: str = ""
     """Who said it, for a line that is a message."""
+    count: Counter | None = field(default=None, compare=False)
+    """What counts its tokens; None for a line that is left out, and costs nothing."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """What it costs, counted when somebody asks: a budget in characters does not."""
+        return self.count(shown(self, self.section)) if self.count else 0
 
 
 @frozen
@@ -56,7 +63,7 @@ class Section:
     sure: float = 0.0
     """The share of the budget that no other section can take from it."""
     most: float = 1.0
-    """The share of the budget that it can't go beyond."""
+    """The share of the budget that it can't go beyond while others want it."""
     order: tuple[int, ...] | None = None
     """Its lines from the most to the least worth keeping; None: as they stand."""
     unread: int = 0
@@ -93,7 +100,6 @@ class Context:
 
     text: str = ""
     characters: int = 0
-    tokens: int = 0
     lines: tuple[Line, ...] = ()
     left_out: tuple[Line, ...] = ()
     not_shown: int = 0
@@ -104,6 +110,11 @@ class Context:
     """The conversation: what was said before, and the message or prompt that the agent is to
     answer, last.
     """
+    count: Counter = field(default=estimate, compare=False)
+
+    @cached_property
+    def tokens(self) -> int:
+        return self.count(self.text)
 
 
 def compiled(
@@ -133,10 +144,7 @@ def compiled(
 
 
 def _counted(section: Section, count: Counter) -> Section:
-    lines = (
-        replace(line, section=section.name, tokens=count(shown(line, section.name)))
-        for line in section.lines
-    )
+    lines = (replace(line, section=section.name, count=count) for line in section.lines)
     out = (replace(line, section=section.name) for line in section.left_out)
     return replace(section, lines=tuple(lines), left_out=tuple(out))
 
@@ -181,7 +189,15 @@ def _fitted(
         shelf.fill(budget.share(shelf.section.most))
     for shelf in by_rank:
         shelf.fill_with_part()
+    for shelf in by_rank:
+        # What the others leave free is better used than not.
+        shelf.fill(budget)
     return {number: shelf.kept for number, shelf in enumerate(shelves)}
+
+
+def _nothing(text: str) -> int:
+    """Counts no tokens, for a budget that has no end of them."""
+    return 0
 
 
 class _Room:
@@ -189,7 +205,7 @@ class _Room:
 
     def __init__(self, budget: Budget, frame: Frame, count: Counter) -> None:
         self.characters, self.tokens = budget.characters, budget.tokens
-        self.count = count
+        self.count = count if budget.tokens < UNLIMITED else _nothing
         self.frame = frame
         self.framed = not frame.opening
 
@@ -243,7 +259,7 @@ class _Shelf:
         line = self.section.lines[self.waiting[-1]]
         for size in _sizes(len(line.text)):
             part = line.text[:size].rstrip() + "…"
-            cut = replace(line, text=part, tokens=self.room.count(part))
+            cut = replace(line, text=part)
             if self.room.fits(cost := self._cost(cut)):
                 self._keep(cut, cost)
                 return
@@ -257,7 +273,9 @@ class _Shelf:
 
     def _cost(self, line: Line) -> Budget:
         """What a line costs: the first of a section brings its heading, and perhaps the frame."""
-        cost = Budget(len(shown(line, self.section.name)) + 1, line.tokens + 1)
+        text = shown(line, self.section.name)
+        tokens = 0 if self.room.count is _nothing else line.tokens
+        cost = Budget(len(text) + 1, tokens + 1)
         if not self.kept:
             cost = _sum(cost, self.room.cost(self.section.heading))
             if self.section.block == "memory" and not self.room.framed:
@@ -317,12 +335,16 @@ def _measured(
     """The context as it is rendered; where the sum of the lines was less than the whole, less."""
     while True:
         context = _rendered(sections, kept, frame, note, count)
-        if context.characters <= budget.characters and context.tokens <= budget.tokens:
+        if context.characters <= budget.characters and _within(context, budget.tokens):
             return context
         if note and not any(kept.values()):
             note = ""
         elif not _drop_last(sections, kept):
-            return replace(context, text="", characters=0, tokens=0, system="", messages=())
+            return replace(context, text="", characters=0, system="", messages=())
+
+
+def _within(context: Context, tokens: int) -> bool:
+    return tokens >= UNLIMITED or context.tokens <= tokens
 
 
 def _drop_last(sections: Sequence[Section], kept: Kept) -> bool:
@@ -359,11 +381,11 @@ def _rendered(
     return Context(
         text=text,
         characters=len(text),
-        tokens=count(text),
         lines=tuple(line for section in shown for line in section.lines),
         left_out=tuple(_left_out(sections, kept)),
         system=_text_of(rest, frame, note) if spoken else text,
         messages=tuple(line for section in spoken for line in section.lines),
+        count=count,
     )
 
 

@@ -7,10 +7,10 @@ calls the model, nor what comes back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from commonplace.budgets import check_type
 from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.inject import (
     UNLIMITED,
     Budget,

@@ -6,16 +6,16 @@ a document than could be shown, and leaves out what nobody may be shown.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from datetime import date, datetime, timedelta
+from functools import cached_property
 
-from commonplace.clock import parse_stamp
+from commonplace.clock import parse_stamp, stamp
 from commonplace.config import Options
 from commonplace.errors import CommonplaceError
+from commonplace.hints import TYPE_CHECKING
 from commonplace.inject import Line
-from commonplace.lazily import Lazy
+from commonplace.lazily import Lazy, pattern
 from commonplace.ledger import decoded
 from commonplace.library import Library
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
@@ -29,13 +29,17 @@ else:
     lines = Lazy("lines")
 
 SPARE = 4
-"""How many characters of a document to look at for each that there is room for: what a record
-carries for programs is twice as long as what it says.
+"""How many characters of a document to look at for each that there is room for, at most: what a
+record carries for programs may be longer than what it says.
+"""
+STEPS, LEAST_READ = 10, 4096
+"""In how many pieces that is read, from the end: most often half of them are enough. And the
+least that is worth a piece.
 """
 CURATED = 3
 """The share of the room, as a divisor, that the beginning of a document may take before its end."""
-HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
-COMMENT = re.compile(r"<!--.*-->\s*\Z")
+HEADING = pattern(r"#{1,6}(?=[ \t]|$)")
+COMMENT = pattern(r"<!--.*-->\s*\Z")
 
 Find = Callable[[str, int], Sequence[Hit]]
 """What fits a message best, at most so many."""
@@ -70,9 +74,16 @@ class State:
         """The name of the daily log of so many days ago."""
         return self.library.layout.daily_document(self.today - timedelta(days=back))
 
+    @cached_property
+    def now(self) -> datetime:
+        """One moment for the whole context."""
+        return self.library.clock.now()
+
     def age_days(self, timestamp: str) -> int | None:
+        if not timestamp:
+            return None
         try:
-            return max(0, (self.library.clock.now() - parse_stamp(timestamp)).days)
+            return max(0, (self.now - parse_stamp(timestamp)).days)
         except ValueError:
             return None  # Not every line that a person wrote says when.
 
@@ -121,40 +132,65 @@ def page(state: State, name: str, *, reason: str, newest: bool = False, write: W
     text = text_of(state, name)
     if not text.strip():
         return EMPTY
-    pieces, unread = _read(text, room=state.room, newest=newest)
-    shown: list[Line] = []
-    left_out: list[Line] = []
-    for piece in pieces:
-        for line in _lines(state, name, piece, reason, write):
-            (left_out if line.why else shown).append(line)
+    most = max(state.room * SPARE, 4096)
+    if len(text) <= most or not newest:
+        head = text.find("\n", most) + 1 or len(text)
+        found = list(_lines(state, name, text[:head], reason, write))
+    else:
+        head, found = 0, []
+        while head < most // CURATED and not _ends_top(found, state.room // CURATED):
+            start, head = head, _item_after(text, head + LEAST_READ)
+            found += _lines(state, name, text[start:head], reason, write)
+    start = len(text) if newest else head
+    last: list[Line] = []
+    while newest and start > max(head, len(text) - most) and not _fill(last, state.room):
+        size = max(most // STEPS, LEAST_READ)
+        end, start = start, _item_before(text, start, size=size, first=head)
+        last[:0] = _lines(state, name, text[start:end], reason, write)
+    top = sum(not line.why for line in found)
+    shown = [line for line in (*found, *last) if not line.why]
     while shown and not shown[-1].text.strip():
         shown.pop()
-    order = _newest_order(shown, state.room // CURATED) if newest else None
-    return Page(tuple(shown), order, unread, tuple(left_out))
+    order = _newest_order(shown[:top], len(shown), state.room // CURATED) if newest else None
+    unread = text.count("\n- ", head, start if newest else len(text))
+    left_out = tuple(line for line in (*found, *last) if line.why)
+    return Page(tuple(shown), order, unread, left_out)
 
 
-def _read(text: str, *, room: int, newest: bool) -> tuple[list[str], int]:
-    """The pieces of a text that could be shown, and how many list items stand in none of them."""
-    most = max(room * SPARE, 4096)
-    if len(text) <= most:
-        return [text], 0
-    if not newest:
-        end = text.find("\n", most) + 1 or len(text)
-        return [text[:end]], text.count("\n- ", end)
-    head = text.rfind("\n- ", 0, most // CURATED) + 1 or text.rfind("\n", 0, most // CURATED) + 1
-    tail = text.find("\n- ", len(text) - most) + 1 or text.find("\n", len(text) - most) + 1
-    return [text[:head], text[tail:]], text.count("\n- ", head, tail)
+def _ends_top(found: Sequence[Line], room: int) -> bool:
+    """Whether the first record is among the lines, or they are all that the top may take."""
+    return any(line.age_days is not None for line in found) or _fill(found, room)
 
 
-def _newest_order(shown: Sequence[Line], room: int) -> tuple[int, ...]:
+def _item_after(text: str, at: int) -> int:
+    """Where a list item begins soon after a place; else where the next line does."""
+    item = text.find("\n- ", at, at + LEAST_READ)
+    return item + 1 or text.find("\n", at) + 1 or len(text)
+
+
+def _item_before(text: str, end: int, *, size: int, first: int) -> int:
+    """Where a list item begins so far above a place, or a line; always above it."""
+    at = end - size
+    if at <= first:
+        return first
+    item = text.find("\n- ", at, end - 1)
+    return item + 1 or text.find("\n", at, end - 1) + 1 or max(first, text.rfind("\n", 0, at) + 1)
+
+
+def _fill(found: Sequence[Line], room: int) -> bool:
+    """Whether there are as many lines to show as there is room for."""
+    return sum(len(line.text) + 1 for line in found if not line.why) > room
+
+
+def _newest_order(top: Sequence[Line], count: int, room: int) -> tuple[int, ...]:
     """What a person wrote at the top first, then all from the end upwards."""
     first: list[int] = []
-    for number, line in enumerate(shown):
+    for number, line in enumerate(top):
         room -= len(line.text) + 1
         if room < 0 or line.age_days is not None:
             break
         first.append(number)
-    return (*first, *range(len(shown) - 1, len(first) - 1, -1))
+    return (*first, *range(count - 1, len(first) - 1, -1))
 
 
 def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[Line]:
@@ -207,21 +243,24 @@ def _between(name: str, text: str, reason: str) -> Iterator[Line]:
 
 def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, str]]:
     """Each record as the index knows it, and why it may not be shown; empty when it may."""
-    replaced = state.library.index.replaced(record.id for record in records)
-    return [_told(state, record, replaced) for record in records]
-
-
-def _told(state: State, record: Record, replaced: Iterable[str]) -> tuple[Record, str]:
-    if DERIVED.match(record.id) and (hit := state.library.index.get(record.id)):
-        record = hit.record  # What its line does not carry, the index knows.
-    return record, unfit(state, record) or ("replaced" if record.id in replaced else "")
+    index = state.library.index
+    replaced = index.replaced(record.id for record in records)
+    # What its line does not carry, the index knows.
+    known = index.get_all(record.id for record in records if DERIVED.match(record.id))
+    told = (known.get(record.id, record) for record in records)
+    return [
+        (record, unfit(state, record) or ("replaced" if record.id in replaced else ""))
+        for record in told
+    ]
 
 
 def unfit(state: State, record: Record) -> str:
     """Why a record may not be shown, by what it says of itself."""
     if record.sensitivity == Sensitivity.SECRET:
         return "secret"
-    now = state.library.clock.stamp()
+    if not (record.valid_from or record.valid_to):
+        return ""
+    now = stamp(state.now)
     if record.valid_to and record.valid_to <= now:
         return "no longer valid"
     return "not valid yet" if record.valid_from > now else ""

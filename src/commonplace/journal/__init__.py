@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Any, Protocol
 
+from commonplace.hints import Any, Protocol
 from commonplace.values import field, frozen
 
 

@@ -13,10 +13,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import Clock
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
+from commonplace.hints import Any
 from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
 from commonplace.records import etag_of
 from commonplace.values import replace

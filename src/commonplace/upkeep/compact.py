@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from commonplace import lines, past
 from commonplace.clock import monotonic, parse_stamp, stamp
 from commonplace.config import Options
 from commonplace.documents import Item, Parsed
 from commonplace.errors import Busy, CommonplaceError
+from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.journal import Change, Cut, Entry, Op, Text, without
 from commonplace.layouts import Layout

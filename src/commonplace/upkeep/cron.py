@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Protocol
 
 from commonplace.errors import BadValue
+from commonplace.hints import Protocol
 from commonplace.values import frozen
 
 MINUTE = timedelta(minutes=1)

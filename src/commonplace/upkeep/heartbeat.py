@@ -18,10 +18,10 @@ from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Any, Protocol
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.errors import BadValue, Busy, CommonplaceError
+from commonplace.hints import IO, Any, Protocol
 from commonplace.safety import one_line
 from commonplace.secrets import redact
 from commonplace.values import frozen, replace

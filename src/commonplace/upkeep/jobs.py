@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
 
 from commonplace.clock import Clock
 from commonplace.config import Options
 from commonplace.errors import VaultTrouble
+from commonplace.hints import Any, Protocol
 from commonplace.upkeep.cron import read
 from commonplace.upkeep.schedule import Job, Schedule
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from commonplace.hints import NamedTuple
 
 MOST = 20
 """Sentences of one text that are looked at."""

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp, zone_of
 from commonplace.errors import Busy
+from commonplace.hints import Any
 from commonplace.safety import one_line
 from commonplace.upkeep.cron import Cron, When
 from commonplace.values import frozen, replace

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import log, sqrt
-from typing import Protocol
 
+from commonplace.hints import Protocol
 from commonplace.records import Record
 from commonplace.safety import one_line
 

@@ -11,11 +11,11 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import Clock
 from commonplace.config import Options
 from commonplace.errors import BadOption, SummarizerFailed
+from commonplace.hints import Any
 from commonplace.records import Record, Sensitivity
 from commonplace.safety import one_line
 from commonplace.upkeep.summaries import Extractive, Summarizer

@@ -7,9 +7,9 @@ not know what they say. A line that a person wrote by hand stays, and so does th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from commonplace.config import Options
+from commonplace.hints import TYPE_CHECKING
 from commonplace.journal import Change, Cut, Entry, Op, without
 from commonplace.layouts import Layout
 from commonplace.ledger import decoded

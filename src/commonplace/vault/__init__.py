@@ -6,8 +6,8 @@ It does not know what the documents say, nor that there is a journal or an index
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
 
+from commonplace.hints import Protocol
 from commonplace.values import field, frozen
 
 

@@ -10,7 +10,6 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import Page, open_memory, show, tool_dialect, vault_path
@@ -20,6 +19,7 @@ from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
 from commonplace.errors import BadValue, Refused
+from commonplace.hints import Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
 from commonplace.safety import neutralise

@@ -9,10 +9,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli import Page, open_memory
 from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.safety import neutralise
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import Page, open_memory, show
 from commonplace.errors import BadValue, NoSuchDocument
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.safety import neutralise, one_line
 
 if TYPE_CHECKING:

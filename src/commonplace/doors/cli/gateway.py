@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, vault_path
+from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.doors.http.tokens import Tokens

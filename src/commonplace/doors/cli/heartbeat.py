@@ -6,10 +6,10 @@ import argparse
 import json
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli import Page, open_memory
 from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.upkeep.heartbeat import Beat, Heartbeat

@@ -10,12 +10,12 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import Page, open_memory, show
 from commonplace.doors.cli.terminal import paint
 from commonplace.errors import BadValue, TooSlow
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.safety import neutralise, one_line
 
 if TYPE_CHECKING:

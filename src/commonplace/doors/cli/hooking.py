@@ -6,7 +6,8 @@ A client's hook is read by `doors.hooks` itself, which needs no parser and never
 from __future__ import annotations
 
 import argparse
-from typing import Any
+
+from commonplace.hints import Any
 
 ABOUT = "Answer a client's hook: JSON on standard input, the client's own form on standard output."
 REST = "It ends with 0 whatever happens; 'commonplace doctor' shows what went wrong."

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.safety import one_line
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ for when a request needs them.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+
+from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show
 from commonplace.doors.cli.terminal import paint
 from commonplace.errors import BadValue, Conflict
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.records import Record, Sensitivity
 from commonplace.safety import one_line
 

@@ -11,9 +11,9 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from commonplace.errors import BadValue, CommonplaceError, NoSuchVault
+from commonplace.hints import TYPE_CHECKING
 from commonplace.values import frozen
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from commonplace.doors.hooks import outputs, spool
 from commonplace.doors.hooks.inputs import Call
 from commonplace.errors import SecretFound, Unreadable
+from commonplace.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from commonplace.doors.sessions import session_of
 from commonplace.errors import BadInput
+from commonplace.hints import Any
 from commonplace.values import frozen
 
 TURN = ("promptid", "turnid")

@@ -11,7 +11,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+
+from commonplace.hints import Any
 
 AT_ONCE = 8
 """Sessions whose work one start takes over: the person waits."""

@@ -10,8 +10,8 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from typing import Any
 
+from commonplace.hints import Any
 from commonplace.values import frozen
 
 TAIL = 2 * 1024 * 1024

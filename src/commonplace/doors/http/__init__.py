@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from socket import AF_INET, AF_INET6, create_server, socket
-from typing import TYPE_CHECKING, Any
 
 from commonplace.clock import Clock
 from commonplace.errors import BadValue, CannotListen, MissingExtra
+from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.doors.http.application import Gateway

@@ -8,7 +8,6 @@ shows them, and nothing here reaches past it.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
 
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
@@ -21,6 +20,7 @@ from commonplace.errors import (
     NoSuchDocument,
     NoSuchRecord,
 )
+from commonplace.hints import Annotated, Any, Literal
 from commonplace.layouts import check_name
 from commonplace.memory import Memory
 from commonplace.merging import merge

@@ -17,7 +17,6 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -45,6 +44,7 @@ from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.errors import BadValue, CommonplaceError, DocumentChanged, Refused
+from commonplace.hints import Any, cast
 
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")

@@ -10,8 +10,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import Any
 
+from commonplace.hints import Any
 from commonplace.journal import Entry
 from commonplace.memory import Memory
 

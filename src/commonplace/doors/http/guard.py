@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
 
 from commonplace.clock import Clock
 from commonplace.doors.http.tokens import Pass, Tokens
 from commonplace.errors import CommonplaceError
+from commonplace.hints import Any
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from commonplace.dialects import Tool
 from commonplace.doors.http.routes import Route
+from commonplace.hints import Any
 
 PROBLEM = {
     "type": "object",

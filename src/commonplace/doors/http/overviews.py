@@ -6,12 +6,12 @@ They call the memory and answer plain data, as `api` does; they do not know HTTP
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal
 
 from commonplace.dialects import Argument
 from commonplace.doors.http.api import IN_AN_ADDRESS, Limit, shown_hit
 from commonplace.doors.http.projection import projected
 from commonplace.doors.http.routes import route
+from commonplace.hints import Annotated, Any, Literal
 from commonplace.index import Query
 from commonplace.inject import Context
 from commonplace.memory import Memory

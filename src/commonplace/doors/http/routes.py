@@ -7,10 +7,10 @@ they stand (path, query or body) follows from the path and the method.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from commonplace.dialects import Answer, Parameter, Tool, tool
 from commonplace.errors import BadValue
+from commonplace.hints import Any
 from commonplace.values import frozen
 
 PREFIX = "/api/vaults/{vault}"

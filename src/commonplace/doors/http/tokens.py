@@ -12,10 +12,10 @@ import secrets
 import threading
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from commonplace.clock import Clock
 from commonplace.errors import AlreadyExists, BadValue, NotFound
+from commonplace.hints import Any
 from commonplace.records import Origin
 from commonplace.values import frozen
 

@@ -5,11 +5,10 @@ The functions call the memory and answer plain data, as `api` does; they do not 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
-
 from commonplace.dialects import Argument
 from commonplace.doors.http.routes import route
 from commonplace.errors import BadValue
+from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
 from commonplace.upkeep.compact import described
 from commonplace.upkeep.scan import Finding

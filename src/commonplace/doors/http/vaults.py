@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from commonplace.errors import NotFound
+from commonplace.hints import TYPE_CHECKING
 from commonplace.values import frozen
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from commonplace.doors.mcp import eras, methods, wire
 from commonplace.doors.mcp.calls import Batch, Call, Deliver
 from commonplace.doors.mcp.wire import Fault, Message, Object
 from commonplace.doors.mcp.worker import Pulse, Worker
 from commonplace.doors.sessions import new_session, session_of
+from commonplace.hints import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from commonplace.dialects import Tool

@@ -7,11 +7,11 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from commonplace.doors.mcp import eras, words
 from commonplace.doors.mcp.wire import INVALID_PARAMS, Fault, Object
 from commonplace.errors import BadName, CommonplaceError, NoSuchDocument, UnknownTool
+from commonplace.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.dialects import Tool

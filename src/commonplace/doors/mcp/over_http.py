@@ -10,11 +10,11 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.mcp import methods, words
 from commonplace.doors.mcp.wire import Fault
 from commonplace.errors import MissingExtra
+from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

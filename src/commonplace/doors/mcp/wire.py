@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+
+from commonplace.hints import Any, BinaryIO
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

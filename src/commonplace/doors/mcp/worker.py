@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+
+from commonplace.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from commonplace.doors.setup.editing import NAME, Kind, Shape, Target
 from commonplace.doors.setup.jsontext import Flavour
 from commonplace.errors import BadValue
+from commonplace.hints import Any
 
 STRICT = Flavour(mark=False)
 MARKED = Flavour()

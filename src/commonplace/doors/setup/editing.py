@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from commonplace.doors.setup import jsontext, tomltext
 from commonplace.doors.setup.jsontext import Flavour
+from commonplace.hints import Any
 
 NAME = "commonplace"
 HOOKS = "hooks"

@@ -10,7 +10,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from commonplace.hints import Any
 
 Path = tuple[str | int, ...]
 

@@ -366,7 +366,7 @@ def test_a_run_that_crashed_keeps_no_other_out(tmp_path: Path) -> None:
     def crash() -> None:
         memory = opened(tmp_path)
         run: Any = memory._compaction()
-        run._work = lambda before: os._exit(9)
+        run._work = lambda: os._exit(9)
         run.run(forced=True)
 
     assert in_child(crash) == 9

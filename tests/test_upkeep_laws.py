@@ -13,13 +13,19 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from commonplace.errors import NothingToUndo
 from commonplace.journal import Op
 from commonplace.memory import Memory
-from commonplace.records import Record
+from commonplace.records import Origin, Record, Sensitivity
+from commonplace.safety import trust_of
+from commonplace.upkeep.compact import LEVELS
 from tests.clocks import SkippingClock
 from tests.strategies import texts
 from tests.test_laws import rebuilt
 
 DAY = 86_400
 TEXTS = texts().filter(lambda text: text.strip() and len(text) <= 500)
+
+
+def level_of(record: Record) -> int:
+    return LEVELS.index(Sensitivity(record.sensitivity))
 
 
 class UpkeepMachine(RuleBasedStateMachine):
@@ -49,11 +55,13 @@ class UpkeepMachine(RuleBasedStateMachine):
         record = self.memory.store(text, kind=kind)
         self.expected[record.id] = record
 
-    @rule(count=st.integers(2, 9))
-    def store_many(self, count: int) -> None:
+    @rule(count=st.integers(2, 9), origin=st.sampled_from([Origin.AGENT, Origin.TOOL, Origin.WEB]))
+    def store_many(self, count: int, origin: Origin) -> None:
         memories = [{"text": f"Memory {number} of many", "kind": "note"} for number in range(count)]
+        self.memory.origin = origin
         for record in self.memory.store_all(memories):
             self.expected[record.id] = record
+        self.memory.origin = Origin.AGENT
 
     @rule(days=st.integers(1, 60))
     def days_pass(self, days: int) -> None:
@@ -119,6 +127,13 @@ class UpkeepMachine(RuleBasedStateMachine):
         named = {key for r in self.records_of("LONGMEMORY.md") for key in r.sources}
         for key, record in self.expected.items():
             assert there.get(key) == record or key in named
+
+    @invariant()
+    def no_summary_is_trusted_more_or_shown_more_freely_than_a_source(self) -> None:
+        for summary in self.records_of("LONGMEMORY.md"):
+            for source in (self.expected[key] for key in summary.sources if key in self.expected):
+                assert trust_of(summary.origin) <= trust_of(source.origin)
+                assert level_of(summary) >= level_of(source)
 
     @invariant()
     def the_kept_index_is_the_rebuilt_one(self) -> None:

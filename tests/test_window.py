@@ -210,6 +210,21 @@ def test_a_wrong_archive_is_refused_before_anything_is_stored(tmp_path: Path, wr
         opened(tmp_path, memory_archive_path=wrong)
 
 
+def test_a_stale_save_that_brings_trimmed_lines_back_archives_none_twice(tmp_path: Path) -> None:
+    options: Any = {"memory_max_records": 3, "memory_archive_path": ARCHIVE}
+    with opened(tmp_path, **options) as memory:
+        records = numbered(memory, 3)
+        stale = (tmp_path / "MEMORY.md").read_bytes()
+        numbered(memory, 2)
+        (tmp_path / "MEMORY.md").write_bytes(stale)
+        numbered(memory, 1)
+        kept = held(memory, ARCHIVE)
+        assert len({record.id for record in kept}) == len(kept)
+        assert records[0] in kept
+        assert records[0] not in held(memory)
+        assert memory.library.index.dump() == rebuilt(memory)
+
+
 def test_an_archive_in_a_directory_of_its_own_is_searched_too(tmp_path: Path) -> None:
     with opened(tmp_path, memory_max_records=1, memory_archive_path="old/all.md") as memory:
         first, _ = numbered(memory, 2)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from commonplace import lines, past
@@ -30,7 +31,7 @@ from commonplace.records import PASSAGE, SYSTEM, Origin, Record, Sensitivity
 from commonplace.safety import lowest, one_line
 from commonplace.secrets import redact
 from commonplace.upkeep.summaries import Extractive, Summarizer, dropped, headed, most_common
-from commonplace.upkeep.window import as_line, joined
+from commonplace.upkeep.window import archived, as_line, joined
 from commonplace.values import frozen, replace
 from commonplace.vault.locks import Lock
 
@@ -360,41 +361,42 @@ class Compaction:
         )
 
     def _run(self, lock: Lock) -> Report:
-        before = self._read()
-        if not self._in_scope(before):
+        if not self._in_scope(self._read()):
             return Report("skipped", "no record is in scope")
         try:
             with lock.held():
                 if name := self._open_in_editor():
                     return Report("skipped", f"{name} is open in an editor")
-                return self._work(before)
+                return self._work()
         except Busy:
             return Report("skipped", "another compaction is running")
 
-    def _work(self, before: _Snapshot) -> Report:
+    def _work(self) -> Report:
         self.checkpoint()
-        before = self._read(before)
         since = self.library.clock.stamp()
         found = set(map(_key, self.findings()))
+        before = self._read()
         made = self._plan(before)
         backup = self.library.journal.keep(before.data)
         prepared = self._prepared(made, before)
-        entry = self.library.locked(lambda: self._write(made, before, backup, prepared))
+        entry = self.library.locked(partial(self._write, made, before, backup, prepared))
         if isinstance(entry, str):
             return Report("skipped", entry)
         try:
             self.library.level()
             after = self._read()
             self._validate(made, before, after)
+            sizes = len(before.records), len(before.text)
+            del before  # What a scan holds is as large.
             self._check_findings(found, since=since)
         except Exception as error:
             past.undo(self.library, author=SYSTEM, position=entry.position)
             raise Unwell(f"{error} It was taken back.") from error
         return Report(
             "done",
-            records_before=len(before.records),
+            records_before=sizes[0],
             records_after=len(after.records),
-            characters_before=len(before.text),
+            characters_before=sizes[1],
             characters_after=len(after.text),
             compacted=len(entry.removed),
             summaries=len(entry.ids) - len(entry.removed),
@@ -426,35 +428,42 @@ class Compaction:
             text_limit=self.settings.text_limit,
         )
 
-    def _read(self, last: _Snapshot | None = None) -> _Snapshot:
-        """The main document as it is now: the `last` one read, if it still says that."""
+    def _read(self) -> _Snapshot:
         name = self.settings.document
 
-        def work() -> bytes:
-            return self.library.vault.read(name) if self.library.look(name) else b""
-
-        data = self.library.locked(work)
-        if last and last.data == data:
-            return last
+        data = self.library.locked(lambda: self._text_of(name)) or b""
         return _Snapshot(name, data, self.library.parse(name, decoded(name, data)))
 
-    def _moved(self, made: Plan) -> tuple[str, ...]:
-        """Of the records that leave, those that go to the archive."""
-        if self.settings.archive or not self.settings.refuge:
-            return made.leaving if self.settings.archive else ()
-        elsewhere = self.library.index.standing_outside(self.settings.document)
-        return tuple(key for key in made.leaving if key not in elsewhere)
+    def _text_of(self, name: str) -> bytes | None:
+        """What a document says, under the lock; None when it is not there."""
+        return self.library.vault.read(name) if self.library.look(name) else None
+
+    def _moved(self, made: Plan, was: _Snapshot) -> tuple[str, ...]:
+        """Of the records that leave, those that go to the archive, and are not there yet."""
+        archive, library = self.settings.archive, self.library
+        if not archive and not self.settings.refuge:
+            return ()
+        leaving = set(made.leaving)
+        if archive:
+            there = set(archived(library, archive, [r for r in was.records if r.id in leaving]))
+        else:
+            there = library.index.standing_outside(self.settings.document)
+        return tuple(key for key in made.leaving if key not in there)
 
     def _prepared(self, made: Plan, was: _Snapshot) -> _Prepared:
         """Everything that takes time and does not need the lock."""
-        moved = self._moved(made)
+        library, long = self.library, self.settings.long_document
+        added = "".join(lines.write(each, library.layout.line) for each in made.summaries)
+        # Most often the text that is to be kept under the lock, and then it is there already.
+        library.journal.keep(self._lengthened(library.locked(lambda: self._text_of(long)), added))
+        moved = self._moved(made, was)
         archived = set(moved)
         rest = (key for key in made.leaving if key not in archived)
         return _Prepared(
             joined(spans_of(was.text, was.parsed, set(made.leaving))),
             (*moved, *rest, *(summary.id for summary in made.summaries)),
             tuple(_lines_of(was, moved)),
-            "".join(lines.write(each, self.library.layout.line) for each in made.summaries),
+            added,
         )
 
     def _write(self, made: Plan, was: _Snapshot, backup: str, prepared: _Prepared) -> Entry | str:
@@ -466,11 +475,7 @@ class Compaction:
         data = library.vault.read(settings.document)
         if not data.startswith(was.data):
             return f"{settings.document} changed meanwhile"
-        long_before = (
-            library.vault.read(settings.long_document)
-            if library.look(settings.long_document)
-            else None
-        )
+        long_before = self._text_of(settings.long_document)
         long_after = self._lengthened(long_before, prepared.added)
         version = library.journal.keep(long_after)
         changes: list[Change] = [
@@ -523,7 +528,7 @@ class Compaction:
         told: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
         for kind, ids in found:
             group = frozenset(ids)  # One for all of them: a session may have thousands.
-            for key in ids:
+            for key in ids if len(ids) > 1 else ():
                 told[kind, key].append(group)
         for kind, ids in map(_key, self.findings()):
             # Of a group of which some left, the rest is nothing new.

@@ -14,7 +14,7 @@ from commonplace.journal import Change, Cut, Entry, Op, without
 from commonplace.layouts import Layout
 from commonplace.ledger import decoded
 from commonplace.library import Library, spans_of
-from commonplace.records import PASSAGE, SYSTEM, Origin
+from commonplace.records import PASSAGE, SYSTEM, Origin, Record
 from commonplace.values import frozen
 
 if TYPE_CHECKING:
@@ -70,20 +70,38 @@ def _trim(library: Library, window: Window) -> Entry | None:
     chosen = overflow(items, size=len(text), window=window)
     if not chosen:
         return None
-    ids = tuple(item.record.id for item in chosen)
+    there = _came_back(library, window.archive, [item.record for item in chosen])
+    moved = [item for item in chosen if item.record.id not in there]
+    ids = (*(item.record.id for item in moved), *there)
     spans = joined(spans_of(text, parsed, set(ids)))
     changes: list[Change] = [Cut(name, spans)]
-    if window.archive:
+    if window.archive and moved:
         changes.insert(0, library.to_append(window.archive))
     entry = library.entry(
         Op.TRIM,
         changes,
         ids=ids,
         removed=ids,
-        lines=tuple(as_line(text[item.start : item.end]) for item in chosen),
+        lines=tuple(as_line(text[item.start : item.end]) for item in moved),
         author=SYSTEM,
     )
     return library.replace_texts(entry, {name: (data, without(data, spans))})
+
+
+def _came_back(library: Library, archive: str, records: Sequence[Record]) -> tuple[str, ...]:
+    """The ids of those that went to the archive before: a stale save brought them back."""
+    places = library.index.documents_of
+    known = [r for r in records if archive in (place.document for place in places(r.id))]
+    return archived(library, archive, known) if archive and known else ()
+
+
+def archived(library: Library, archive: str, records: Iterable[Record]) -> tuple[str, ...]:
+    """The ids of those that stand in the archive word for word."""
+    if library.vault.stat(archive) is None:
+        return ()
+    parsed = library.parse(archive, decoded(archive, library.vault.read(archive)))
+    there = {item.record.id: item.record for item in parsed.items}
+    return tuple(record.id for record in records if there.get(record.id) == record)
 
 
 def overflow(items: Sequence[tuple[Item, bool]], *, size: int, window: Window) -> tuple[Item, ...]:

@@ -303,3 +303,9 @@ def test_status_shows_what_of_the_days_tokens_is_spent(endpoint: str, tmp_path: 
         assert "321 of 5,000 tokens today" in shown
         assert "Talked about the kitchen" in memory.read("LONGMEMORY.md").text
     assert os.listdir(tmp_path / ".commonplace").count("summarizer-tokens.json") == 1
+
+
+@pytest.mark.parametrize("text", ["The 3rd of them", "Tea at 4pm", "Costs ¤4rà", "See v. 2. 5kg"])
+def test_a_number_with_letters_behind_it_is_kept_whole(text: str) -> None:
+    record = Record(id="mem-1", kind="note", text=text, timestamp="2026-01-01T00:00:00Z")
+    assert dropped(Extractive().body([record], characters=600), [text]) == []

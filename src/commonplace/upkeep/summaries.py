@@ -18,7 +18,7 @@ from commonplace.safety import one_line
 
 WORD = re.compile(r"\w{3,}|\d+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s.!?])|\n+")
-NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*(?<=\d)%?")
+NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*(?<=\d)(?:%|[^\W\d_]+)?(?!\w)")
 # Words that start with a capital inside a sentence, words with capitals inside, @names.
 NAME = re.compile(
     r"(?<=[\w,;:)'\"] )[A-Z][\w'-]*\w|\b\w*[a-z]\w*[A-Z]\w*|\b[A-Z]{2,}\w*|@[\w.-]+\w"
@@ -50,8 +50,10 @@ class Extractive:
         units = list(dict.fromkeys(unit for text in texts for unit in sentences(text)))
         chosen = _chosen(units, characters)
         for fact in agreed(texts):
-            if not any(_says(units[at], fact) for at in chosen):
-                chosen.append(next(at for at, unit in enumerate(units) if _says(unit, fact)))
+            # A fact that no sentence says alone was cut in two where they were told apart.
+            saying = [at for at, unit in enumerate(units) if _says(unit, fact)]
+            if saying and not set(saying).intersection(chosen):
+                chosen.append(saying[0])
         return "; ".join(units[at].rstrip(" .;") for at in sorted(set(chosen)))
 
 

@@ -31,6 +31,7 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
         stored = peer["memory"].store(record["text"], username=record["speaker"])
         peer["ids"][stored.id] = record["id"]
     peer["memory"].session = ""
+    peer["memory"].library.refresh()
     peer["memory"].library.asker.embed_all(lambda done, total: None)
 
 

@@ -246,6 +246,7 @@ def test_every_place_is_reached_without_a_mouse(page: Any, world: dict[str, Any]
     page.keyboard.press("g")
     page.keyboard.press("m")
     page.wait_for_selector("main h1:text('Memory')")
+    page.wait_for_selector(".card")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.classList.contains('card')")
     page.keyboard.press("?")

@@ -656,3 +656,17 @@ def test_the_time_to_parse_grows_with_the_text_only(piece: str) -> None:
     read("- a\n" + text)
     disarm(text)
     assert time.process_time() - started < 8
+
+
+def test_two_items_that_share_a_line_are_not_woven_into_each_other() -> None:
+    first = "- one\n  ```\n  tea\n  ```\n"
+    second = "- two\n  ```\n  coffee\n  ```\n"
+    made = merge("# Memory\n", "# Memory\n" + first, "# Memory\n" + second)
+    assert first in made.text
+    assert second in made.text
+
+
+def test_what_both_sides_appended_stands_once() -> None:
+    both = "- one\n  more\n"
+    made = merge("# Memory\n", f"# Memory\n{both}- ours\n", f"# Memory\n{both}- theirs\n")
+    assert made.text == f"# Memory\n{both}- theirs\n- ours\n"

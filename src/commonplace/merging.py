@@ -12,6 +12,7 @@ from commonplace.values import frozen
 
 WIDTH = 200
 """Characters of a line that a difference shows."""
+FENCES = ("```", "~~~")
 
 
 @frozen
@@ -68,12 +69,31 @@ class _Hunk(NamedTuple):
 
 
 def _union(first: list[str], second: list[str]) -> list[str]:
-    """All lines of both, with what they have in common once."""
+    """All of both, with what they have in common once.
+
+    Whole items are compared, not their lines: two items with a line in common would be woven into
+    each other.
+    """
+    ones, others = _items(first), _items(second)
     united, at = [], 0
-    for hunk in _hunks(first, second):
-        united += [*first[at : hunk.end], *hunk.lines]
+    for hunk in _hunks(ones, others):
+        united += [*ones[at : hunk.end], *hunk.lines]
         at = hunk.end
-    return united + first[at:]
+    return [line for item in united + ones[at:] for line in item.split("\n")]
+
+
+def _items(lines: list[str]) -> list[str]:
+    """Lines with what belongs to them: what is indented or blank below, the rest of a fence."""
+    items: list[list[str]] = []
+    fenced = False
+    for line in lines:
+        begins = bool(line.strip()) and not line[0].isspace()
+        if items and (fenced or not begins):
+            items[-1].append(line)
+        else:
+            items.append([line])
+        fenced ^= begins and line.startswith(FENCES)
+    return ["\n".join(item) for item in items]
 
 
 def _conflicts(ours: list[_Hunk], theirs: list[_Hunk]) -> int:

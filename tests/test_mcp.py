@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import anyio
 import mcp_types
@@ -29,6 +29,7 @@ from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.doors.mcp import methods, serve, wire, words
 from commonplace.doors.sessions import session_of
 from commonplace.errors import NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
+from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.safety import FRAMING
 from mcp import Client, StdioServerParameters

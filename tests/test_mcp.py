@@ -980,6 +980,7 @@ def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(shared: Pa
     assert {name for name in names if name.startswith("commonplace")} == {
         "commonplace",
         "commonplace.errors",
+        "commonplace.hints",
         "commonplace.doors",
         "commonplace.doors.sessions",
         "commonplace.doors.mcp",

@@ -13,7 +13,7 @@ from commonplace.doors.http.projection import projected
 from commonplace.doors.http.routes import route
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.index import Query
-from commonplace.inject import Context
+from commonplace.inject import Context, Line
 from commonplace.memory import Memory
 from commonplace.records import Hit, Record
 from commonplace.tokens import estimate
@@ -38,9 +38,14 @@ def show_context(
         "tokens": context.tokens,
         "not_shown": context.not_shown,
         "sections": _sections(context),
-        "lines": [dict(vars(line)) for line in context.lines],
-        "left_out": [dict(vars(line)) for line in context.left_out],
+        "lines": [_shown_line(line) for line in context.lines],
+        "left_out": [_shown_line(line) for line in context.left_out],
     }
+
+
+def _shown_line(line: Line) -> dict[str, Any]:
+    told = {name: value for name, value in vars(line).items() if name != "count"}
+    return told | {"tokens": line.tokens}
 
 
 def _sections(context: Context) -> list[dict[str, Any]]:

@@ -15,7 +15,8 @@ from commonplace.vault.locks import Lock
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
-    "claude": "@anthropic-ai/claude-code",
+    # Named exactly: with an older Node npm would take an old one, which does not compact so soon.
+    "claude": "@anthropic-ai/claude-code@2.1.325",
     "codex": "@openai/codex",
     "gemini": "@google/gemini-cli",
     "opencode": "opencode-ai",

@@ -52,14 +52,15 @@ def traced(root: Path, deed: str, log: Path, *more: str) -> int:
 
 
 def need_strace(tmp_path: Path) -> None:
-    """Skip, loudly, where nothing can be traced; in CI as root get strace first."""
+    """Skip, loudly, where nothing can be traced; CI gets strace first, and fails without it."""
+    unavailable = pytest.fail if "CI" in os.environ else pytest.skip
     if "CI" in os.environ and not shutil.which("strace") and shutil.which("apt-get"):
         subprocess.run(["apt-get", "install", "-y", "-q", "strace"], check=False)
     words = ["strace", "-f", "-qq", "-o", str(tmp_path / "log"), "true"]
     if not shutil.which("strace"):
-        pytest.skip("there is no strace here (apt-get install strace)")
+        unavailable("there is no strace here (apt-get install strace)")
     if subprocess.run(words, capture_output=True, check=False).returncode:
-        pytest.skip("strace may not trace here: allow ptrace to run this test")
+        unavailable("strace may not trace here: allow ptrace to run this test")
 
 
 def failing(template: Path, root: Path, deed: str, error: str) -> Iterator[str]:

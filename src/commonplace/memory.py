@@ -871,11 +871,12 @@ class Memory:
         return self.messages.get(message.id) or message
 
     def last_messages(
-        self, count: int = 20, *, agent: str = "", channel: str = ""
+        self, count: int = 20, *, agent: str = "", channel: str = "", session: str | None = None
     ) -> list[Message]:
         """The last messages, oldest first: of this session, or of all when it has no name."""
         budgets.check_limit(count, most=1 << 30)
-        found = self.messages.last(self.session, count, agent=agent, channel=channel)
+        said = self.session if session is None else session
+        found = self.messages.last(said, count, agent=agent, channel=channel)
         self._mind_said((message.session, message.role) for message in found)
         return found
 

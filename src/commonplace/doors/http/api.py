@@ -321,7 +321,8 @@ def list_messages(
     limit: Limit = 100,
 ) -> Any:
     """The last messages of a conversation, oldest first."""
-    return {"messages": [dict(vars(each)) for each in memory.messages.last(session, limit)]}
+    found = memory.last_messages(limit, session=session)
+    return {"messages": [dict(vars(each)) for each in found]}
 
 
 @route("GET", "/history/search", scope="read")
@@ -331,7 +332,7 @@ def search_messages(
     limit: Limit = 20,
 ) -> Any:
     """Messages that fit the words, best first."""
-    found = memory.messages.search(text, limit=limit)
+    found = memory.search_messages(text, limit=limit, session="")
     return {"messages": [dict(vars(each)) for each in found]}
 
 

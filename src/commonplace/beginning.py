@@ -10,8 +10,9 @@ from pathlib import Path
 from commonplace.clock import Clock
 from commonplace.config import FILE
 from commonplace.layouts import Layout, layout_named
-from commonplace.memory import Memory, find_root, make_directory
+from commonplace.memory import Memory
 from commonplace.records import OWNER
+from commonplace.roots import find_root, make_directory
 from commonplace.values import frozen
 
 SOUL = """\

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commonplace.clock import parse_stamp, stamp
 from commonplace.config import Options
 from commonplace.errors import BadValue, TooLong
 from commonplace.hints import Any
@@ -134,6 +135,18 @@ def check_type(value: Any, kind: type, argument: str) -> None:
             f"{value!r} is {_a(type(value))}, not {_a(kind)}",
             next_step=f"Send {_a(kind)}.",
         )
+
+
+def check_time(text: str, argument: str) -> str:
+    """A time as it is written down; nothing stays nothing."""
+    if not text:
+        return ""
+    try:
+        return stamp(parse_stamp(text))
+    except (ValueError, TypeError):
+        raise BadValue(
+            argument, f"{text!r} is no time", next_step="Use ISO 8601, such as 2026-11-15."
+        ) from None
 
 
 def _a(kind: type) -> str:

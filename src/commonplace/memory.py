@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from commonplace import budgets
-from commonplace.clock import Clock, parse_stamp, stamp
+from commonplace.clock import Clock
 from commonplace.config import OPTIONS, Options
 from commonplace.errors import (
     BadName,
@@ -33,16 +33,7 @@ from commonplace.index import Asked, Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
 from commonplace.journal.files import FileJournal
-from commonplace.layouts import (
-    LAYOUTS,
-    SHARED,
-    Layout,
-    check_name,
-    configured,
-    detect,
-    is_entry,
-    layout_named,
-)
+from commonplace.layouts import Layout, check_name, configured, is_entry
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -56,12 +47,12 @@ from commonplace.records import (
     Problem,
     Record,
 )
+from commonplace.roots import find_root, layout_of, make_directory, state_directory
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
 from commonplace.sessions import Sessions
 from commonplace.standing import by_standing
 from commonplace.values import frozen, replace
 from commonplace.vault.files import FileVault
-from commonplace.vault.tree import Tree
 
 if TYPE_CHECKING:
     from commonplace import documents, embed, past, secrets, times
@@ -86,7 +77,6 @@ else:
     unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
     forgetting = Lazy("upkeep.forget")
 
-STATE = ".commonplace"
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
 HEARTBEAT = "heartbeat"
@@ -162,8 +152,8 @@ class Memory:
         root = find_root(named)
         settings = Options.load(root, environ=environ, arguments={**options, "dialect": dialect})
         clock = clock or Clock(zone=settings.timezone)
-        state, read_only = _state_directory(root, settings)
-        layout = configured(_layout_of(root, settings, state), settings)
+        state, read_only = state_directory(root, settings)
+        layout = configured(layout_of(root, settings, state), settings)
         library = Library(
             FileVault(
                 root,
@@ -474,8 +464,8 @@ class Memory:
             confidence=budgets.check_confidence(confidence),
             sensitivity=budgets.check_sensitivity(sensitivity),
             origin=stamped(self.origin, tainted=tainted),
-            valid_from=_check_time(valid_from, "valid_from"),
-            valid_to=_check_time(valid_to, "valid_to"),
+            valid_from=budgets.check_time(valid_from, "valid_from"),
+            valid_to=budgets.check_time(valid_to, "valid_to"),
             sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
         )
         if supersedes:
@@ -1064,108 +1054,6 @@ class Memory:
         self.close()
 
 
-def make_directory(path: Path) -> None:
-    """Make the directory of a vault, which only its owner may look into."""
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise NoSuchVault(str(path)) from None
-    except OSError:
-        raise ReadOnly(str(path)) from None
-
-
-def find_root(path: Path) -> Path:
-    """The vault itself when the directory above it was named: `memories/` or `data/`."""
-    if _detected(path):
-        return path
-    for layout in LAYOUTS.values():
-        below = path / layout.subdirectory if layout.subdirectory else None
-        if below and below.is_dir():
-            found = _detected(below)
-            if found and found.name == layout.name:
-                return below
-    return path
-
-
-def has_layout(path: Path) -> bool:
-    """Whether a directory is already a vault of some dialect."""
-    root = find_root(path)
-    return _noted_dialect(root / STATE) in LAYOUTS or _detected(root) is not None
-
-
-def _detected(path: Path) -> Layout | None:
-    return detect(names_in(path), lambda name: start_of(path / name))
-
-
-def names_in(path: Path) -> list[str]:
-    """What is in a directory, as `detect` takes it."""
-    with os.scandir(path) as entries:
-        return [entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries]
-
-
-def start_of(path: Path) -> str:
-    """The beginning of a file, as `detect` takes it.
-
-    Without a trace in its access time, by which a stale save is told from a deletion.
-    """
-    tree = Tree(path.parent)
-    try:
-        return tree.read(path.name, most=65536).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        tree.close()
-
-
-def _layout_of(root: Path, options: Options, state: Path) -> Layout:
-    """The layout that was asked for, or that the vault was opened with before, or that it shows.
-
-    What is written first, a lone USER.md say, must not make another dialect of a vault.
-    """
-    noted = _noted_dialect(state)
-    if options.dialect and options.dialect not in SHARED:
-        layout = layout_named(options.dialect)
-    elif noted in LAYOUTS:
-        return LAYOUTS[noted]
-    else:
-        layout = _detected(root) or LAYOUTS["native"]
-    if noted != layout.name:
-        _note_dialect(state, layout.name)
-    return layout
-
-
-def _noted_dialect(state: Path) -> str:
-    try:
-        return (state / "dialect").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
-
-
-def _note_dialect(state: Path, name: str) -> None:
-    """At once or not at all: other processes open the vault while this one is killed."""
-    fresh = state / f".dialect.{os.getpid()}.tmp"
-    fresh.write_text(name + "\n", encoding="utf-8")
-    os.replace(fresh, state / "dialect")
-
-
-def _state_directory(root: Path, options: Options) -> tuple[Path, bool]:
-    """Where machine state lives; a directory of this process's own when the vault is read-only."""
-    chosen = Path(options.state_dir).expanduser() if options.state_dir else root / STATE
-    try:
-        chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ignore = chosen / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
-        if os.access(chosen, os.W_OK):
-            return chosen, False
-    except OSError:
-        if options.state_dir:
-            raise ReadOnly(str(chosen)) from None
-    from tempfile import mkdtemp
-
-    return Path(mkdtemp(prefix="commonplace-")), True
-
-
 def _merged(hits: Found, said: Found, query: Query) -> Found:
     """Records and messages together: a score says the same of both how likely each is wanted."""
     both = [*hits, *said]
@@ -1174,14 +1062,3 @@ def _merged(hits: Found, said: Found, query: Query) -> Found:
     else:
         both.sort(key=lambda hit: hit.record.timestamp, reverse=True)
     return Found(both[: query.limit], mode=hits.mode, degraded=hits.degraded)
-
-
-def _check_time(text: str, argument: str) -> str:
-    if not text:
-        return ""
-    try:
-        return stamp(parse_stamp(text))
-    except (ValueError, TypeError):
-        raise BadValue(
-            argument, f"{text!r} is no time", next_step="Use ISO 8601, such as 2026-11-15."
-        ) from None

@@ -15,7 +15,8 @@ from commonplace.clock import Clock
 from commonplace.config import snake
 from commonplace.errors import BadValue
 from commonplace.hints import Any
-from commonplace.memory import Memory, find_root
+from commonplace.memory import Memory
+from commonplace.roots import find_root
 from commonplace.sessions import SessionKind, session_kind
 from commonplace.values import frozen
 

@@ -44,7 +44,8 @@ def open_vault(
     """
     from pathlib import Path
 
-    from commonplace.memory import Memory, has_layout
+    from commonplace.memory import Memory
+    from commonplace.roots import has_layout
 
     environ = dict(environ)
     if for_tools and os.path.isdir(path) and has_layout(Path(path)):

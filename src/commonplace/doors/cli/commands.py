@@ -78,13 +78,12 @@ def _is_vault(path: Path) -> bool:
 def _detected(path: Path) -> str:
     """The dialect of what is there already; empty where nothing tells."""
     from commonplace.config import Options
-    from commonplace.layouts import detect
-    from commonplace.memory import find_root, names_in, start_of
+    from commonplace.roots import detected, find_root
 
     if not path.is_dir():
         return ""
     root = find_root(path)
-    found = detect(names_in(root), lambda name: start_of(root / name))
+    found = detected(root)
     return Options.load(root).dialect or (found.name if found else "")
 
 

@@ -143,7 +143,7 @@ def open_for(asked: Asked, session: str) -> Memory:
     from pathlib import Path
 
     from commonplace.doors.opening import open_vault, vault_path
-    from commonplace.memory import STATE, has_layout
+    from commonplace.roots import STATE, has_layout
 
     path = vault_path(asked.vault, asked.dialect)
     if not os.path.isdir(path) or not (

@@ -9,6 +9,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── BadName                    a document name outside the vault's grammar
     │   ├── BadLines                   a dump with lines that are not messages
     │   ├── BadStatement               SQL that is wrong, or more than a question
+    │   ├── BadUrl                     a URL that names no memory in PostgreSQL
     │   ├── BadOption                  an unknown option or a value it does not take
     │   ├── UnknownTool                no tool of that name in the dialect
     │   └── UnknownDialect             no dialect of that name
@@ -31,6 +32,12 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── Unreadable                 a document that is there but cannot be read
     │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
+    │   ├── DatabaseTrouble            PostgreSQL answers with an error
+    │   │   ├── NoServer         503   … or does not let us in
+    │   │   ├── OldServer              … or is too old
+    │   │   ├── NewerDatabase          … or its tables are of a newer commonplace
+    │   │   ├── ReadOnlyDatabase 503   … or is a replica that takes no writes
+    │   │   └── PoolFull         503   … or all our connections are in use
     │   ├── DiskFull             507
     │   └── Busy                 503   another process holds the lock too long
     ├── CannotListen          6  503   the gateway's port is taken, or not ours to take
@@ -112,6 +119,16 @@ class BadStatement(BadInput):
         super().__init__(
             f"The statement was not run: {problem}.",
             next_step=f"Ask with one SELECT over {views}.",
+        )
+
+
+class BadUrl(BadInput):
+    """A URL that names no memory in PostgreSQL."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"The URL of the memory cannot be used: {problem}.",
+            next_step="Write it as postgresql://user:password@host:5432/database?profile=name.",
         )
 
 
@@ -324,6 +341,70 @@ class ReadOnly(VaultTrouble):
         super().__init__(
             f"{path} cannot be written. Nothing was changed.",
             next_step="Give this user write permission, or set state_dir to a place that has it.",
+        )
+
+
+class DatabaseTrouble(VaultTrouble):
+    """PostgreSQL answers with an error."""
+
+    def __init__(self, where: str, said: str, *, next_step: str) -> None:
+        super().__init__(f"{where} says: {said}. Nothing was changed.", next_step=next_step)
+
+
+class NoServer(DatabaseTrouble):
+    """PostgreSQL is not there, or does not let us in."""
+
+    status = 503
+
+    def __init__(self, where: str, said: str, *, next_step: str) -> None:
+        super().__init__(where, f"no connection ({said})", next_step=next_step)
+
+
+class OldServer(DatabaseTrouble):
+    """PostgreSQL is too old."""
+
+    def __init__(self, where: str, *, found: int, needed: int) -> None:
+        super().__init__(
+            where,
+            f"it is PostgreSQL {found}, and {needed} is the oldest that will do",
+            next_step="Update the server, or keep the memory in files.",
+        )
+
+
+class NewerDatabase(DatabaseTrouble):
+    """The tables were made by a newer commonplace."""
+
+    def __init__(self, where: str, *, found: int, known: int) -> None:
+        super().__init__(
+            where,
+            f"its tables have the shape {found}, and this commonplace knows up to {known}",
+            next_step="Update commonplace on this machine.",
+        )
+
+
+class ReadOnlyDatabase(DatabaseTrouble):
+    """The database takes no writes."""
+
+    status = 503
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            where,
+            "it takes no writes, as a replica does",
+            next_step="Name the primary server in the URL.",
+        )
+
+
+class PoolFull(DatabaseTrouble):
+    """All connections of this process are in use."""
+
+    status = 503
+
+    def __init__(self, where: str, size: int, seconds: float) -> None:
+        super().__init__(
+            where,
+            f"all {size} connections of this process have been in use for {seconds:.0f} s",
+            next_step="Try again, or do less at the same time.",
         )
 
 

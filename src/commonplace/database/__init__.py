@@ -1,0 +1,252 @@
+"""One profile's rows in one PostgreSQL database: statements, transactions, and calls that resume.
+
+What the rows mean it does not know; vault, journal, index and history each have their own tables.
+A statement joins the transaction that its thread is in. When the server goes away in the middle of
+one, the transaction is `Interrupted` and its work must be done again from the start; `repeated`
+does that. Whether a commit that was cut off counts is asked of the server, and never guessed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from commonplace.clock import Clock, monotonic, uuid7
+from commonplace.errors import CommonplaceError, MissingExtra, NoSuchVault
+from commonplace.hints import Any, TypeVar
+
+try:
+    import psycopg
+except ModuleNotFoundError:
+    raise MissingExtra("A memory in PostgreSQL", "postgres") from None
+
+from commonplace.database.engines import Engine, probe
+from commonplace.database.migrations import migrate
+from commonplace.database.places import Place
+from commonplace.database.pools import Pool, join, leave
+from commonplace.database.troubles import Interrupted, may_succeed_again, told
+
+Result = TypeVar("Result")
+Row = tuple[Any, ...]
+
+PAUSE = 0.05
+LONGEST_PAUSE = 1.0
+FIND_PROFILE = "select profile::text from profile_name where name = %s"
+# Two hosts may open a profile for the first time at once: the first name stands.
+NAME_PROFILE = "insert into profile_name(name, profile) values (%s, %s) on conflict do nothing"
+MAKE_PROFILE = "insert into profile(profile, journal) values (%s, %s) on conflict do nothing"
+# The row is the lock of its profile. The number of the transaction tells later what became of it.
+LOCK = "select pg_current_xact_id()::text from profile where profile = %s for update"
+SET_PROFILE = "select set_config('commonplace.profile', %s, false)"
+SET_WAIT = "select set_config('lock_timeout', %s, true)"
+
+
+class Database:
+    """The rows of one profile, for any number of threads."""
+
+    def __init__(self, place: Place, pool: Pool, *, clock: Clock, seconds: float) -> None:
+        self.place = place
+        self.where = place.shown()
+        self.profile = ""
+        self.engine = Engine(0)
+        self.seconds = seconds
+        """How long to wait for a lock, a free connection or a server that is starting again."""
+        self._pool = pool
+        self._clock = clock
+        self._threads = threading.local()
+
+    @classmethod
+    def open(
+        cls, place: Place, *, clock: Clock, seconds: float = 30.0, create: bool = True
+    ) -> Database:
+        """Connect, bring the tables to their shape, and find the profile or make it."""
+        pool = join(place.server, place.schema)
+        database = cls(place, pool, clock=clock, seconds=seconds)
+        try:
+            database._set_up(create=create)
+        except BaseException:
+            leave(pool)
+            raise
+        return database
+
+    def _set_up(self, *, create: bool) -> None:
+        try:
+            with self._lent() as connection:
+                migrate(connection, schema=self.place.schema, where=self.where)
+                self.engine = probe(connection, self.where)
+                self.profile = self._find_profile(connection, create=create)
+        except psycopg.Error as error:
+            raise self.told(error) from None
+
+    def _find_profile(self, connection: psycopg.Connection[Any], *, create: bool) -> str:
+        name = self.place.profile
+        if create and not self.engine.replica:
+            found = connection.execute(FIND_PROFILE, (name,)).fetchall()
+            if not found:
+                with connection.transaction():
+                    connection.execute(NAME_PROFILE, (name, self.new_uuid()))
+        found = connection.execute(FIND_PROFILE, (name,)).fetchall()
+        if not found:
+            raise NoSuchVault(self.where)
+        profile = str(found[0][0])
+        self._be(connection, profile)
+        if not connection.execute(
+            "select 1 from profile where profile = %s", (profile,)
+        ).fetchall():
+            with connection.transaction():
+                connection.execute(MAKE_PROFILE, (profile, self.new_uuid()))
+        return profile
+
+    def close(self) -> None:
+        leave(self._pool)
+
+    def new_uuid(self) -> str:
+        return uuid7(self._clock.now_ns())
+
+    def told(self, error: psycopg.Error) -> CommonplaceError:
+        return told(error, where=self.where, seconds=self.seconds)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is in a transaction of this database."""
+        return getattr(self._threads, "connection", None) is not None
+
+    def rows(self, statement: str, arguments: Sequence[Any] = ()) -> list[Row]:
+        """What a statement answers. Outside a transaction it is said again when the server went
+        away, and so must do no harm when it is done twice.
+        """
+        if self.in_transaction:
+            return self._said(self._threads.connection, statement, arguments)
+        return self._again(lambda: self._once(statement, arguments))
+
+    def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """The same statement for each of several rows, in this thread's transaction."""
+        with self._guarded(), self._threads.connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+    def _once(self, statement: str, arguments: Sequence[Any]) -> list[Row]:
+        with self._lent() as connection:
+            return self._said(connection, statement, arguments)
+
+    def _said(
+        self, connection: psycopg.Connection[Any], statement: str, arguments: Sequence[Any]
+    ) -> list[Row]:
+        with self._guarded():
+            cursor = connection.execute(statement, arguments)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing for the statements of this thread inside; one inside another joins it.
+
+        `Interrupted` when the server went away before it was done.
+        """
+        if self.in_transaction:
+            yield
+            return
+        with self._transaction(), self._guarded():
+            yield
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """A transaction that no other locked one of this profile runs beside."""
+        if self.in_transaction:
+            yield
+            return
+        with self._transaction(), self._guarded():
+            self.rows(SET_WAIT, (f"{int(self.seconds * 1000)}ms",))
+            [(self._threads.number,)] = self.rows(LOCK, (self.profile,))
+            yield
+
+    def repeated(self, work: Callable[[], Result]) -> Result:
+        """Do work in one transaction, from the start again while the server goes away."""
+
+        def once() -> Result:
+            with self.transaction():
+                return work()
+
+        return once() if self.in_transaction else self._again(once)
+
+    def _again(self, once: Callable[[], Result]) -> Result:
+        deadline, pause = monotonic() + self.seconds, PAUSE
+        while True:
+            try:
+                return once()
+            except Interrupted as interrupted:
+                if monotonic() > deadline:
+                    raise self.told(interrupted.error) from None
+            self._clock.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lent() as connection:
+            self._threads.connection, self._threads.number = connection, None
+            try:
+                connection.execute("begin")
+                yield
+                self._commit(connection)
+            except psycopg.Error as error:
+                raise self._judged(error) from None
+            finally:
+                self._threads.connection = None
+                if not connection.closed:
+                    with suppress(psycopg.Error):
+                        connection.rollback()
+
+    def _commit(self, connection: psycopg.Connection[Any]) -> None:
+        try:
+            connection.execute("commit")
+        except psycopg.Error as error:
+            number = self._threads.number
+            if number is None or not may_succeed_again(error) or not self._is_committed(number):
+                raise
+
+    def _is_committed(self, number: str) -> bool:
+        """What became of a transaction whose commit was cut off: only the server can tell."""
+        self._pool.drop_idle()
+
+        def once() -> bool:
+            [(status,)] = self._once("select pg_xact_status(%s::xid8)", (number,))
+            if status == "in progress":
+                # The server has not noticed yet that nobody listens.
+                raise Interrupted(psycopg.OperationalError("the transaction is still running"))
+            return bool(status == "committed")
+
+        return self._again(once)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._judged(error) from None
+
+    def _judged(self, error: psycopg.Error) -> Exception:
+        if may_succeed_again(error):
+            self._pool.drop_idle()
+            return Interrupted(error)
+        return self.told(error)
+
+    @contextmanager
+    def _lent(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection that sees the rows of this profile."""
+        try:
+            connection = self._pool.take(seconds=self.seconds, where=self.where)
+        except psycopg.Error as error:
+            raise (self._judged(error) if self.profile else self.told(error)) from None
+        try:
+            if self.profile:
+                with self._guarded():
+                    self._be(connection, self.profile)
+            yield connection
+        finally:
+            self._pool.give(connection)
+
+    @staticmethod
+    def _be(connection: psycopg.Connection[Any], profile: str) -> None:
+        known: Any = connection
+        if getattr(known, "profile", "") != profile:
+            connection.execute(SET_PROFILE, (profile,))
+            known.profile = profile

@@ -1,0 +1,80 @@
+"""What differs from one PostgreSQL to the next: asked once, and answered here.
+
+Plain PostgreSQL, Citus and managed servers run the same tables; what each has of its own (vectors,
+distribution, row-level security) is decided in this file and nowhere else. It does not know what
+the tables hold.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+from commonplace.errors import OldServer
+from commonplace.hints import Any
+from commonplace.values import frozen
+
+OLDEST = 140000
+OLDEST_VECTORS = (0, 8)
+"""Before pgvector 0.8 a search among one profile's vectors finds a third of what it should."""
+OWN = "profile = nullif(current_setting('commonplace.profile', true), '')::uuid"
+"""The rows that a connection may see: those of the profile it has named."""
+
+
+@frozen
+class Engine:
+    """One server, as far as it matters here."""
+
+    version: int
+    vectors: tuple[int, ...] = ()
+    """The version of pgvector; empty without one that is new enough."""
+    replica: bool = False
+    citus: bool = False
+
+
+def probe(connection: psycopg.Connection[Any], where: str) -> Engine:
+    """Ask a server what it is."""
+    version, replica = connection.execute(
+        "select current_setting('server_version_num')::int, pg_is_in_recovery()"
+    ).fetchall()[0]
+    if version < OLDEST:
+        raise OldServer(where, found=version // 10000, needed=OLDEST // 10000)
+    extensions = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
+    vectors = _numbers(extensions.get("vector", ""))
+    new_enough = vectors if vectors >= OLDEST_VECTORS else ()
+    return Engine(version, new_enough, replica, "citus" in extensions)
+
+
+def add_vectors(connection: psycopg.Connection[Any]) -> None:
+    """Add pgvector to the database where it can be had; without it words answer alone."""
+    try:
+        with connection.transaction():
+            connection.execute("create extension if not exists vector")
+    except psycopg.Error:
+        # Not installed, not ours to add, or added by somebody else at this very moment.
+        return
+
+
+def kept_apart(engine: Engine, *tables: str) -> list[str]:
+    """Statements after which each profile's rows of these tables are its own.
+
+    The tables' key begins with `profile`: a cluster spreads them by it.
+    """
+    made = []
+    for table in tables:
+        if engine.citus:
+            made.append(f"select create_distributed_table('{table}', 'profile')")
+        made += [
+            f"alter table {table} enable row level security",
+            f"alter table {table} force row level security",
+            f"create policy own on {table} using ({OWN}) with check ({OWN})",
+        ]
+    return made
+
+
+def known_everywhere(engine: Engine, table: str) -> list[str]:
+    """Statements after which a small table that belongs to no profile is on every node."""
+    return [f"select create_reference_table('{table}')"] if engine.citus else []
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -1,0 +1,70 @@
+"""Bringing a database to the shape that this commonplace knows; forward only, from many hosts.
+
+It knows that there are steps, not what they make.
+"""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import sql
+
+from commonplace.database.engines import add_vectors, probe
+from commonplace.database.schema import STEPS
+from commonplace.errors import NewerDatabase, ReadOnlyDatabase
+from commonplace.hints import Any
+
+TRIES = 20
+MADE_AT_ONCE = (
+    psycopg.errors.UniqueViolation,
+    psycopg.errors.DuplicateTable,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.InternalError_,
+)
+"""What two hosts get that make the same thing at the same moment."""
+
+
+def migrate(connection: psycopg.Connection[Any], *, schema: str, where: str) -> None:
+    """Take the steps that this database has not taken yet, each host waiting for the other."""
+    found = _taken(connection)
+    if found > len(STEPS):
+        raise NewerDatabase(where, found=found, known=len(STEPS))
+    if found == len(STEPS):
+        return
+    engine = probe(connection, where)
+    if engine.replica:
+        raise ReadOnlyDatabase(where)
+    if not engine.vectors:
+        add_vectors(connection)
+    _make_schema(connection, schema)
+    engine = probe(connection, where)
+    with connection.transaction():
+        # Another host that takes the same steps waits here, and then finds them taken.
+        connection.execute("lock table step in exclusive mode")
+        for number, step in enumerate(STEPS[_taken(connection) :], _taken(connection) + 1):
+            for statement in step(engine):
+                connection.execute(statement)
+            connection.execute("insert into step(number) values (%s)", (number,))
+
+
+def _taken(connection: psycopg.Connection[Any]) -> int:
+    if connection.execute("select to_regclass('step')").fetchall() == [(None,)]:
+        return 0
+    return int(connection.execute("select coalesce(max(number), 0) from step").fetchall()[0][0])
+
+
+def _make_schema(connection: psycopg.Connection[Any], schema: str) -> None:
+    for left in range(TRIES, -1, -1):
+        try:
+            with connection.transaction():
+                name = sql.Identifier(schema)
+                connection.execute(sql.SQL("create schema if not exists {}").format(name))
+                connection.execute(
+                    sql.SQL(
+                        "create table if not exists {}.step("
+                        "number int primary key, taken timestamptz not null default now())"
+                    ).format(name)
+                )
+            return
+        except MADE_AT_ONCE:
+            if not left:
+                raise

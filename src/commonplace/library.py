@@ -20,7 +20,8 @@ from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.journal import BLANK, Cut, Gone, Op, Text, without
 from commonplace.lazily import Lazy, pattern
-from commonplace.ledger import Ledger, decoded
+from commonplace.ledger import Ledger
+from commonplace.reader import decoded
 from commonplace.records import (
     DERIVED,
     SYSTEM,
@@ -33,6 +34,7 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
+from commonplace.replay import after
 from commonplace.safety import neutralise
 from commonplace.values import frozen, replace
 
@@ -105,7 +107,7 @@ class Library(Ledger):
         text = tuple(lines.write(record, form) for record in records)
         data = {}
         if not self.layout.carries_data:
-            self._level_index()
+            self.levelling.bring_up()
             records = self._as_read(records, text, to[0])
             data = {record.id: record.data() for record in records}
         ids = tuple(record.id for record in records)
@@ -161,9 +163,9 @@ class Library(Ledger):
         self.locked(lambda: self._note(Op.REJECT, record, author))
 
     def _note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
-        self._level_index()
+        self.levelling.bring_up()
         self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
-        self._level_with(self.journal.end())
+        self.levelling.reached(self.journal.end())
 
     def remove(self, name: str, *, author: Author) -> None:
         """Take a whole document away. The journal keeps it."""
@@ -325,7 +327,7 @@ class Library(Ledger):
         text: bytes | None = None
         for entry in self.journal.entries():
             if name in entry.documents():
-                text = self.after(text, entry, name)
+                text = after(self.journal, text, entry, name)
                 if text is not None and etag_of(text) == etag:
                     return text
         return None
@@ -426,7 +428,7 @@ class Library(Ledger):
         entry = replace(entry, removed=tuple(ids))
         self.write_texts(entry, texts)
         erased = self._erase(ids, needles, raws)
-        self._level_with(self.journal.end())
+        self.levelling.reached(self.journal.end())
         return Receipt(tuple(ids), tuple(texts), erased)
 
     def _needle(self, record_id: str) -> str:

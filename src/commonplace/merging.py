@@ -60,6 +60,12 @@ def _merge_lines(old: list[str], ours: list[str], theirs: list[str]) -> tuple[li
     return merged, _conflicts(our_hunks, their_hunks)
 
 
+def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """The merge of texts that may hold bytes which are none."""
+    texts = (data.decode("utf-8", "replace") for data in (base, ours, theirs))
+    return merge(*texts).text.encode()
+
+
 class _Hunk(NamedTuple):
     """Lines `start` to `end` of the old text are replaced by `lines`."""
 

@@ -9,11 +9,13 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from datetime import datetime
 
+from commonplace import replay
 from commonplace.clock import stamp
 from commonplace.errors import NoSuchDocument, NothingToUndo
 from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
-from commonplace.ledger import decoded, merged_bytes
 from commonplace.library import Library, spans_of
+from commonplace.merging import merged_bytes
+from commonplace.reader import decoded
 from commonplace.records import Author
 from commonplace.values import frozen
 
@@ -52,7 +54,7 @@ def text_at(library: Library, document: str, moment: datetime) -> str:
     for entry in library.journal.entries():
         if entry.at > until:
             break
-        text = library.after(text, entry, document)
+        text = replay.after(library.journal, text, entry, document)
     if text is None:
         raise NoSuchDocument(f"{document} at {until}")
     return decoded(document, _shown(text), lenient=True)
@@ -89,7 +91,7 @@ def blame(library: Library, document: str) -> list[Blame]:
     owners: list[Entry] = []
     for entry in library.journal.entries():
         if document in entry.documents():
-            before, text = text, library.after(text, entry, document)
+            before, text = text, replay.after(library.journal, text, entry, document)
             owners = _attributed(_lines(before), owners, _lines(text), entry)
     return [
         Blame(number, line, None if entry.op == Op.SEEN else entry)
@@ -188,8 +190,8 @@ def _without(library: Library, entry: Entry, change: Change, now: bytes | None) 
     name = change.document
     if isinstance(change, Append):
         return _less(library, now or b"", entry, change)
-    before = library.state(name, until=entry.position)
-    after = library.state(name, until=entry.end)
+    before = replay.state(library.journal, name, until=entry.position)
+    after = replay.state(library.journal, name, until=entry.end)
     if before is None:
         return None if now == after else now
     return merged_bytes(_shown(after or b""), _shown(before), now or b"")

@@ -16,8 +16,8 @@ from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING
 from commonplace.inject import Line
 from commonplace.lazily import Lazy, pattern
-from commonplace.ledger import decoded
 from commonplace.library import Library
+from commonplace.reader import decoded
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import neutralise, one_line
 from commonplace.values import frozen, replace

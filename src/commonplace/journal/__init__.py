@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from commonplace.hints import Any, Protocol
+from commonplace.records import SYSTEM, Author
 from commonplace.values import field, frozen
 
 
@@ -158,6 +159,20 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Let go of what is held open."""
+
+
+def new_entry(
+    op: Op, changes: Iterable[Change], *, at: str, author: Author = SYSTEM, **rest: Any
+) -> Entry:
+    """An entry that is not in a journal yet."""
+    return Entry(
+        at=at,
+        op=op,
+        changes=tuple(changes),
+        origin=author.origin,
+        session=author.session,
+        **rest,
+    )
 
 
 def applied(

@@ -25,8 +25,8 @@ from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.journal import Change, Cut, Entry, Op, Text, without
 from commonplace.layouts import Layout
-from commonplace.ledger import decoded
 from commonplace.library import Library, spans_of
+from commonplace.reader import decoded
 from commonplace.records import PASSAGE, SYSTEM, Origin, Record, Sensitivity
 from commonplace.safety import lowest, one_line
 from commonplace.secrets import redact

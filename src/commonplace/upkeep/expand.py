@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from commonplace.errors import NoSuchRecord
 from commonplace.journal import Entry, Op
-from commonplace.ledger import decoded
 from commonplace.library import Library
+from commonplace.reader import decoded
 from commonplace.records import Author, Record
 from commonplace.upkeep.window import as_line
 from commonplace.values import frozen

@@ -13,8 +13,8 @@ from commonplace import documents
 from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.index import Query
 from commonplace.journal import Op
-from commonplace.ledger import decoded
 from commonplace.library import Library
+from commonplace.reader import decoded
 from commonplace.records import Author, Origin, Record
 from commonplace.safety import lowest, one_line
 from commonplace.upkeep.summaries import Extractive

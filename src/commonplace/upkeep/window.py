@@ -12,8 +12,8 @@ from commonplace.config import Options
 from commonplace.hints import TYPE_CHECKING
 from commonplace.journal import Change, Cut, Entry, Op, without
 from commonplace.layouts import Layout
-from commonplace.ledger import decoded
 from commonplace.library import Library, spans_of
+from commonplace.reader import decoded
 from commonplace.records import PASSAGE, SYSTEM, Origin, Record
 from commonplace.values import frozen
 
@@ -61,7 +61,9 @@ def _trim(library: Library, window: Window) -> Entry | None:
     data = library.vault.read(name)
     text = decoded(name, data)
     parsed = library.parse(name, text)
-    origins = [record.origin for record in library.as_indexed(i.record for i in parsed.items)]
+    origins = [
+        record.origin for record in library.reader.as_indexed(i.record for i in parsed.items)
+    ]
     items = [
         (item, bool(item.record.timestamp) or origin != Origin.OWNER)
         for item, origin in zip(parsed.items, origins)

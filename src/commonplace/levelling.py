@@ -1,0 +1,206 @@
+"""Brings the index level with the journal, at once or a slice at a time, and keeps the marks of
+how far documents and index have come.
+
+It indexes what our own writes say they did. What others did to the documents it does not know.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from commonplace.heads import Heads, Marks, boot_id
+from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.index import Index, Known, Signature
+from commonplace.journal import Append, Entry, Journal
+from commonplace.reader import Reader, count_lines, decoded
+from commonplace.records import Record
+from commonplace.values import replace
+from commonplace.vault import Vault
+
+if TYPE_CHECKING:
+    from commonplace.documents import Parsed
+
+SLICE = 200
+"""Lines of a document that are indexed at once where others are not to wait."""
+
+
+class Levelling:
+    """The index of one vault and the marks between it and the journal."""
+
+    def __init__(
+        self, vault: Vault, journal: Journal, index: Index, *, heads: Heads, reader: Reader
+    ) -> None:
+        self.vault = vault
+        self.journal = journal
+        self.index = index
+        self.heads = heads
+        self.reader = reader
+        self.boot = boot_id()
+        self.marks = Marks()
+        """What the heads say, as long as nobody else has written since."""
+        self.unsaved = False
+        """While all is repaired the marks are kept back: cut short, it starts again."""
+
+    def is_level(self) -> bool:
+        return self.index.mark() == self.journal.mark() and self.index.level() == self.journal.end()
+
+    def mark(self, **changes: Any) -> None:
+        """Say how far the documents have come."""
+        for name, value in changes.items():
+            setattr(self.marks, name, value)
+        self.marks.boot = self.boot
+        if not self.unsaved:
+            self.heads.save(self.marks)
+
+    def reached(self, position: int) -> None:
+        """Note that documents and index have both come so far."""
+        self.index.set_level(position)
+        self.mark(end=position, documents={}, behind=-1)
+
+    def known_of(self, name: str) -> Known | None:
+        """How a document looked when we last looked at it or wrote it."""
+        return self.marks.documents.get(name) or self.index.known_of(name)
+
+    def base_of(self, name: str) -> int:
+        """Where the journal has the document's last whole text; -1 when it has none."""
+        known = self.known_of(name)
+        return known.base if known else -1
+
+    def bring_up(self, *, done: int = 0) -> None:
+        """Index what was appended since the index was last level. The documents are not read.
+
+        What comes before `done` in the journal is indexed already.
+        """
+        if self.index.level() == self.marks.end:
+            # Another process may have indexed them: what it noted since is newer than ours.
+            self.marks.documents.clear()
+            return
+        with self.index.transaction():
+            for entry in self.journal.entries(since=max(done, self.index.level())):
+                if entry.position >= self.marks.end:
+                    break
+                self._index_entry(entry)
+            for name, known in self.marks.documents.items():
+                self.index.note(name, known=known)
+            self.index.set_level(self.marks.end)
+        self.mark(documents={}, behind=-1)
+
+    def bring_up_soon(self) -> None:
+        """The same, unless that would take long: then it is left to whoever searches next."""
+        if self.marks.behind < 0:
+            self.bring_up()
+
+    def index_whole(self, name: str, parsed: Parsed, known: Known) -> None:
+        """Index a document as it is now, after which everything is level."""
+        with self.index.transaction():
+            self.index.put(name, self.reader.rows(parsed), known=known)
+            self.reached(self.journal.end())
+
+    def index_moved(self, entry: Entry, change: Append, known: Known) -> None:
+        """Index lines that stood in another document before."""
+        name = change.document
+        if self.reader.carries_ids(entry.lines, name):
+            self._index_append(entry, change)
+            self.index.note(name, known=known)
+        else:
+            # What carries no id has the one that its new place gives it.
+            parsed = self.reader.parse(name, decoded(name, self.vault.read(name)))
+            self.index.put(name, self.reader.rows(parsed), known=replace(known, lines=parsed.lines))
+
+    def _index_entry(self, entry: Entry) -> None:
+        if not _is_whole(entry):
+            for change in entry.changes:
+                if isinstance(change, Append):
+                    self._index_append(entry, change)
+            return
+        for name, (data, known) in self._texts_after(entry).items():
+            parsed = self.reader.parse(name, decoded(name, data, lenient=True))
+            self.index.put(name, self.reader.rows(parsed), known=known)
+
+    def _index_append(self, entry: Entry, change: Append) -> None:
+        name, was = change.document, self.index.known_of(change.document)
+        first = was.lines + 1 if was else change.lead.count("\n") + 1
+        records = self.reader.as_indexed(
+            self.reader.line_record(line, key, name) for key, line in zip(entry.ids, entry.lines)
+        )
+        rows = _numbered(records, entry.lines, first)
+        if was is None:
+            # What a new document starts with may say something, too.
+            rows = [*self.reader.rows(self.reader.parse(name, change.lead)), *rows]
+        size = change.at + len(entry.appended(change))
+        last = first - 1 + sum(line.count("\n") for line in entry.lines)
+        base = was.base if was else entry.position
+        # How it looks otherwise the marks say, once for all that was appended.
+        self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, base))
+
+    def left_behind(self) -> tuple[Entry | None, dict[str, tuple[bytes, Known]]]:
+        """A change that was left for later, and what its documents said right after it."""
+        # A torn line may lie between what the index was told and what it was not.
+        if self.marks.behind < self.index.level():
+            return None, {}
+        entry = next(self.journal.entries(since=self.marks.behind))
+        return entry, self._texts_after(entry)
+
+    def _texts_after(self, entry: Entry) -> dict[str, tuple[bytes, Known]]:
+        """What the documents of an entry said right after it, when it was left for later.
+
+        They have only been appended to since. If somebody else wrote them, the next look tells.
+        """
+        sizes: dict[str, int] = {}
+        for later in self.journal.entries(since=entry.end):
+            for change in later.changes:
+                if isinstance(change, Append):
+                    sizes.setdefault(change.document, change.at)
+        found = {}
+        for name in entry.documents():
+            data = self.vault.read(name) if self.vault.stat(name) else b""
+            data = data[: sizes.get(name, len(data))]
+            known = Known(Signature(len(data), 0, 0), count_lines(data), self.base_of(name))
+            found[name] = data, known
+        return found
+
+    def index_in_slices(self, entry: Entry, texts: Mapping[str, tuple[bytes, Known]]) -> bool:
+        """Index a change that was left for later, without the lock.
+
+        Others store meanwhile; False when one of them brought the index further.
+        """
+        for name, (data, known) in texts.items():
+            parsed = self.reader.parse(name, decoded(name, data, lenient=True))
+            if not self._put_in_slices(name, self.reader.rows(parsed), known, at=entry.position):
+                return False
+        return True
+
+    def _put_in_slices(
+        self, name: str, rows: Sequence[tuple[Record, int]], known: Known, *, at: int
+    ) -> bool:
+        was = self.index.known_of(name)
+        slices: dict[int, list[tuple[Record, int]]] = defaultdict(list)
+        for record, line in rows:
+            slices[line // SLICE].append((record, line))
+        for number in range(max(known.lines, was.lines if was else 0) // SLICE + 1):
+            first = number * SLICE
+            with self.index.transaction():
+                if self.index.level() > at:
+                    return False
+                self.index.put_lines(name, slices[number], first=first, last=first + SLICE - 1)
+        with self.index.transaction():
+            if self.index.level() <= at:
+                self.index.note(name, known=known)
+        return True
+
+
+def _is_whole(entry: Entry) -> bool:
+    """Whether an entry does more than append."""
+    return any(not isinstance(change, Append) for change in entry.changes)
+
+
+def _numbered(
+    records: Sequence[Record], text: Sequence[str], line: int
+) -> list[tuple[Record, int]]:
+    """The records with the lines they start on."""
+    found = []
+    for record, written in zip(records, text):
+        found.append((record, line))
+        line += written.count("\n")
+    return found

@@ -1,0 +1,296 @@
+"""Takes in what was done to the documents from outside: edits, deletions and stale saves.
+
+It decides what a text that is not as we left it means. How a change of our own is made it does not
+know, nor what a dead writer left half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from commonplace.clock import Clock, monotonic
+from commonplace.errors import NoSuchDocument, Unreadable
+from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.index import Known, Query, Signature
+from commonplace.journal import Append, Gone, Op, Text, new_entry
+from commonplace.lazily import Lazy
+from commonplace.levelling import Levelling
+from commonplace.reader import decoded
+from commonplace.records import OWNER, SYSTEM, Author, etag_of
+from commonplace.replay import state
+from commonplace.values import replace
+from commonplace.vault import Stat
+
+if TYPE_CHECKING:
+    from commonplace import stale
+    from commonplace.documents import Parsed
+    from commonplace.stale import Appended, Glimpse
+else:
+    stale = Lazy("stale")
+
+SETTLED = 0.05
+"""Seconds without a write after which an outside save counts as finished …"""
+SETTLED_SHRUNK = 1.0
+"""… and when much is missing, which may still be on its way."""
+SHRUNK = 0.7
+RACY_NS = 20_000_000
+"""A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
+
+
+class Unsettled(Exception):
+    """Somebody is writing a document right now: look again in `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Outside:
+    """The documents of one vault as others leave them."""
+
+    def __init__(
+        self,
+        levelling: Levelling,
+        *,
+        clock: Clock,
+        put_back: Callable[[str, list[Appended]], None],
+        edited: Callable[[str, Parsed], None],
+    ) -> None:
+        self.levelling = levelling
+        self.vault = levelling.vault
+        self.journal = levelling.journal
+        self.index = levelling.index
+        self.reader = levelling.reader
+        self.clock = clock
+        self.put_back = put_back
+        self.edited = edited
+        self.troubles: dict[str, str] = {}
+        """What could not be read at the last look, and why."""
+        self.after_power_cut = False
+        """Then what the system says of reads and saves tells nothing."""
+        self._missing: dict[str, float] = {}
+
+    def changed(self) -> list[str]:
+        """The documents that do not look as the index knows them."""
+        known, listing = self.index.known() | self.levelling.marks.documents, self.vault.listing()
+        hidden = tuple(listing.unreadable)
+        for path, why in listing.unreadable.items():
+            self.troubles[path] = why
+        gone = [name for name in known if name not in listing.documents]
+        return [name for name in gone if not (hidden and name.startswith(hidden))] + [
+            name
+            for name, stat in listing.documents.items()
+            if not self._same(name, known.get(name), stat)
+        ]
+
+    def _same(self, name: str, known: Known | None, stat: Stat) -> bool:
+        if known is None:
+            return False
+        was = known.signature
+        if (was.size, was.mtime_ns, was.inode) != (stat.size, stat.mtime_ns, stat.inode):
+            return False
+        return not was.racy or self._same_text(name, known, stat)
+
+    def _same_text(self, name: str, known: Known, stat: Stat) -> bool:
+        """Settle by its text whether a document was changed within a tick of our last look."""
+        was = known.signature
+        if not was.digest or etag_of(self.vault.read(name)) != was.digest:
+            return False
+        if not self.is_racy(stat):
+            self.index.note(name, known=replace(known, signature=replace(was, racy=False)))
+        return True
+
+    def is_racy(self, stat: Stat) -> bool:
+        return not stat.stamped and self.clock.now_ns() - stat.mtime_ns < RACY_NS
+
+    def signature(
+        self, stat: Stat, data: bytes | None = None, *, size: int | None = None
+    ) -> Signature:
+        """The mark of a document as it looks, or of the size that it must have.
+
+        If somebody wrote in between, its real size differs and the next look tells.
+        """
+        return Signature(
+            size=stat.size if size is None else size,
+            mtime_ns=stat.mtime_ns,
+            inode=stat.inode,
+            atime_ns=stat.atime_ns,
+            digest=etag_of(data) if data is not None else "",
+            racy=self.is_racy(stat),
+        )
+
+    def look_at_all(self) -> None:
+        """Bring everything that changed up to date. Called under the lock."""
+        self.levelling.bring_up()
+        for name in self.changed():
+            try:
+                self.look(name)
+            except Unreadable as error:
+                # Not to be read is not the same as deleted: what the index has of it stays.
+                self.troubles[name] = str(error)
+        self.levelling.bring_up()
+
+    def look(self, name: str) -> Known | None:
+        """Bring what the index knows of one document up to date. Called under the lock."""
+        known, stat = self.levelling.known_of(name), self.vault.stat(name)
+        if stat is None:
+            if known:
+                self._note_gone(name)
+            return None
+        self._missing.pop(name, None)
+        if known and self._same(name, known, stat):
+            return known
+        self.levelling.bring_up()
+        known = self.index.known_of(name)
+        self._wait_until_settled(name, known, stat)
+        try:
+            data = self.vault.read(name)
+            parsed = self.reader.parse(name, decoded(name, data))
+        except NoSuchDocument:
+            raise Unsettled(SETTLED) from None
+        if self.vault.stat(name) != stat:
+            raise Unsettled(SETTLED)
+        self.troubles.pop(name, None)
+        return self.take_in(name, data, parsed, stat, known)
+
+    def _wait_until_settled(self, name: str, known: Known | None, stat: Stat) -> None:
+        if known is None:
+            return
+        shrunk = stat.size == 0 or stat.size < SHRUNK * known.signature.size
+        needed = SETTLED_SHRUNK if shrunk else SETTLED
+        age = (self.clock.now_ns() - stat.mtime_ns) / 1e9
+        if 0 <= age < needed:
+            glimpse = self._glimpse(name, known, stat)
+            self.index.note(name, known=replace(known, glimpse=glimpse.written()))
+            # Look often: each of several saves tells something.
+            raise Unsettled(min(needed - age, SETTLED))
+
+    def _note_gone(self, name: str) -> None:
+        # Some editors move the old file away before they write the new one.
+        if monotonic() - self._missing.setdefault(name, monotonic()) < SETTLED:
+            raise Unsettled(SETTLED)
+        self.levelling.bring_up()
+        self.journal_gone(name, removed=tuple(self._ids_in(name)))
+        with self.index.transaction():
+            self.index.drop(name)
+            self.levelling.reached(self.journal.end())
+
+    def journal_gone(self, name: str, *, removed: tuple[str, ...] = ()) -> None:
+        """Note that somebody took a document away."""
+        at = self.clock.stamp()
+        self.journal.append(
+            new_entry(Op.EDITED, [Gone(name)], at=at, removed=removed, author=OWNER)
+        )
+
+    def _ids_in(self, name: str) -> list[str]:
+        everything = Query(
+            documents=(name,), include_superseded=True, include_secret=True, limit=1 << 30
+        )
+        return [hit.record.id for hit in self.index.search(everything)]
+
+    def take_in(
+        self,
+        name: str,
+        data: bytes,
+        parsed: Parsed,
+        stat: Stat,
+        known: Known | None,
+        *,
+        expected: bytes | None = None,
+    ) -> Known:
+        """Index a document as it is now; journal what was done to it from outside, and mend it.
+
+        `expected` is what the journal says it says, if the caller knows.
+        """
+        base = known.base if known else -1
+        if known and expected is None:
+            expected = state(self.journal, name, since=base)
+        lost: list[Appended] = []
+        if expected is None:
+            base = self.journal_text(Op.SEEN, name, data, SYSTEM)
+        elif known and expected != data:
+            lost = self._overwritten(name, known, stat, data)
+            base = self._journal_edit(name, data, expected, parsed, lost)
+        known = Known(self.signature(stat, data), parsed.lines, base)
+        self.levelling.index_whole(name, parsed, known)
+        if lost:
+            self.put_back(name, lost)
+        if expected is not None and expected != data:
+            self.edited(name, parsed)
+        return self.known(name)
+
+    def known(self, name: str) -> Known:
+        """How a document looked when we last looked at it or wrote it, that has to be there."""
+        found = self.levelling.known_of(name)
+        if found is None:
+            raise NoSuchDocument(name)
+        return found
+
+    def journal_text(self, op: Op, name: str, data: bytes, author: Author, **rest: Any) -> int:
+        """Note what a document says. Returns where that stands in the journal."""
+        version = Text(name, self.journal.keep(data))
+        entry = new_entry(op, [version], at=self.clock.stamp(), author=author, **rest)
+        return self.journal.append(entry).position
+
+    def _journal_edit(
+        self, name: str, data: bytes, expected: bytes, parsed: Parsed, lost: list[Appended]
+    ) -> int:
+        now = {item.record.id: item.record.text for item in parsed.items}
+        before = self.reader.parse(name, decoded(name, expected, lenient=True))
+        was = {item.record.id: item.record.text for item in before.items}
+        back = {piece.id for piece in lost}
+        changed = tuple(key for key, text in now.items() if was.get(key) != text)
+        removed = tuple(key for key in was if key not in now and key not in back)
+        return self.journal_text(
+            Op.EDITED, name, data, OWNER, ids=changed + removed, removed=removed
+        )
+
+    def _glimpse(self, name: str, known: Known, stat: Stat) -> Glimpse:
+        """What the outside saves of a document tell so far of what they lack."""
+        seen = stale.Glimpse.read(known.glimpse)
+        if seen.mtime_ns == stat.mtime_ns:
+            return seen
+        data = self.vault.read(name)
+        parsed = self.reader.parse(name, decoded(name, data, lenient=True))
+        ids = {item.record.id for item in parsed.items}
+        pieces = self._appended_since(name, known)
+        read = stale.read_before_save(atime_ns=stat.atime_ns, mtime_ns=stat.mtime_ns)
+        return seen.after(
+            pieces,
+            there=[p.id in ids if p.id else p.line.encode() in data for p in pieces],
+            read=stale.UNKNOWN if self.after_power_cut else read,
+            mtime_ns=stat.mtime_ns,
+            now=self.clock.now(),
+        )
+
+    def _overwritten(self, name: str, known: Known, stat: Stat, data: bytes) -> list[Appended]:
+        """What we appended that an outside save lacks because it never had it."""
+        back = self._glimpse(name, known, stat).back
+        ids = {item.record.id for item in self.reader.parse(name, decoded(name, data)).items}
+        return [
+            piece
+            for piece in self._appended_since(name, known)
+            if piece.key in back
+            and (piece.id not in ids if piece.id else piece.line.encode() not in data)
+        ]
+
+    def _appended_since(self, name: str, known: Known) -> list[Appended]:
+        """What we appended to a document since its last whole text, and did not take out again."""
+        pieces: list[Appended] = []
+        for entry in self.journal.entries(since=max(known.base, 0)):
+            for change in entry.changes:
+                if change.document == name and isinstance(change, Append):
+                    # The access time after the append before this one stands in this entry.
+                    pieces = [_seen(piece, change.read) for piece in pieces]
+                    keys = entry.ids or ("",) * len(entry.lines)
+                    pieces += [
+                        stale.Appended(key, line, entry.at, -1)
+                        for key, line in zip(keys, entry.lines)
+                    ]
+                elif change.document == name:
+                    pieces = [piece for piece in pieces if piece.id not in entry.removed]
+        return [_seen(piece, known.signature.atime_ns) for piece in pieces]
+
+
+def _seen(piece: Appended, read: int) -> Appended:
+    return replace(piece, read=read) if piece.read < 0 else piece

@@ -1,0 +1,105 @@
+"""Reads documents as records, with what the journal knows of those whose lines do not say it.
+
+Where the documents are, and how they got there, it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from commonplace.clock import Clock
+from commonplace.errors import Unreadable
+from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.journal import Journal, Op
+from commonplace.layouts import Layout
+from commonplace.lazily import Lazy
+from commonplace.records import Origin, Record
+from commonplace.values import replace
+
+if TYPE_CHECKING:
+    from commonplace import documents, lines
+    from commonplace.documents import Parsed
+    from commonplace.lines import Reading
+else:
+    documents, lines = Lazy("documents"), Lazy("lines")
+
+
+class Reader:
+    """The documents of one vault as text with a meaning."""
+
+    def __init__(self, journal: Journal, *, layout: Layout, clock: Clock) -> None:
+        self.journal = journal
+        self.layout = layout
+        self.clock = clock
+        self._carried_data: dict[str, dict[str, Any]] = {}
+        self._carried_upto = 0
+
+    def reading(self, name: str) -> Reading:
+        """What a line of this document means beyond what it says."""
+        day, diary = self.layout.day_of(name), self.layout.diary_time(name)
+        by_agent = diary or (day and not self.layout.carries_data)
+        return lines.Reading(
+            document=name,
+            day=day or (diary.date() if diary else None),
+            zone="UTC" if self.layout.utc_days else self.clock.zone,
+            origin=Origin.AGENT if by_agent else Origin.OWNER,
+            bullets=not diary and name not in (self.layout.soul, self.layout.status),
+        )
+
+    def parse(self, name: str, text: str, *, seen: dict[str, Record] | None = None) -> Parsed:
+        """A document's text as items. `seen` has records read elsewhere, by their lines."""
+        return documents.parse(text, reading=self.reading(name), seen=seen)
+
+    def line_record(self, line: str, record_id: str, name: str) -> Record:
+        """The record of a line that we wrote; where the line carries no id, the entry does."""
+        record = lines.read(line, reading=self.reading(name)).record
+        assert record is not None, "a line that we wrote can be read"
+        return record if record.id == record_id else replace(record, id=record_id)
+
+    def carries_ids(self, text: Iterable[str], name: str) -> bool:
+        """Whether lines say themselves which records they are."""
+        reading = self.reading(name)
+        return all(not lines.read(line, reading=reading).derived for line in text)
+
+    def rows(self, parsed: Parsed) -> list[tuple[Record, int]]:
+        """What the index is told of a document: its records and the lines they start on."""
+        records = self.as_indexed(item.record for item in parsed.items)
+        return [(record, item.line) for record, item in zip(records, parsed.items)]
+
+    def as_indexed(self, records: Iterable[Record]) -> list[Record]:
+        """The records with what their written form does not carry."""
+        carried = self._carried()
+        if not carried:
+            return list(records)
+        return [_carrying(record, carried.get(record.id)) for record in records]
+
+    def _carried(self) -> dict[str, dict[str, Any]]:
+        """What the journal knows of records whose written form does not carry it."""
+        for entry in self.journal.about('"data":', since=self._carried_upto):
+            if entry.op != Op.FORGET:
+                self._carried_data.update(entry.data)
+        self._carried_upto = self.journal.end()
+        return self._carried_data
+
+    def start_anew(self) -> None:
+        """Let go of what was read from a journal that is not the vault's any more."""
+        self._carried_data, self._carried_upto = {}, 0
+
+
+def decoded(name: str, data: bytes, *, lenient: bool = False) -> str:
+    """A document's bytes as text. A byte order mark stays where it is."""
+    try:
+        return data.decode("utf-8", "replace" if lenient else "strict")
+    except UnicodeDecodeError as error:
+        raise Unreadable(name, f"byte {error.start:,} is not UTF-8") from None
+
+
+def count_lines(data: bytes) -> int:
+    return data.count(b"\n") + bool(data and not data.endswith(b"\n"))
+
+
+def _carrying(record: Record, data: dict[str, Any] | None) -> Record:
+    if not data:
+        return record
+    known: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+    return replace(record, **known)

@@ -18,6 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
+from commonplace.doors import http as http_door
 from commonplace.doors.http import changes
 from commonplace.doors.http.application import Gateway
 from tests.gateways import AT, client, made, person
@@ -83,6 +84,40 @@ def test_a_hit_says_what_each_signal_gave_and_what_was_said_around_it(gateway: G
         "Bring a coat",
     }
     assert told["mode"] in ("words", "vectors", "hybrid")
+
+
+def test_a_search_looks_where_it_is_told_to(gateway: Gateway, browser: TestClient) -> None:
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        memory.record_message("user", "Bring some tea", session="first")
+    found = {
+        within: {
+            each["text"]
+            for each in browser.get(
+                f"{AT}/search", params={"text": "tea", "within": within}
+            ).json()["hits"]
+        }
+        for within in ("memory", "history", "all")
+    }
+    assert found == {
+        "memory": {"Ann likes green tea"},
+        "history": {"Bring some tea"},
+        "all": {"Ann likes green tea", "Bring some tea"},
+    }
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_what_is_done_to_a_document_is_no_document(browser: TestClient, method: str) -> None:
+    answer = browser.request(method, f"{AT}/documents/notes/home.md/append", json={"text": "x"})
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+def test_an_answer_is_sent_at_once(gateway: Gateway) -> None:
+    with http_door.listening("127.0.0.1", 0) as listener:
+        asks = socket.create_connection(listener.getsockname())
+        answers, _ = listener.accept()
+        with asks, answers:
+            assert answers.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_document_goes_through_its_life(browser: TestClient) -> None:

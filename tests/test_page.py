@@ -126,6 +126,20 @@ def test_words_typed_into_the_search_box_find_a_memory(page: Any, world: dict[st
     assert page.locator(".signal").count() > 0
 
 
+def test_what_was_said_in_a_conversation_is_found_where_the_person_looks_for_it(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.record_message("user", "The kettle whistles in D minor", session="kitchen")
+    go(page, world, "search?words=kettle")
+    page.get_by_label("Where to look").select_option("history")
+    page.get_by_text("D minor").wait_for()
+    card = page.locator(".card").first
+    assert card.locator("button").count() == 0
+    page.get_by_label("Where to look").select_option("memory")
+    page.get_by_text("D minor").wait_for(state="detached")
+
+
 def test_the_list_is_filtered_while_typing(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "memory")
     page.get_by_label("Filter by words").fill("tea")

@@ -173,14 +173,14 @@ def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any
     return {"name": name, "size": stat.size if stat else 0, "role": roles.get(name, "")}
 
 
-@route("GET", "/documents/{name:path}", scope="read")
+@route("GET", "/documents/{name:document}", scope="read")
 def read_document(memory: Memory, name: Name) -> Any:
     """One document's text, with the etag that a change must bring along."""
     found = memory.read(served(memory, name))
     return Reply({"name": found.name, "text": found.text, "etag": found.etag}, etag=found.etag)
 
 
-@route("PUT", "/documents/{name:path}", scope="write")
+@route("PUT", "/documents/{name:document}", scope="write")
 def write_document(
     memory: Memory,
     name: Name,
@@ -212,7 +212,7 @@ def append_to_document(
     return Reply({"name": done.document, "etag": done.etag}, etag=done.etag)
 
 
-@route("DELETE", "/documents/{name:path}", scope="write")
+@route("DELETE", "/documents/{name:document}", scope="write")
 def remove_document(memory: Memory, name: Name) -> Any:
     """Take a document away. It can be undone."""
     memory.read(served(memory, name))

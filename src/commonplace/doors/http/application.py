@@ -19,6 +19,7 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -58,6 +59,21 @@ ROUTES = tuple(
 PAGES = files("commonplace.doors.http") / "web"
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
+
+
+class DocumentConvertor(Convertor[str]):
+    """A document's name in a path: with slashes, but not what is done to a document after it."""
+
+    regex = ".*(?<!/append)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("document", DocumentConvertor())
 
 
 class NotAllowed(Refused):
@@ -210,14 +226,14 @@ class Gateway:
         found = pass_of(request.scope)
         names = self._open_to(found)
         who = {"name": found.name, "scope": found.scope} if found else None
-        return answered({"vaults": names, "who": who, "version": version("commonplace")})
+        return answered({"vaults": names, "who": who, "version": _version()})
 
     async def _openapi(self, request: Request) -> Sent:
         told = openapi.document(
             ROUTES,
             _table(self.dialect or "native"),
             vaults=self._open_to(pass_of(request.scope)),
-            version=version("commonplace"),
+            version=_version(),
         )
         return answered(told)
 
@@ -258,6 +274,11 @@ class Gateway:
         name = request.path_params["name"] or "index.html"
         packed = "gzip" in request.headers.get("accept-encoding", "")
         return _file(name if _is_asset(name) else "index.html", packed=packed)
+
+
+@cache
+def _version() -> str:
+    return version("commonplace")
 
 
 def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:

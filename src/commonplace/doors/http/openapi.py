@@ -28,8 +28,7 @@ def document(
     """Everything that can be asked for, with what it takes and answers."""
     paths: dict[str, Any] = {}
     for each in routes:
-        shown = each.full_path.replace(":path}", "}")
-        paths.setdefault(shown, {})[each.method.lower()] = _operation(each)
+        paths.setdefault(each.template, {})[each.method.lower()] = _operation(each)
     for each_tool in tools:
         path = f"/api/vaults/{{vault}}/tools/{each_tool.name}"
         paths[path] = {"post": _tool_operation(each_tool)}

@@ -60,10 +60,14 @@ def _sections(context: Context) -> list[dict[str, Any]]:
 def search(
     memory: Memory,
     text: Annotated[str, Argument("what to look for", max_length=IN_AN_ADDRESS)] = "",
+    within: Annotated[
+        Literal["memory", "history", "all"],
+        Argument("in the memory, in what was said in conversations, or in both"),
+    ] = "memory",
     limit: Limit = 20,
 ) -> Any:
     """What fits best, how it was found, what each signal gave and what was said around it."""
-    found = memory.search(text, limit=limit, explain=True)
+    found = memory.search(text, within=within, limit=limit, explain=True)
     return {
         "mode": found.mode,
         "degraded": found.degraded,

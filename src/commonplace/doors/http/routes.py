@@ -6,6 +6,7 @@ they stand (path, query or body) follows from the path and the method.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from commonplace.dialects import Answer, Parameter, Tool, tool
@@ -44,7 +45,12 @@ class Route:
         return PREFIX + self.path
 
     def stands_in_path(self, parameter: Parameter) -> bool:
-        return f"{{{parameter.name}}}" in self.path or f"{{{parameter.name}:path}}" in self.path
+        return re.search(rf"{{{parameter.name}[:}}]", self.path) is not None
+
+    @property
+    def template(self) -> str:
+        """The path as OpenAPI spells it: names without what they may hold."""
+        return re.sub(r":\w+}", "}", self.full_path)
 
     def arguments(
         self, path: Mapping[str, str], query: Mapping[str, list[str]], body: Mapping[str, Any]

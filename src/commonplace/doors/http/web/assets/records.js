@@ -15,9 +15,12 @@ export function card(record, { explain = null, fresh = false } = {}) {
       h("span", { class: `trust-${record.trust}` }, `from ${record.origin}`),
       record.sensitivity !== "personal" && h("span", {}, record.sensitivity),
       place && h("a", { href: `/documents/${place.document}?line=${place.line}`, "data-go": true }, `${place.document}:${place.line}`),
-      !record.passage && actions(record)),
+      isKept(record) && actions(record)),
     explain);
 }
+
+// What was said in a conversation stands in no document, and a passage is part of one.
+const isKept = (record) => !record.passage && record.places?.length !== 0;
 
 function actions(record) {
   const act = (label, run, bad = false) => h("button", { type: "button", class: bad ? "bad" : "", onclick: () => run(record) }, label);

@@ -12,7 +12,7 @@ export async function show(main, rest, query) {
   const inside = h("select", { "aria-label": "Where to look", onchange: fill }, ["memory", "history", "all"].map((each) => h("option", {}, each)));
 
   async function fill() {
-    const told = await get("/search", { text: words, limit: 30 }).catch((error) => { say(error.message, true); });
+    const told = await get("/search", { text: words, within: inside.value, limit: 30 }).catch((error) => { say(error.message, true); });
     if (!told) return;
     how.textContent = `${told.hits.length} found by ${told.mode}.` + (told.degraded ? ` Not at its best: ${told.degraded}` : "");
     list.replaceChildren(...told.hits.map((hit) => card(hit, { explain: explained(hit) })));
@@ -30,5 +30,5 @@ function explained(hit) {
   return h("details", {}, h("summary", { class: "why" }, `score ${hit.score.toFixed(2)}: why`),
     signals.map(([name, value]) => h("div", { class: "signal" }, h("span", {}, name.replaceAll("_", " ")),
       h("meter", { min: 0, max: most, value: Math.abs(value), "aria-label": `${name} ${value}` }), h("span", {}, value.toFixed(2)))),
-    (hit.around || []).map((line) => h("p", { class: "why" }, line)));
+    (hit.around || []).map((line) => h("p", { class: "why" }, `${line.username || "beside it"}: ${line.text}`)));
 }

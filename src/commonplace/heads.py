@@ -1,8 +1,8 @@
 """What our own writes left: how far the documents have come in the journal, and how they look.
 
-It stands between journal and index, so that storing a record needs no database: a small file that
-is written in place under the lock. It does not know what the documents say. Losing it costs one
-look at the documents.
+It stands between journal and index, so that storing a record needs neither: a small file that is
+written in place under the lock, or a field of the profile's row. It does not know what the
+documents say. Losing it costs one look at the documents.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ import os
 from pathlib import Path
 
 from commonplace.errors import ReadOnly
+from commonplace.hints import TYPE_CHECKING, Protocol
 from commonplace.index import Known, Signature
+
+if TYPE_CHECKING:
+    from commonplace.database import Database
 
 BOOT = "/proc/sys/kernel/random/boot_id"
 
@@ -39,32 +43,37 @@ class Marks:
         """The position of a change of whole texts that the index was not told yet; -1 without."""
 
 
-class Heads:
-    """The file that keeps the marks."""
+class Heads(Protocol):
+    """Where the marks are kept, to be read and written under the lock."""
+
+    boot: str
+    """What tells one run of the machine from the next; the same always where a power cut leaves
+    nothing half done.
+    """
+
+    def load(self) -> Marks:
+        """The marks as the last writer left them; empty ones when there is nothing to read."""
+
+    def save(self, marks: Marks) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FileHeads:
+    """A file that keeps the marks."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.boot = _boot_id()
         self._descriptor = -1
         self._process = 0
 
     def load(self) -> Marks:
-        """The marks as the last writer left them; empty ones when there is nothing to read."""
-        text = os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0]
-        try:
-            value = json.loads(text)
-            documents = {name: _known(*row) for name, row in value["documents"].items()}
-            behind = value.get("behind", -1)
-            return Marks(value["end"], value["settled"], value["boot"], documents, behind)
-        except (ValueError, KeyError, TypeError):
-            return Marks()
+        return _marks_in(os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0])
 
     def save(self, marks: Marks) -> None:
         # What an older, longer text leaves behind the line's end is never read.
-        rows = {name: _row(known) for name, known in marks.documents.items()}
-        value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
-        if marks.behind >= 0:
-            value["behind"] = marks.behind
-        os.pwrite(self._open(), json.dumps(value).encode() + b"\n", 0)
+        os.pwrite(self._open(), _text_of(marks).encode() + b"\n", 0)
 
     def _open(self) -> int:
         if self._process == os.getpid():
@@ -84,8 +93,43 @@ class Heads:
         self._descriptor, self._process = -1, 0
 
 
-def boot_id() -> str:
-    """What tells one run of the machine from the next; empty where nothing does."""
+class ProfileHeads:
+    """The marks in the row of a profile, which is written with what they tell of."""
+
+    boot = ""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def load(self) -> Marks:
+        return _marks_in(self._database.head().marks)
+
+    def save(self, marks: Marks) -> None:
+        self._database.set_head(marks=_text_of(marks))
+
+    def close(self) -> None:
+        """The row is the database's."""
+
+
+def _marks_in(text: str | bytes) -> Marks:
+    try:
+        value = json.loads(text)
+        documents = {name: _known(*row) for name, row in value["documents"].items()}
+        behind = value.get("behind", -1)
+        return Marks(value["end"], value["settled"], value["boot"], documents, behind)
+    except (ValueError, KeyError, TypeError):
+        return Marks()
+
+
+def _text_of(marks: Marks) -> str:
+    rows = {name: _row(known) for name, known in marks.documents.items()}
+    value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
+    if marks.behind >= 0:
+        value["behind"] = marks.behind
+    return json.dumps(value)
+
+
+def _boot_id() -> str:
     try:
         with open(BOOT, encoding="ascii") as file:
             return file.read().strip()

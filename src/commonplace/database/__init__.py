@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from commonplace.clock import Clock, monotonic, uuid7
 from commonplace.errors import CommonplaceError, MissingExtra, NoSuchVault
 from commonplace.hints import Any, TypeVar
+from commonplace.values import frozen, replace
 
 try:
     import psycopg
@@ -37,9 +38,30 @@ FIND_PROFILE = "select profile::text from profile_name where name = %s"
 NAME_PROFILE = "insert into profile_name(name, profile) values (%s, %s) on conflict do nothing"
 MAKE_PROFILE = "insert into profile(profile, journal) values (%s, %s) on conflict do nothing"
 # The row is the lock of its profile. The number of the transaction tells later what became of it.
-LOCK = "select pg_current_xact_id()::text from profile where profile = %s for update"
+LOCK = """
+select pg_current_xact_id()::text, dialect, journal, ended, marks
+from profile where profile = %s for update
+"""
+HEAD = "select dialect, journal, ended, marks from profile where profile = %s"
+SET_HEAD = """
+update profile set dialect = %s, journal = %s, ended = %s, marks = %s where profile = %s
+"""
 SET_PROFILE = "select set_config('commonplace.profile', %s, false)"
 SET_WAIT = "select set_config('lock_timeout', %s, true)"
+
+
+@frozen
+class Head:
+    """What a profile's own row says."""
+
+    dialect: str
+    """The layout of its documents; empty before they have one."""
+    journal: str
+    """The identity of its journal."""
+    ended: int
+    """Where the journal ends."""
+    marks: str
+    """How far documents and index have come, as whoever keeps that writes it."""
 
 
 class Database:
@@ -151,13 +173,38 @@ class Database:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """A transaction that no other locked one of this profile runs beside."""
-        if self.in_transaction:
+        if self.is_locked:
             yield
             return
-        with self._transaction(), self._guarded():
+        with self.transaction():
             self.rows(SET_WAIT, (f"{int(self.seconds * 1000)}ms",))
-            [(self._threads.number,)] = self.rows(LOCK, (self.profile,))
-            yield
+            [(self._threads.number, *row)] = self.rows(LOCK, (self.profile,))
+            found = self._threads.head = Head(*row)
+            try:
+                yield
+                head = self._threads.head
+                if head != found:
+                    values = (head.dialect, head.journal, head.ended, head.marks)
+                    self.rows(SET_HEAD, (*values, self.profile))
+            finally:
+                self._threads.head = None
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether this thread holds the lock of the profile."""
+        return getattr(self._threads, "head", None) is not None
+
+    def head(self) -> Head:
+        """The profile's own row; under the lock, what it will say when that is let go."""
+        if self.is_locked:
+            held: Head = self._threads.head
+            return held
+        [row] = self.rows(HEAD, (self.profile,))
+        return Head(*row)
+
+    def set_head(self, **changes: Any) -> None:
+        """Change the profile's own row, under the lock. It is written once, at the end of it."""
+        self._threads.head = replace(self.head(), **changes)
 
     def repeated(self, work: Callable[[], Result]) -> Result:
         """Do work in one transaction, from the start again while the server goes away."""
@@ -182,10 +229,14 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lent() as connection:
-            self._threads.connection, self._threads.number = connection, None
+            self._threads.connection = connection
+            self._threads.number = self._threads.error = None
             try:
                 connection.execute("begin")
                 yield
+                if connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
+                    # The server would answer this commit with a rollback, and no error.
+                    raise self._threads.error
                 self._commit(connection)
             except psycopg.Error as error:
                 raise self._judged(error) from None
@@ -221,7 +272,10 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            raise self._judged(error) from None
+            judged = self._judged(error)
+            # The first one counts: those after it only say that there was one.
+            self._threads.error = getattr(self._threads, "error", None) or judged
+            raise judged from None
 
     def _judged(self, error: psycopg.Error) -> Exception:
         if may_succeed_again(error):

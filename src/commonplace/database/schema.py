@@ -22,7 +22,7 @@ def documents_and_journal(engine: Engine) -> list[str]:
         """create table profile(
             profile uuid primary key,
             dialect text not null default '',
-            journal uuid not null,
+            journal text not null,
             ended bigint not null default 0,
             marks text not null default '',
             made timestamptz not null default now()
@@ -58,4 +58,12 @@ def documents_and_journal(engine: Engine) -> list[str]:
     ]
 
 
-STEPS: tuple[Callable[[Engine], list[str]], ...] = (documents_and_journal,)
+def entries_with_data(_: Engine) -> list[str]:
+    """Every process asks once for the entries that carry what written lines do not show."""
+    return [
+        """create index entry_data on entry(profile, position)
+            where position('"data":'::bytea in line) > 0"""
+    ]
+
+
+STEPS: tuple[Callable[[Engine], list[str]], ...] = (documents_and_journal, entries_with_data)

@@ -6,28 +6,20 @@ that positions stay true.
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
-from commonplace.hints import Any
-from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
+from commonplace.journal import Entry, coding
 from commonplace.records import etag_of
 from commonplace.values import replace
 
 FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 SYNC = getattr(os, "fdatasync", os.fsync)
-CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
-NAMES = {kind: name for name, kind in CHANGES.items()}
-PLAIN = ("op", "ids", "removed", "origin", "session", "why", "undoes", "data", "lines")
-TUPLES = ("ids", "removed", "lines")
-DEFAULTS: dict[str, Any] = {**dict.fromkeys(TUPLES, ()), "undoes": -1, "data": {}}
 
 
 class FileJournal:
@@ -63,12 +55,10 @@ class FileJournal:
 
     def _read_mark(self) -> str:
         if not os.fstat(self._descriptor).st_size:
-            self._write(_coded({"journal": self._clock.new_id(), "since": self._clock.stamp()}))
+            self._write(coding.first_line(self._clock.new_id(), since=self._clock.stamp()))
         first = os.pread(self._descriptor, 4096, 0).split(b"\n", 1)[0]
-        with suppress(ValueError, KeyError, TypeError):
-            return str(json.loads(first)["journal"])
         # A damaged first line must not change from one look to the next.
-        return etag_of(first)
+        return coding.mark_in(first) or etag_of(first)
 
     def mark(self) -> str:
         self.end()
@@ -82,7 +72,7 @@ class FileJournal:
         return found.st_size
 
     def append(self, entry: Entry) -> Entry:
-        data = _coded(_as_json(entry))
+        data = coding.line_of(entry)
         position = self._write(data)
         return replace(entry, position=position, end=position + len(data))
 
@@ -111,17 +101,18 @@ class FileJournal:
 
     def entries(self, *, since: int = 0) -> Iterator[Entry]:
         for start, line in self._lines(since):
-            entry = _from_json(line)
+            entry = coding.entry_in(line)
             if entry:
                 yield replace(entry, position=start, end=start + len(line) + 1)
 
     def damaged(self) -> int:
-        return sum(_from_json(line) is None for start, line in self._lines(0) if start and line)
+        lines = (line for start, line in self._lines(0) if start and line)
+        return sum(coding.entry_in(line) is None for line in lines)
 
     def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:
         wanted = needle.encode()
         for start, line in self._lines(since):
-            if wanted in line and (entry := _from_json(line)):
+            if wanted in line and (entry := coding.entry_in(line)):
                 yield replace(entry, position=start, end=start + len(line) + 1)
 
     def _lines(self, since: int) -> Iterator[tuple[int, bytes]]:
@@ -141,7 +132,7 @@ class FileJournal:
             return name
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_whole(path, zlib.compress(data, 1))
+            _write_whole(path, coding.packed(data))
         except OSError as error:
             raise _trouble(error, path) from None
         return name
@@ -151,8 +142,8 @@ class FileJournal:
 
     def version(self, name: str) -> bytes | None:
         try:
-            return zlib.decompress(self._version_path(name).read_bytes())
-        except (FileNotFoundError, zlib.error):
+            return coding.unpacked(self._version_path(name).read_bytes())
+        except FileNotFoundError:
             return None
 
     def versions(self) -> Iterator[str]:
@@ -163,11 +154,11 @@ class FileJournal:
         self, ids: Iterable[str], *, needles: Iterable[str], clean: Callable[[bytes], bytes]
     ) -> int:
         wanted, texts = set(ids), [text.encode() for text in needles]
-        escaped = [json.dumps(text, ensure_ascii=False)[1:-1].encode() for text in needles]
+        escaped = [coding.written(text) for text in needles]
         found = 0
         with mmap.mmap(self._open(), 0) as journal:
             for start, line in _lines_with(journal, [*map(str.encode, wanted), *escaped]):
-                blank = _blanked(line, wanted, clean)
+                blank = coding.blanked(line, wanted, clean)
                 if blank != line:
                     journal[start : start + len(line)] = blank
                     found += 1
@@ -179,64 +170,10 @@ class FileJournal:
         self, name: str, needles: list[bytes], clean: Callable[[bytes], bytes]
     ) -> bool:
         data = self.version(name) or b""
-        if not any(needle in data for needle in needles):
-            return False
-        cleaned = clean(data)
+        cleaned = coding.cleaned(data, needles, clean)
         if cleaned != data:
-            _write_whole(self._version_path(name), zlib.compress(cleaned, 1))
+            _write_whole(self._version_path(name), coding.packed(cleaned))
         return cleaned != data
-
-
-def _coded(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _as_json(entry: Entry) -> dict[str, Any]:
-    value: dict[str, Any] = {"at": entry.at}
-    for name in PLAIN:
-        part = getattr(entry, name)
-        if part != DEFAULTS.get(name, ""):
-            value[name] = part
-    value["changes"] = [
-        [NAMES[type(change)], *change.__dict__.values()] for change in entry.changes
-    ]
-    return value
-
-
-def _from_json(line: bytes) -> Entry | None:
-    """The entry a line holds; None for the first line and for a torn or damaged one."""
-    try:
-        value = json.loads(line)
-        changes = tuple(_change(*parts) for parts in value.pop("changes"))
-        for name in TUPLES:
-            value[name] = tuple(value.get(name, ()))
-        return Entry(**value, changes=changes)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
-def _change(kind: str, document: str, *rest: Any) -> Change:
-    if kind == "cut":
-        return Cut(document, tuple((start, length) for start, length in rest[0]))
-    return CHANGES[kind](document, *rest)
-
-
-def _blanked(line: bytes, ids: set[str], clean: Callable[[bytes], bytes]) -> bytes:
-    """The same entry, as many bytes long, without the texts of these records."""
-    try:
-        value = json.loads(line)
-        texts, names = value["lines"], value.get("ids", ())
-    except (ValueError, KeyError, TypeError):
-        return line
-    whole = {at for at, name in enumerate(names) if name in ids and len(names) == len(texts)}
-    value["lines"] = [
-        (BLANK * len(text.encode()) if at in whole else clean(text.encode())).decode()
-        for at, text in enumerate(texts)
-    ]
-    for name in ids.intersection(value.get("data", ())):
-        del value["data"][name]
-    blank = _coded(value)[:-1]
-    return blank.ljust(len(line)) if value["lines"] != texts else line
 
 
 def _lines_with(journal: mmap.mmap, needles: list[bytes]) -> Iterator[tuple[int, bytes]]:

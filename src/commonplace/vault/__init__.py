@@ -5,8 +5,10 @@ It does not know what the documents say, nor that there is a journal or an index
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from commonplace.errors import CommonplaceError
 from commonplace.hints import Protocol
 from commonplace.values import field, frozen
 
@@ -46,11 +48,32 @@ class Moved(Exception):
     """A document is not as long as the caller thought: somebody else wrote it. Try again."""
 
 
+class Cancelled(Exception):
+    """All that was done under the lock came to nothing, through no fault of its own: do it again.
+
+    `error` is what to say when it stays so.
+    """
+
+    def __init__(self, error: CommonplaceError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class Vault(Protocol):
     """Documents by name, as bytes. Every write happens inside `lock`."""
 
-    def lock(self) -> AbstractContextManager[None]:
-        """Keep every other writer out, in this process and others."""
+    transactional: bool
+    """Whether all that is done under the lock, by whichever part, happens when it is let go or not
+    at all, and nobody else writes. Then there is nothing to take back or to finish, and no edit
+    from outside to look for.
+    """
+
+    def lock(self, *, undone: Callable[[], None] | None = None) -> AbstractContextManager[None]:
+        """Keep every other writer out, in this process and others.
+
+        Of a transactional vault, `undone` is called before the next one comes in when an error
+        let nothing of it happen; `Cancelled` when it may be done again.
+        """
 
     def listing(self) -> Listing:
         """What is there."""

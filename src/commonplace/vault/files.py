@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -26,6 +27,8 @@ EXCHANGE = 2
 class FileVault:
     """The markdown files of one layout below one directory."""
 
+    transactional = False
+
     def __init__(
         self, root: Path, *, state: Path, layout: Layout, clock: Clock, lock_seconds: float = 30.0
     ) -> None:
@@ -36,7 +39,7 @@ class FileVault:
         self._lock = Lock(state / "lock", seconds=lock_seconds, clock=clock)
         self._keeps_atime = bool(NO_ATIME) and not _without_atime(root)
 
-    def lock(self) -> AbstractContextManager[None]:
+    def lock(self, *, undone: Callable[[], None] | None = None) -> AbstractContextManager[None]:
         return self._lock.held()
 
     def close(self) -> None:
@@ -229,9 +232,10 @@ class FileVault:
             self._clock.sleep(SETTLED - age)
 
     def remove(self, name: str) -> None:
+        check_name(name)
         try:
             with self._tree.directory(name.split("/")[:-1]) as directory:
-                os.unlink(self._tree.leaf(check_name(name), directory), dir_fd=directory)
+                os.unlink(self._tree.leaf(name, directory), dir_fd=directory)
                 _sync_directory(directory)
         except FileNotFoundError:
             raise NoSuchDocument(name) from None

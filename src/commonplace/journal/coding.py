@@ -1,0 +1,110 @@
+"""How entries and kept texts are written down, the same wherever a journal is kept.
+
+It does not know where that is. An entry is one line of JSON, and as many bytes long when it is
+blanked, so that positions stay true.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable
+
+from commonplace.hints import Any
+from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
+
+CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
+NAMES = {kind: name for name, kind in CHANGES.items()}
+PLAIN = ("op", "ids", "removed", "origin", "session", "why", "undoes", "data", "lines")
+TUPLES = ("ids", "removed", "lines")
+DEFAULTS: dict[str, Any] = {**dict.fromkeys(TUPLES, ()), "undoes": -1, "data": {}}
+
+
+def first_line(mark: str, *, since: str) -> bytes:
+    """What a journal begins with: who it is."""
+    return _coded({"journal": mark, "since": since})
+
+
+def mark_in(line: bytes) -> str:
+    """The identity that the first line of a journal gives it; empty for a damaged one."""
+    try:
+        return str(json.loads(line)["journal"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def line_of(entry: Entry) -> bytes:
+    """An entry as a line, with its end."""
+    value: dict[str, Any] = {"at": entry.at}
+    for name in PLAIN:
+        part = getattr(entry, name)
+        if part != DEFAULTS.get(name, ""):
+            value[name] = part
+    value["changes"] = [
+        [NAMES[type(change)], *change.__dict__.values()] for change in entry.changes
+    ]
+    return _coded(value)
+
+
+def entry_in(line: bytes) -> Entry | None:
+    """The entry a line holds; None for the first line and for a torn or damaged one."""
+    try:
+        value = json.loads(line)
+        changes = tuple(_change(*parts) for parts in value.pop("changes"))
+        for name in TUPLES:
+            value[name] = tuple(value.get(name, ()))
+        return Entry(**value, changes=changes)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _change(kind: str, document: str, *rest: Any) -> Change:
+    if kind == "cut":
+        return Cut(document, tuple((start, length) for start, length in rest[0]))
+    return CHANGES[kind](document, *rest)
+
+
+def _coded(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def written(text: str) -> bytes:
+    """A text as it stands inside a line."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def blanked(line: bytes, ids: Iterable[str], clean: Callable[[bytes], bytes]) -> bytes:
+    """The same entry, as many bytes long, without the texts of these records."""
+    wanted = set(ids)
+    try:
+        value = json.loads(line)
+        texts, names = value["lines"], value.get("ids", ())
+    except (ValueError, KeyError, TypeError):
+        return line
+    whole = {at for at, name in enumerate(names) if name in wanted and len(names) == len(texts)}
+    value["lines"] = [
+        (BLANK * len(text.encode()) if at in whole else clean(text.encode())).decode()
+        for at, text in enumerate(texts)
+    ]
+    for name in wanted.intersection(value.get("data", ())):
+        del value["data"][name]
+    blank = _coded(value)[:-1]
+    return blank.ljust(len(line)) if value["lines"] != texts else line
+
+
+def packed(text: bytes) -> bytes:
+    """A whole text as it is kept."""
+    return zlib.compress(text, 1)
+
+
+def unpacked(data: bytes) -> bytes | None:
+    """The text that was kept; None when it is damaged."""
+    try:
+        return zlib.decompress(data)
+    except zlib.error:
+        return None
+
+
+def cleaned(text: bytes, needles: Iterable[bytes], clean: Callable[[bytes], bytes]) -> bytes:
+    """A kept text as it is to be kept once what the needles tell of is forgotten."""
+    return clean(text) if any(needle in text for needle in needles) else text

@@ -223,7 +223,7 @@ def test_what_a_power_cut_took_from_a_document_is_put_back_even_if_somebody_look
     path.write_bytes(durable)
     os.utime(path, ns=(memory.clock.now_ns(), memory.clock.now_ns() - 10**10))
     later = opened(tmp_path)
-    later.library.levelling.boot = "another boot"
+    later.library.levelling.heads.boot = "another boot"
     later.count()
     assert "acknowledged, but" in path.read_text(encoding="utf-8")
     assert later.log()[0].op == Op.PUT_BACK

@@ -1,4 +1,4 @@
-"""Vaults and journals in files and in PostgreSQL: the contracts, and what only one can go through."""
+"""Vaults and journals in files and in PostgreSQL: the contracts, and what only one goes through."""
 
 from __future__ import annotations
 
@@ -163,11 +163,16 @@ def test_a_server_that_goes_away_cancels_what_was_done_under_the_lock(
         select pg_terminate_backend(pid) from pg_stat_activity
         where application_name = 'commonplace' and pid = %s
     """
-    with pytest.raises(Cancelled) as told, vault.lock():
-        [(backend,)] = stored.rows("select pg_backend_pid()")
-        vault.append(NAME, b"one\n", like=None)
-        database(stored.place.url()).rows(end_all, (backend,))
-        vault.stat(NAME)
+
+    def cut_off() -> None:
+        with vault.lock():
+            [(backend,)] = stored.rows("select pg_backend_pid()")
+            vault.append(NAME, b"one\n", like=None)
+            database(stored.place.url()).rows(end_all, (backend,))
+            vault.stat(NAME)
+
+    with pytest.raises(Cancelled) as told:
+        cut_off()
     assert isinstance(told.value.error, CommonplaceError)
     assert vault.stat(NAME) is None
     append(vault, b"one\n")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from commonplace.clock import Clock, monotonic
-from commonplace.errors import Busy, CommonplaceError, DiskFull
-from commonplace.heads import Heads
+from commonplace.errors import Busy, CommonplaceError, DatabaseTrouble, DiskFull
+from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any, TypeVar
 from commonplace.index import Index, Known, Signature
 from commonplace.journal import Append, Change, Entry, Journal, Op, Text, new_entry
@@ -23,7 +23,7 @@ from commonplace.reader import Reader, count_lines, decoded
 from commonplace.recall_cache import RecallCache
 from commonplace.records import OWNER, SYSTEM, Author
 from commonplace.values import replace
-from commonplace.vault import Moved, Stat, Vault
+from commonplace.vault import Cancelled, Moved, Stat, Vault
 
 if TYPE_CHECKING:
     from commonplace import merging, recovery
@@ -35,6 +35,8 @@ else:
 
 Result = TypeVar("Result")
 
+PAUSE = 0.1
+"""Seconds after which what a server cancelled is tried again."""
 PENDING = 256
 """Records that may wait for the next search before they are indexed."""
 
@@ -77,8 +79,8 @@ class Ledger:
 
     def close(self) -> None:
         if self._unsettled:
-            # What is stored is safe already; the rest can wait for a disk with room.
-            with suppress(DiskFull):
+            # What is stored is safe already; the rest can wait for a disk with room, or a server.
+            with suppress(DiskFull, DatabaseTrouble):
                 self.locked(self.levelling.bring_up_soon)
                 self.settle()
         self.heads.close()
@@ -88,6 +90,9 @@ class Ledger:
 
     def settle(self) -> None:
         """Return when the documents, too, are on disk: a power cut then needs no repair."""
+        if self.vault.transactional:
+            self._unsettled = 0
+            return
 
         def touched() -> tuple[int, set[str]]:
             marks = self.levelling.marks
@@ -109,6 +114,7 @@ class Ledger:
         When this returns, what was journalled is on disk.
         """
         deadline = monotonic() + self.lock_seconds
+        error: CommonplaceError = Busy("the vault", self.lock_seconds)
         while True:
             try:
                 return self._locked_once(work)
@@ -116,12 +122,14 @@ class Ledger:
                 pause = wait.seconds
             except Moved:
                 pause = 0.0
+            except Cancelled as cancelled:
+                pause, error = PAUSE, cancelled.error
             if monotonic() > deadline:
-                raise Busy("the vault", self.lock_seconds)
+                raise error
             self.clock.sleep(pause)
 
     def _locked_once(self, work: Callable[[], Result]) -> Result:
-        with self.vault.lock():
+        with self.vault.lock(undone=self._start_anew):
             before = self.journal.end()
             self._catch_up(before)
             done = work()
@@ -129,6 +137,13 @@ class Ledger:
         if wrote:
             self.journal.sync()
         return done
+
+    def _start_anew(self) -> None:
+        """Let go of what is remembered of a change that never happened."""
+        self.levelling.marks = Marks()
+        self.reader.start_anew()
+        self._verified_mark = ""
+        self._crlf.clear()
 
     def _catch_up(self, end: int) -> None:
         """Finish what a writer that died left half done. `end` is where the journal ends."""
@@ -168,6 +183,8 @@ class Ledger:
 
         None when that can't be told: a document was written just now, and may be again unseen.
         """
+        if self.vault.transactional:
+            return self.journal.mark(), self.journal.end()
         listing = self.vault.listing()
         if any(self.outside.is_racy(stat) for stat in listing.documents.values()):
             return None
@@ -185,6 +202,10 @@ class Ledger:
 
         Others store meanwhile, and one of them may come first: then there is nothing left to do.
         """
+        if self.vault.transactional:
+            # Half of it would be undone with the other half.
+            self.locked(self.levelling.bring_up)
+            return
         entry, texts = self.locked(self.levelling.left_behind)
         if entry and self.levelling.index_in_slices(entry, texts):
             end = entry.end
@@ -272,6 +293,9 @@ class Ledger:
         return stats
 
     def _take_back(self, entry: Entry, changes: Sequence[Append], stats: Sequence[Stat]) -> None:
+        if self.vault.transactional:
+            # It never happened, once the lock is let go.
+            return
         for change, stat in zip(changes, stats):
             self.vault.cut(change.document, at=change.at, size=stat.size)
         self.journal.take_back(entry.position)
@@ -359,6 +383,8 @@ class Ledger:
 
         Its entry is still there: what can't be put back either, the next writer carries through.
         """
+        if self.vault.transactional:
+            return
         for name, (before, after) in texts.items():
             now = self.vault.read(name) if self.vault.stat(name) else None
             if before == after or now != after:

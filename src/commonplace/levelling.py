@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from commonplace.heads import Heads, Marks, boot_id
+from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Index, Known, Signature
 from commonplace.journal import Append, Entry, Journal
@@ -36,7 +36,6 @@ class Levelling:
         self.index = index
         self.heads = heads
         self.reader = reader
-        self.boot = boot_id()
         self.marks = Marks()
         """What the heads say, as long as nobody else has written since."""
         self.unsaved = False
@@ -49,7 +48,7 @@ class Levelling:
         """Say how far the documents have come."""
         for name, value in changes.items():
             setattr(self.marks, name, value)
-        self.marks.boot = self.boot
+        self.marks.boot = self.heads.boot
         if not self.unsaved:
             self.heads.save(self.marks)
 

@@ -27,7 +27,7 @@ from commonplace.errors import (
     Refused,
     SecretFound,
 )
-from commonplace.heads import Heads
+from commonplace.heads import FileHeads
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Asked, Query
 from commonplace.index.sqlite import SqliteIndex
@@ -164,7 +164,7 @@ class Memory:
             ),
             FileJournal(state, clock=clock),
             SqliteIndex(state / "index.db", rank=layout.rank),
-            heads=Heads(state / "heads.json"),
+            heads=FileHeads(state / "heads.json"),
             layout=layout,
             clock=clock,
             lock_seconds=settings.lock_seconds,

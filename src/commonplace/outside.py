@@ -72,6 +72,8 @@ class Outside:
 
     def changed(self) -> list[str]:
         """The documents that do not look as the index knows them."""
+        if self.vault.transactional:
+            return []
         known, listing = self.index.known() | self.levelling.marks.documents, self.vault.listing()
         hidden = tuple(listing.unreadable)
         for path, why in listing.unreadable.items():
@@ -132,7 +134,10 @@ class Outside:
 
     def look(self, name: str) -> Known | None:
         """Bring what the index knows of one document up to date. Called under the lock."""
-        known, stat = self.levelling.known_of(name), self.vault.stat(name)
+        known = self.levelling.known_of(name)
+        if known and self.vault.transactional:
+            return known
+        stat = self.vault.stat(name)
         if stat is None:
             if known:
                 self._note_gone(name)

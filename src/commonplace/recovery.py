@@ -71,7 +71,7 @@ class Recovery:
     def _is_new(self, mark: str, end: int) -> bool:
         """Whether all is to be looked at: another journal, no marks, or a power cut."""
         marks = self.levelling.marks
-        cut = marks.settled != end and marks.boot != self.levelling.boot
+        cut = marks.settled != end and marks.boot != self.levelling.heads.boot
         self.outside.after_power_cut = cut
         known = self.index.mark() == mark and self.index.level() <= marks.end <= end
         return cut or not known

@@ -55,7 +55,8 @@ class VaultContract:
             assert vault.read(NAME) == whole
             assert vault.tail(NAME, size=len(whole)) == whole[-2:]
             found = vault.stat(NAME)
-            assert found and found.size == len(whole)
+            assert found
+            assert found.size == len(whole)
             with vault.lock():
                 vault.remove(NAME)
 

@@ -9,44 +9,47 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from math import log
-from operator import attrgetter
 from pathlib import Path
 from zlib import crc32
 
 from commonplace.errors import CommonplaceError
-from commonplace.hints import Any, NamedTuple
-from commonplace.index import Asked, Candidate, Entry, Known, Query, Signature, nearest
+from commonplace.hints import Any
+from commonplace.index import Asked, Candidate, Entry, Known, Query, nearest
 from commonplace.index.candidates import candidates, first_of, in_order
-from commonplace.index.conditions import as_json, clean, fits, listed, unlisted
+from commonplace.index.conditions import as_json, clean, fits
 from commonplace.index.connections import Connections, Row
 from commonplace.index.nearest import Nearest
-from commonplace.index.words import STOP, indexed, match
+from commonplace.index.tellings import (
+    COLUMNS,
+    FIELDS,
+    SHOWN,
+    TIMESTAMP,
+    Identity,
+    Piece,
+    Told,
+    differing,
+    known_of,
+    known_row,
+    pieces,
+    rarity,
+    record_of,
+    score,
+    telling,
+)
+from commonplace.index.words import STOP, match
 from commonplace.records import Hit, Place, Record
-from commonplace.values import fields_of, replace
+from commonplace.values import replace
 
 EDITION = 2
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
 edition is dropped.
 """
-AT_ONCE = 2000
-"""How many lines of a document are compared at once: the garbage collector slows down more."""
 BATCH = 64
 """How many added records may wait for the FTS table.
 
 Every commit that touches it writes a segment of its own, which costs more than all the rest of a
 small write together. Whoever searches next takes in what waits.
 """
-HALFWAY = 4.0
-"""The BM25 that makes a score of one half."""
-
-FIELDS = tuple(fields_of(Record))
-TIMESTAMP, TAGS, CONFIDENCE, SENSITIVITY, ORIGIN, SOURCES = map(
-    FIELDS.index, ("timestamp", "tags", "confidence", "sensitivity", "origin", "sources")
-)
-COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
-SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
-
 SCHEMA = (
     """CREATE TABLE documents(
         name TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode TEXT, digest TEXT,
@@ -127,35 +130,9 @@ OF_IDS = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.id = j
     WHERE r.lead"""
 HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"
 HOW_MANY_IN_ALL = "SELECT coalesce(max(id), 0) FROM fts_docsize"
-COMMON = 0.5
-"""The rarity of a stop word, which nobody counts."""
-
 DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
     FROM records r LEFT JOIN places p ON p.key = r.key"""
 DUMP_DOCUMENTS = "SELECT name, lines, size FROM documents WHERE name <> ''"
-
-Identity = tuple[str, int]
-"""A record's id and the digest of all it says: one telling of it."""
-
-END = 1 << 62
-"""A line after every line."""
-
-_fields_of = attrgetter(*FIELDS)
-
-
-class _Told(NamedTuple):
-    """A record as it is told in one place."""
-
-    identity: Identity
-    record: Record
-    values: list[Any]
-
-    def row(self, *, lead: bool, key: int | None = None) -> Row:
-        return (key, self.identity[1], int(lead), indexed(self.record), *self.values)
-
-
-Piece = tuple[int, int, dict[int, _Told]]
-"""The first and last line of a part of a document, and what is to stand there."""
 
 
 class SqliteIndex:
@@ -163,8 +140,8 @@ class SqliteIndex:
 
     def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
-        self._last_told: _Told | None = None
-        self._tolds: dict[int, _Told] | None = None
+        self._last_told: Told | None = None
+        self._tolds: dict[int, Told] | None = None
         """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
         self._nearest = Nearest()
@@ -190,34 +167,34 @@ class SqliteIndex:
         self._connections.run(SET_MARK, mark)
 
     def known(self) -> dict[str, Known]:
-        return {row[0]: _known(row) for row in self._connections.rows(GET_KNOWN)}
+        return {row[0]: known_of(row) for row in self._connections.rows(GET_KNOWN)}
 
     def known_of(self, document: str) -> Known | None:
         rows = self._connections.rows(GET_KNOWN + " AND name = ?", document)
-        return _known(rows[0]) if rows else None
+        return known_of(rows[0]) if rows else None
 
     def note(self, document: str, *, known: Known) -> None:
-        self._connections.run(SET_KNOWN, *_known_row(document, known))
+        self._connections.run(SET_KNOWN, *known_row(document, known))
 
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
             for record, line in entries:
                 self._append(db, self._tell(record), document, line)
-            db.execute(SET_KNOWN, _known_row(document, known))
+            db.execute(SET_KNOWN, known_row(document, known))
 
-    def _tell(self, record: Record) -> _Told:
+    def _tell(self, record: Record) -> Told:
         """As it is told; a record mostly goes to a second document right after the first."""
         told = self._last_told
         if told is None or told.record is not record:
-            self._last_told = told = _told(record)
+            self._last_told = told = telling(record)
         return told
 
-    def _append(self, db: sqlite3.Connection, told: _Told, document: str, line: int) -> None:
+    def _append(self, db: sqlite3.Connection, told: Told, document: str, line: int) -> None:
         id_, digest = told.identity
         variants = db.execute(VARIANTS, (id_,)).fetchall()
         key = next((key for key, other in variants if other == digest), None)
         if key is None:
-            key = db.execute(INSERT, told.row(lead=not variants)).lastrowid
+            key = db.execute(INSERT, _row(told, lead=not variants)).lastrowid
             if key and key % BATCH == 0:
                 db.execute(CATCH_UP)
         if not db.execute(ADD_PLACE, (document, line, key)).rowcount:
@@ -227,17 +204,17 @@ class SqliteIndex:
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
-            self._replace(db, document, _pieces(entries, self._tolds))
-            db.execute(SET_KNOWN, _known_row(document, known))
+            self._replace(db, document, pieces(entries, self._tolds))
+            db.execute(SET_KNOWN, known_row(document, known))
 
     def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
         with self._connections.transaction() as db:
-            wanted = {line: _told(record) for record, line in entries}
+            wanted = {line: telling(record) for record, line in entries}
             self._replace(db, document, [(first, last, wanted)])
 
     def drop(self, document: str) -> None:
         with self._connections.transaction() as db:
-            self._replace(db, document, _pieces((), None))
+            self._replace(db, document, pieces((), None))
             db.execute("DELETE FROM documents WHERE name = ?", (document,))
 
     def _replace(self, db: sqlite3.Connection, document: str, pieces: Iterable[Piece]) -> None:
@@ -269,7 +246,7 @@ class SqliteIndex:
 
     def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
         wanted = clean(as_json(list(record_ids)))
-        return {row[0]: _record(row) for row in self._connections.rows(OF_IDS, wanted)}
+        return {row[0]: record_of(row) for row in self._connections.rows(OF_IDS, wanted)}
 
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, clean(record_id)))
@@ -297,7 +274,7 @@ class SqliteIndex:
         """Rows of a record and its score, as hits."""
         places = self._places(db, [row[0] for row in rows])
         # One that has no place was removed by another process just now.
-        return [Hit(_record(row), places[row[0]], row[-1]) for row in rows if row[0] in places]
+        return [Hit(record_of(row), places[row[0]], row[-1]) for row in rows if row[0] in places]
 
     def count(self, query: Query) -> int:
         # Fewer are replaced than not: they are counted apart, instead of asked for one by one.
@@ -353,7 +330,7 @@ class SqliteIndex:
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         with self._connections.lent() as db:
             total = db.execute(HOW_MANY_IN_ALL).fetchall()[0][0]
-            return {word: _rarity(db, word, total) for word in words}
+            return {word: rarity(word, having=_having(db, word), total=total) for word in words}
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True
@@ -437,47 +414,21 @@ class SqliteIndex:
         self._connections.close()
 
 
-def _pieces(entries: Iterable[Entry], tolds: dict[int, _Told] | None) -> Iterator[Piece]:
-    """The lines of a whole document, some at a time."""
-    wanted = {line: record for record, line in entries}
-    lines = sorted(wanted)
-    first = 0
-    for at in range(0, max(len(lines), 1), AT_ONCE):
-        last = lines[at + AT_ONCE] - 1 if at + AT_ONCE < len(lines) else END
-        part = {line: wanted[line] for line in lines[at : at + AT_ONCE]}
-        yield first, last, {line: _told_once(record, tolds) for line, record in part.items()}
-        first = last + 1
-
-
-def _told_once(record: Record, tolds: dict[int, _Told] | None) -> _Told:
-    """As it is told, kept by the record's own identity while all is told anew."""
-    if tolds is None:
-        return _told(record)
-    told = tolds.get(id(record))
-    if told is None:
-        told = tolds[id(record)] = _told(record)
-    return told
-
-
 def _replace_piece(
-    db: sqlite3.Connection, document: str, wanted: dict[int, _Told], *, first: int, last: int
+    db: sqlite3.Connection, document: str, wanted: dict[int, Told], *, first: int, last: int
 ) -> tuple[set[int], set[str]]:
     """Write what differs; give the keys that lost a place and the ids that gained or lost one."""
     rows = db.execute(STANDING, (document, first, last)).fetchall()
     standing = {line: (key, (id_, digest)) for line, key, id_, digest in rows}
-    kept = {
-        line for line, (_, it) in standing.items() if line in wanted and wanted[line].identity == it
-    }
-    fresh = {line: told for line, told in wanted.items() if line not in kept}
-    left = {line: old for line, old in standing.items() if line not in kept}
+    fresh, left = differing(standing, wanted)
     keys = _keys(db, fresh.values())
     db.executemany(SET_PLACE, [(document, at, keys[it.identity]) for at, it in fresh.items()])
     db.executemany(CLEAR_PLACE, [(document, line) for line in left if line not in wanted])
-    ids = {told.identity[0] for told in fresh.values()} | {id_ for _, (id_, _) in left.values()}
+    ids = {it.identity[0] for it in fresh.values()} | {id_ for _, (id_, _) in left.values()}
     return {key for key, _ in left.values()}, ids
 
 
-def _keys(db: sqlite3.Connection, tolds: Iterable[_Told]) -> dict[Identity, int]:
+def _keys(db: sqlite3.Connection, tolds: Iterable[Told]) -> dict[Identity, int]:
     """The key of each, with a row made for those that have none."""
     missing = {told.identity: told for told in tolds}
     keys = _variants(db, missing)
@@ -487,10 +438,14 @@ def _keys(db: sqlite3.Connection, tolds: Iterable[_Told]) -> dict[Identity, int]
     for identity, told in missing.items():
         if identity not in keys:
             keys[identity] = next_key + len(rows)
-            rows.append(told.row(key=keys[identity], lead=identity[0] not in ids))
+            rows.append(_row(told, key=keys[identity], lead=identity[0] not in ids))
             ids.add(identity[0])
     db.executemany(INSERT, rows)
     return keys
+
+
+def _row(told: Told, *, lead: bool, key: int | None = None) -> Row:
+    return (key, told.identity[1], int(lead), told.words, *told.values)
 
 
 def _variants(db: sqlite3.Connection, identities: Iterable[Identity]) -> dict[Identity, int]:
@@ -522,12 +477,7 @@ def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
         return db.execute(newest, (*arguments, query.limit)).fetchall()
     cursor = db.execute(f"SELECT {SHOWN}, fts.rank {source} ORDER BY fts.rank", arguments)
     rows = in_order(first_of(cursor, query.limit), id_at=0, time_at=TIMESTAMP)
-    return [(*row[:-1], _score(-row[-1])) for row in rows[: query.limit]]
-
-
-def _score(bm25: float) -> float:
-    """Between 0 and 1, and never 0: a word that most records have gives a BM25 next to nothing."""
-    return (bm25 + 1.0) / (bm25 + HALFWAY + 2.0)
+    return [(*row[:-1], score(-row[-1])) for row in rows[: query.limit]]
 
 
 def _source(query: Query) -> tuple[str, list[Any]]:
@@ -544,55 +494,9 @@ def _source(query: Query) -> tuple[str, list[Any]]:
     return f"FROM records r WHERE {condition}", arguments
 
 
-def _rarity(db: sqlite3.Connection, word: str, total: int) -> float:
-    if word in STOP:
-        return COMMON
-    expression = match(word)
-    having = db.execute(HOW_MANY, (expression,)).fetchall()[0][0] if expression else 0
-    return log(1.0 + (total - having + 0.5) / (having + 0.5))
-
-
-def _digest(data: bytes) -> bytes:
-    # Loading it takes longer than a search that needs none.
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=8).digest()
-
-
-def _told(record: Record) -> _Told:
-    values = list(_fields_of(record))
-    values[TAGS] = listed(record.tags)
-    values[SOURCES] = listed(record.sources)
-    # Plain strings: members of an enumeration cost sqlite3 a search for how to store them.
-    values[SENSITIVITY] = str(record.sensitivity)
-    values[ORIGIN] = str(record.origin)
-    confidence = float(record.confidence)
-    values[CONFIDENCE] = repr(confidence)
-    written = "\0".join(values).encode()
-    digest = int.from_bytes(_digest(written), "big", signed=True)
-    values[CONFIDENCE] = confidence
-    return _Told((record.id, digest), record, values)
-
-
-def _record(row: Row) -> Record:
-    values = list(row[: len(FIELDS)])
-    for at in (TAGS, SOURCES):
-        values[at] = unlisted(values[at])
-    return Record(*values)
-
-
-def _known(row: Row) -> Known:
-    _, size, mtime_ns, inode, digest, racy, atime_ns, lines, base, glimpse = row
-    signature = Signature(size, mtime_ns, int(inode), digest, bool(racy), atime_ns)
-    return Known(signature, lines, base, glimpse)
-
-
-def _known_row(document: str, known: Known) -> Row:
-    # An inode may need all of 64 bits, one more than SQLite's numbers have.
-    it = known.signature
-    inode = str(it.inode)
-    seen = (it.size, it.mtime_ns, inode, it.digest, int(it.racy), it.atime_ns)
-    return (document, *seen, known.lines, known.base, known.glimpse)
+def _having(db: sqlite3.Connection, word: str) -> int:
+    expression = match(word) if word not in STOP else ""
+    return db.execute(HOW_MANY, (expression,)).fetchall()[0][0] if expression else 0
 
 
 def _illness(db: sqlite3.Connection) -> str:

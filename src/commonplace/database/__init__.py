@@ -9,7 +9,7 @@ does that. Whether a commit that was cut off counts is asked of the server, and 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from commonplace.clock import Clock, monotonic, uuid7
@@ -30,6 +30,7 @@ from commonplace.database.troubles import Interrupted, may_succeed_again, told
 
 Result = TypeVar("Result")
 Row = tuple[Any, ...]
+Values = Sequence[Any] | Mapping[str, Any]
 
 PAUSE = 0.05
 LONGEST_PAUSE = 1.0
@@ -134,7 +135,7 @@ class Database:
         """Whether this thread is in a transaction of this database."""
         return getattr(self._threads, "connection", None) is not None
 
-    def rows(self, statement: str, arguments: Sequence[Any] = ()) -> list[Row]:
+    def rows(self, statement: str, arguments: Values = ()) -> list[Row]:
         """What a statement answers. Outside a transaction it is said again when the server went
         away, and so must do no harm when it is done twice.
         """
@@ -147,15 +148,15 @@ class Database:
         with self._guarded(), self._threads.connection.cursor() as cursor:
             cursor.executemany(statement, rows)
 
-    def _once(self, statement: str, arguments: Sequence[Any]) -> list[Row]:
+    def _once(self, statement: str, arguments: Values) -> list[Row]:
         with self._lent() as connection:
             return self._said(connection, statement, arguments)
 
     def _said(
-        self, connection: psycopg.Connection[Any], statement: str, arguments: Sequence[Any]
+        self, connection: psycopg.Connection[Any], statement: str, arguments: Values
     ) -> list[Row]:
         with self._guarded():
-            cursor = connection.execute(statement, arguments)
+            cursor = connection.execute(statement, arguments, binary=True)
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager

@@ -29,6 +29,8 @@ class Engine:
     """The version of pgvector; empty without one that is new enough."""
     replica: bool = False
     citus: bool = False
+    without_vectors: str = ""
+    """Why no vectors are kept here; empty when they are."""
 
 
 def probe(connection: psycopg.Connection[Any], where: str) -> Engine:
@@ -41,7 +43,20 @@ def probe(connection: psycopg.Connection[Any], where: str) -> Engine:
     extensions = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
     vectors = _numbers(extensions.get("vector", ""))
     new_enough = vectors if vectors >= OLDEST_VECTORS else ()
-    return Engine(version, new_enough, replica, "citus" in extensions)
+    return Engine(version, new_enough, replica, "citus" in extensions, _lacking(vectors))
+
+
+def _lacking(vectors: tuple[int, ...]) -> str:
+    if vectors >= OLDEST_VECTORS:
+        return ""
+    found = (
+        f"pgvector {'.'.join(map(str, vectors))} is too old" if vectors else "it has no pgvector"
+    )
+    needed = ".".join(map(str, OLDEST_VECTORS))
+    return (
+        f"the database keeps no vectors, since {found}. With pgvector {needed} or newer, after "
+        "'create extension vector', or 'alter extension vector update', it does."
+    )
 
 
 def add_vectors(connection: psycopg.Connection[Any]) -> None:
@@ -54,20 +69,21 @@ def add_vectors(connection: psycopg.Connection[Any]) -> None:
         return
 
 
-def kept_apart(engine: Engine, *tables: str) -> list[str]:
+def kept_apart(engine: Engine, *tables: str, forced: bool = True) -> list[str]:
     """Statements after which each profile's rows of these tables are its own.
 
-    The tables' key begins with `profile`: a cluster spreads them by it.
+    The tables' key begins with `profile`: a cluster spreads them by it. What is not `forced` holds
+    for every role but the one that made the tables: PostgreSQL uses no index of words for rows that
+    it has to check first.
     """
     made = []
     for table in tables:
         if engine.citus:
             made.append(f"select create_distributed_table('{table}', 'profile')")
-        made += [
-            f"alter table {table} enable row level security",
-            f"alter table {table} force row level security",
-            f"create policy own on {table} using ({OWN}) with check ({OWN})",
-        ]
+        made.append(f"alter table {table} enable row level security")
+        if forced:
+            made.append(f"alter table {table} force row level security")
+        made.append(f"create policy own on {table} using ({OWN}) with check ({OWN})")
     return made
 
 

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from commonplace.database.engines import add_vectors, probe
-from commonplace.database.schema import STEPS
+from commonplace.database.schema import STEPS, index_of_vectors
 from commonplace.errors import NewerDatabase, ReadOnlyDatabase
 from commonplace.hints import Any
 
@@ -28,9 +28,11 @@ def migrate(connection: psycopg.Connection[Any], *, schema: str, where: str) -> 
     found = _taken(connection)
     if found > len(STEPS):
         raise NewerDatabase(where, found=found, known=len(STEPS))
-    if found == len(STEPS):
+    if found == len(STEPS) and _has_vectors(connection):
         return
     engine = probe(connection, where)
+    if found == len(STEPS) and (engine.replica or not engine.vectors):
+        return
     if engine.replica:
         raise ReadOnlyDatabase(where)
     if not engine.vectors:
@@ -44,12 +46,19 @@ def migrate(connection: psycopg.Connection[Any], *, schema: str, where: str) -> 
             for statement in step(engine):
                 connection.execute(statement)
             connection.execute("insert into step(number) values (%s)", (number,))
+        if engine.vectors and not _has_vectors(connection):
+            for statement in index_of_vectors(engine):
+                connection.execute(statement)
 
 
 def _taken(connection: psycopg.Connection[Any]) -> int:
     if connection.execute("select to_regclass('step')").fetchall() == [(None,)]:
         return 0
     return int(connection.execute("select coalesce(max(number), 0) from step").fetchall()[0][0])
+
+
+def _has_vectors(connection: psycopg.Connection[Any]) -> bool:
+    return connection.execute("select to_regclass('embedding')").fetchall() != [(None,)]
 
 
 def _make_schema(connection: psycopg.Connection[Any], schema: str) -> None:

@@ -66,4 +66,76 @@ def entries_with_data(_: Engine) -> list[str]:
     ]
 
 
-STEPS: tuple[Callable[[Engine], list[str]], ...] = (documents_and_journal, entries_with_data)
+def index_of_words(engine: Engine) -> list[str]:
+    """Records, where they stand, and their words.
+
+    A b-tree takes no value of more than 2,700 bytes, and a person may write anything anywhere:
+    what may be long is in no index whole.
+    """
+    return [
+        """create table level(
+            profile uuid primary key,
+            position bigint not null default 0, mark text not null default '',
+            last_key bigint not null default 0,
+            records bigint not null default 0, lexemes bigint not null default 0
+        )""",
+        """create table known(
+            profile uuid not null, name text collate "C" not null,
+            size bigint not null, mtime_ns bigint not null, inode text not null,
+            digest text not null, racy int not null, atime_ns bigint not null,
+            lines bigint not null, base bigint not null, glimpse text not null,
+            primary key (profile, name)
+        )""",
+        """create table record(
+            profile uuid not null, key bigint not null, digest bigint not null,
+            lead boolean not null, length int not null, words tsvector not null,
+            id text collate "C" not null, kind text collate "C" not null,
+            text text collate "C" not null, timestamp text collate "C" not null,
+            tags text collate "C" not null, supersedes text collate "C" not null,
+            session text collate "C" not null, "group" text collate "C" not null,
+            channel text collate "C" not null, username text collate "C" not null,
+            confidence float8 not null, sensitivity text collate "C" not null,
+            origin text collate "C" not null, valid_from text collate "C" not null,
+            valid_to text collate "C" not null, sources text collate "C" not null,
+            primary key (profile, key)
+        )""",
+        """create table place(
+            profile uuid not null, document text collate "C" not null, line bigint not null,
+            key bigint not null,
+            primary key (profile, document, line)
+        )""",
+        *kept_apart(engine, "level", "known", "record", "place", forced=False),
+        "create unique index record_by_id on record(profile, id, digest)",
+        "create index record_by_time on record(profile, left(timestamp, 40)) where lead",
+        """create index record_by_session on record(profile, session, timestamp, key)
+            where session <> '' and lead and length(session) <= 200 and length(timestamp) <= 40""",
+        """create index record_by_superseded on record(profile, supersedes)
+            where supersedes <> '' and length(supersedes) <= 100""",
+        "create index place_by_key on place(profile, key)",
+        # Whoever searches would otherwise read through what all profiles wrote last.
+        "create index record_by_words on record using gin(words) with (fastupdate = off)",
+    ]
+
+
+STEPS: tuple[Callable[[Engine], list[str]], ...] = (
+    documents_and_journal,
+    entries_with_data,
+    index_of_words,
+)
+
+
+def index_of_vectors(engine: Engine) -> list[str]:
+    """Vectors beside the records; taken when the database has got pgvector, however late."""
+    return [
+        """create table model(
+            profile uuid not null, number int not null, name text collate "C" not null,
+            dim int not null, upto bigint not null default 0,
+            primary key (profile, number), unique (profile, name, dim)
+        )""",
+        """create table embedding(
+            profile uuid not null, model int not null, key bigint not null,
+            norm float8 not null, vector halfvec not null,
+            primary key (profile, model, key)
+        )""",
+        *kept_apart(engine, "model", "embedding", forced=False),
+    ]

@@ -110,8 +110,11 @@ def _of_keys(db: sqlite3.Connection, sql: str, keys: Iterable[int], *arguments: 
 
 
 def _beside(db: sqlite3.Connection, keys: Iterable[int]) -> tuple[dict[int, int], dict[int, int]]:
-    """What stands right before and right after these, and of that in turn where these are told."""
-    rows = _of_keys(db, BESIDE_THESE, keys)
+    return told_beside(_of_keys(db, BESIDE_THESE, keys))
+
+
+def told_beside(rows: Sequence[Row]) -> tuple[dict[int, int], dict[int, int]]:
+    """What stands right before and right after each of these, and of that in turn."""
     before = {after: key for key, _, after in rows if after}
     after = {before: key for key, before, _ in rows if before}
     before.update({key: one for key, one, _ in rows})

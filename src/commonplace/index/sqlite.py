@@ -36,7 +36,7 @@ from commonplace.index.tellings import (
     score,
     telling,
 )
-from commonplace.index.words import STOP, match
+from commonplace.index.words import STOP, TOKENIZER, match
 from commonplace.records import Hit, Place, Record
 from commonplace.values import replace
 
@@ -67,9 +67,9 @@ SCHEMA = (
         WITHOUT ROWID""",
     "CREATE INDEX places_by_key ON places(key)",
     *nearest.SCHEMA,
-    """CREATE VIRTUAL TABLE fts USING fts5(
+    f"""CREATE VIRTUAL TABLE fts USING fts5(
         text, words, content='records', content_rowid='key',
-        tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+        tokenize="{TOKENIZER}"
     )""",
 )
 VERSION = crc32(f"{EDITION} {SCHEMA}".encode()) & 0x7FFFFFFF

@@ -48,6 +48,8 @@ over own re s same she should so some such t than that the their them then there
 those through to too under until up us ve very was we were what when where which while who whom
 whose why will with would you your"""
 STOP = frozenset(ENGLISH_STOPS.split())
+TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+"""How FTS5 cuts a text into words."""
 
 
 def indexed(record: Record) -> str:

@@ -1,0 +1,576 @@
+"""The index in PostgreSQL: the rows of one profile, with their words and vectors.
+
+It does not know what a document is but a name, nor what the journal is but a number. Every
+statement names the profile; how a statement is sent, and again when the server went away, the
+database knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+from commonplace.database import Database
+from commonplace.errors import CommonplaceError
+from commonplace.hints import Any, TypeVar
+from commonplace.index import Asked, Candidate, Entry, Known, Query, postgres_candidates
+from commonplace.index.lexemes import lexemes
+from commonplace.index.postgres_candidates import (
+    Saying,
+    by_vectors,
+    by_words,
+    fitting,
+    having_words,
+    kept,
+    made,
+    tag_of,
+    unkept,
+    vector_of_words,
+)
+from commonplace.index.postgres_vectors import PostgresVectors
+from commonplace.index.tellings import (
+    COLUMNS,
+    FIELDS,
+    SHOWN,
+    Identity,
+    Piece,
+    Row,
+    Told,
+    differing,
+    known_of,
+    known_row,
+    pieces,
+    rarity,
+    record_of,
+    score,
+    telling,
+)
+from commonplace.records import Hit, Place, Record
+
+Result = TypeVar("Result")
+
+BLOCK = 8192
+"""The least that a table takes."""
+AT_ONCE = 1000
+"""Records that are looked through at once when all are."""
+
+GET_LEVEL = "select position, mark from level where profile = %(profile)s"
+SET_LEVEL = """insert into level(profile, position) values (%(profile)s, %(position)s)
+    on conflict (profile) do update set position = excluded.position"""
+SET_MARK = """insert into level(profile, mark) values (%(profile)s, %(mark)s)
+    on conflict (profile) do update set mark = excluded.mark"""
+# The keys go on from where they were: one that was told to somebody never names another record.
+CLEAR_LEVEL = """update level set position = 0, mark = '', records = 0, lexemes = 0
+    where profile = %(profile)s"""
+
+KNOWN = "name, size, mtime_ns, inode, digest, racy, atime_ns, lines, base, glimpse"
+GET_KNOWN = f"select {KNOWN} from known where profile = %(profile)s"
+GET_ONE_KNOWN = f"{GET_KNOWN} and name = %(name)s"
+SET_KNOWN = f"""insert into known(profile, {KNOWN})
+    values (%(profile)s, {", ".join(f"%({name})s" for name in KNOWN.split(", "))})
+    on conflict (profile, name) do update set
+    {", ".join(f"{name} = excluded.{name}" for name in KNOWN.split(", ")[1:])}"""
+DROP_KNOWN = "delete from known where profile = %(profile)s and name = %(name)s"
+
+STANDING = """select p.line, p.key, r.id, r.digest
+    from place p join record r on r.profile = p.profile and r.key = p.key
+    where p.profile = %(profile)s and p.document = %(document)s
+        and p.line between %(first)s and %(last)s"""
+PLACED = """insert into place(profile, document, line, key)
+    select %(profile)s, %(document)s, * from unnest(%(lines)s::bigint[], %(keys)s::bigint[])
+    on conflict (profile, document, line)"""
+ADD_PLACES = f"{PLACED} do nothing returning line"
+SET_PLACES = f"{PLACED} do update set key = excluded.key"
+CLEAR_PLACES = """delete from place
+    where profile = %(profile)s and document = %(document)s and line = any(%(lines)s)"""
+CLEAR_PLACES_OF = """delete from place p using record r
+    where p.profile = %(profile)s and r.profile = %(profile)s and r.key = p.key
+        and r.id = any(%(ids)s)"""
+
+VARIANTS = """select id, digest, key from record
+    where profile = %(profile)s and id = any(%(ids)s)"""
+VALUES = ", ".join(
+    f"%({name})s::{'float8' if name == 'confidence' else 'text'}[]" for name in FIELDS
+)
+# The row of the level counts what is there, and gives the keys.
+INSERT = f"""with counted as (
+    insert into level(profile, last_key, records, lexemes)
+    values (%(profile)s, %(count)s, %(count)s, %(total)s)
+    on conflict (profile) do update set last_key = level.last_key + %(count)s,
+        records = level.records + %(count)s, lexemes = level.lexemes + %(total)s
+    returning last_key)
+insert into record(profile, key, digest, lead, length, words, {COLUMNS})
+select %(profile)s, counted.last_key - %(count)s + t.at, t.digest, t.lead, t.length,
+    t.words::tsvector, {", ".join(f't."{name}"' for name in FIELDS)}
+from counted, unnest(%(digests)s::bigint[], %(leads)s::boolean[], %(lengths)s::int[],
+    %(words)s::text[], {VALUES}) with ordinality t(digest, lead, length, words, {COLUMNS}, at)
+returning id, digest, key"""
+# One that has no place left goes, and its vectors with it.
+REMOVE = """with gone as (
+    delete from record r where r.profile = %(profile)s and r.key = any(%(keys)s)
+        and not exists(select 1 from place p where p.profile = r.profile and p.key = r.key)
+    returning r.key, r.length)
+update level set records = records - (select count(*) from gone),
+    lexemes = lexemes - (select coalesce(sum(length), 0) from gone)
+where profile = %(profile)s"""
+# Told in two ways, and where.
+OTHERWISE = """select r.id, r.key, p.document, p.line
+    from record r join place p on p.profile = r.profile and p.key = r.key
+    where r.profile = %(profile)s and r.id in (
+        select id from record where profile = %(profile)s and id = any(%(ids)s)
+        group by id having count(*) > 1 or not bool_and(lead))"""
+SET_LEADS = """update record r set lead = (r.key = any(%(keys)s))
+    where r.profile = %(profile)s and r.id = any(%(ids)s)
+        and r.lead <> (r.key = any(%(keys)s))"""
+
+PLACES = """array(select p.document from record v
+        join place p on p.profile = v.profile and p.key = v.key
+        where v.profile = r.profile and v.id = r.id order by p.document, p.line),
+    array(select p.line from record v join place p on p.profile = v.profile and p.key = v.key
+        where v.profile = r.profile and v.id = r.id order by p.document, p.line)"""
+OF_KEYS = f"""select {SHOWN}, r.key, {PLACES} from record r
+    where r.profile = %(profile)s and r.key = any(%(keys)s)"""
+OF_ID = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r
+    where r.profile = %(profile)s and r.id = %(id)s and r.lead"""
+OF_IDS = f"""select {SHOWN} from record r
+    where r.profile = %(profile)s and r.id = any(%(ids)s) and r.lead"""
+PLACES_OF_ID = """select p.document, p.line
+    from record r join place p on p.profile = r.profile and p.key = r.key
+    where r.profile = %(profile)s and r.id = %(id)s"""
+OUTSIDE = """select distinct r.id
+    from place p join record r on r.profile = p.profile and r.key = p.key
+    where p.profile = %(profile)s and p.document <> %(document)s"""
+REPLACED = """select distinct supersedes from record
+    where profile = %(profile)s and supersedes = any(%(ids)s) and supersedes <> ''
+        and length(supersedes) <= 100 and lead and id <> supersedes"""
+CHILDREN = """select distinct id from record
+    where profile = %(profile)s and supersedes = %(id)s and supersedes <> ''
+        and length(supersedes) <= 100 and lead and id <> supersedes order by id"""
+KINDS = """select kind, count(*) as n from record
+    where profile = %(profile)s and lead group by kind order by n desc, kind"""
+NEWEST = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r
+    where r.profile = %(profile)s and {{fits}}
+    order by left(r.timestamp, 40) desc, r.timestamp desc, r.id desc limit %(limit)s"""
+BEST_BY_WORDS = f"""with {{found}}
+select {SHOWN}, w.score, {PLACES} from by_words w
+join record r on r.profile = %(profile)s and r.key = w.key order by w.rank"""
+NEAREST = f"""with {{found}}
+select {SHOWN}, v.cosine, {PLACES} from by_vectors v
+join record r on r.profile = %(profile)s and r.key = v.key order by v.rank"""
+COUNT = "select count(*) from record r where r.profile = %(profile)s and {fits}"
+HAS_SIGN = "strpos(r.text, %(sign)s) > 0"
+HAVING = """select l.records, t.at, (select count(*) from record r
+        where r.profile = %(profile)s and r.words @@ t.query::tsquery)
+    from level l cross join unnest(%(queries)s::text[]) with ordinality t(query, at)
+    where l.profile = %(profile)s"""
+
+DUMP_RECORDS = f"""select r.digest, r.lead, {SHOWN}, p.document, p.line
+    from record r left join place p on p.profile = r.profile and p.key = r.key
+    where r.profile = %(profile)s"""
+DUMP_KNOWN = "select name, lines, size from known where profile = %(profile)s"
+SIZE = """select coalesce(sum(pg_column_size(r.*)), 0) from {table} r
+    where r.profile = %(profile)s"""
+COUNTED = """select coalesce(l.records, 0), coalesce(l.lexemes, 0), r.records, r.lexemes
+    from (select count(*) as records, coalesce(sum(length), 0) as lexemes
+        from record where profile = %(profile)s) r
+    left join level l on l.profile = %(profile)s"""
+SOME_RECORDS = f"""select r.key, {SHOWN} from record r
+    where r.profile = %(profile)s and r.key > %(after)s order by r.key limit {AT_ONCE}"""
+OTHER_WORDS = """select t.key from record r
+    join unnest(%(keys)s::bigint[], %(lengths)s::int[], %(words)s::text[]) t(key, length, words)
+        on r.key = t.key
+    where r.profile = %(profile)s and (r.length <> t.length or r.words <> t.words::tsvector)"""
+TABLES = ("level", "known", "record", "place")
+
+
+class PostgresIndex:
+    """The index of one profile."""
+
+    def __init__(self, database: Database, *, rank: Callable[[str], tuple[int, str]]) -> None:
+        self._database = database
+        self._tag = tag_of(database.profile)
+        self._rank = lru_cache(maxsize=4096)(rank)
+        self._last_told: Told | None = None
+        self._tolds: dict[int, Told] | None = None
+        """Between `clear` and the new mark: most records stand in two documents."""
+        self._vectors = PostgresVectors(database)
+
+    @property
+    def without_vectors(self) -> str:
+        return self._database.engine.without_vectors
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._database.locked():
+            yield
+
+    def _write(self, work: Callable[[], Result]) -> Result:
+        """Do work that changes rows, as one deed."""
+
+        def under_lock() -> Result:
+            with self._database.locked():
+                return work()
+
+        return self._database.repeated(under_lock)
+
+    def _rows(self, statement: str, **values: Any) -> list[Row]:
+        return self._database.rows(statement, {"profile": self._database.profile, **values})
+
+    def _said(self, statement: str, *parts: Saying, **values: Any) -> list[Row]:
+        for part in parts:
+            values |= part.values
+        return self._rows(statement, **values)
+
+    def level(self) -> int:
+        rows = self._rows(GET_LEVEL)
+        return int(rows[0][0]) if rows else 0
+
+    def set_level(self, position: int) -> None:
+        self._write(lambda: self._rows(SET_LEVEL, position=position))
+
+    def mark(self) -> str:
+        rows = self._rows(GET_LEVEL)
+        return str(rows[0][1]) if rows else ""
+
+    def set_mark(self, mark: str) -> None:
+        self._tolds = None
+        self._write(lambda: self._rows(SET_MARK, mark=mark))
+
+    def known(self) -> dict[str, Known]:
+        return {row[0]: known_of(row) for row in self._rows(GET_KNOWN)}
+
+    def known_of(self, document: str) -> Known | None:
+        rows = self._rows(GET_ONE_KNOWN, name=document)
+        return known_of(rows[0]) if rows else None
+
+    def note(self, document: str, *, known: Known) -> None:
+        self._write(lambda: self._note(document, known))
+
+    def _note(self, document: str, known: Known) -> None:
+        values = dict(zip(KNOWN.split(", "), known_row(document, known), strict=True))
+        self._rows(SET_KNOWN, **values)
+
+    def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
+        tolds = {line: self._tell(record) for record, line in entries}
+
+        def work() -> None:
+            self._append(document, tolds)
+            self._note(document, known)
+
+        self._write(work)
+
+    def _tell(self, record: Record) -> Told:
+        """As it is told; a record mostly goes to a second document right after the first."""
+        told = self._last_told
+        if told is None or told.record is not record:
+            self._last_told = told = telling(record)
+        return told
+
+    def _append(self, document: str, wanted: dict[int, Told]) -> None:
+        if not wanted:
+            return
+        keys, settled = self._keys(wanted.values())
+        lines = {line: keys[told.identity] for line, told in wanted.items()}
+        placed = self._rows(
+            ADD_PLACES, document=document, lines=list(lines), keys=list(lines.values())
+        )
+        taken = {line: wanted[line] for line in set(lines).difference(line for (line,) in placed)}
+        if taken:
+            self._replace(document, [(line, line, {line: it}) for line, it in taken.items()])
+        if not settled:
+            self._settle({id_ for id_, _ in keys})
+
+    def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
+        def work() -> None:
+            self._replace(document, pieces(entries, self._tolds))
+            self._note(document, known)
+
+        self._write(work)
+
+    def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
+        wanted = {line: telling(record) for record, line in entries}
+        self._write(lambda: self._replace(document, [(first, last, wanted)]))
+
+    def drop(self, document: str) -> None:
+        def work() -> None:
+            self._replace(document, pieces((), None))
+            self._rows(DROP_KNOWN, name=document)
+
+        self._write(work)
+
+    def _replace(self, document: str, some: Iterable[Piece]) -> None:
+        """Make these pieces of a document hold just this."""
+        left: set[int] = set()
+        touched: set[str] = set()
+        for first, last, wanted in some:
+            keys, ids = self._replace_piece(document, wanted, first=first, last=last)
+            left |= keys
+            touched |= ids
+        if left:
+            self._remove(left)
+        if touched:
+            self._settle(touched)
+
+    def _replace_piece(
+        self, document: str, wanted: Mapping[int, Told], *, first: int, last: int
+    ) -> tuple[set[int], set[str]]:
+        """Write what differs; give the keys that lost a place and the ids that gained or lost."""
+        rows = self._rows(STANDING, document=document, first=first, last=last)
+        standing = {line: (key, (id_, digest)) for line, key, id_, digest in rows}
+        fresh, left = differing(standing, wanted)
+        if fresh:
+            keys, _ = self._keys(fresh.values())
+            placed = [keys[told.identity] for told in fresh.values()]
+            self._rows(SET_PLACES, document=document, lines=list(fresh), keys=placed)
+        gone = [line for line in left if line not in wanted]
+        if gone:
+            self._rows(CLEAR_PLACES, document=document, lines=gone)
+        ids = {it.identity[0] for it in fresh.values()} | {id_ for _, (id_, _) in left.values()}
+        return {key for key, _ in left.values()}, ids
+
+    def _keys(self, tolds: Iterable[Told]) -> tuple[dict[Identity, int], bool]:
+        """The key of each, with a row made for those that have none.
+
+        And whether each record is told in one way only.
+        """
+        wanted = {told.identity: told for told in tolds}
+        ids = sorted({id_ for id_, _ in wanted})
+        keys = {(id_, digest): key for id_, digest, key in self._rows(VARIANTS, ids=ids)}
+        leading = {id_ for id_, _ in keys}
+        missing = [told for identity, told in wanted.items() if identity not in keys]
+        if missing:
+            leads = []
+            for told in missing:
+                leads.append(told.identity[0] not in leading)
+                leading.add(told.identity[0])
+            keys |= self._insert(missing, leads)
+        return keys, len(keys) == len(ids)
+
+    def _insert(self, tolds: Sequence[Told], leads: Sequence[bool]) -> dict[Identity, int]:
+        found = lexemes([(told.record.text, told.words) for told in tolds])
+        columns = zip(*(told.values for told in tolds), strict=True)
+        values = {
+            name: list(column) if name == "confidence" else [kept(each) for each in column]
+            for name, column in zip(FIELDS, columns, strict=True)
+        }
+        rows = self._rows(
+            INSERT,
+            count=len(tolds),
+            total=sum(each.length for each in found),
+            digests=[told.identity[1] for told in tolds],
+            leads=list(leads),
+            lengths=[each.length for each in found],
+            words=[vector_of_words(each, self._tag) for each in found],
+            **values,
+        )
+        return {(id_, digest): key for id_, digest, key in rows}
+
+    def _remove(self, keys: Iterable[int]) -> None:
+        self._rows(REMOVE, keys=list(keys))
+        self._vectors.remove(list(keys))
+
+    def _settle(self, ids: Iterable[str]) -> None:
+        """Decide which telling of a record leads: of two in one document, the later."""
+        told: dict[str, list[tuple[Any, int]]] = {}
+        for id_, key, document, line in self._rows(OTHERWISE, ids=sorted(ids)):
+            told.setdefault(id_, []).append(((self._rank(document), -line), key))
+        if told:
+            self._rows(SET_LEADS, ids=list(told), keys=[min(each)[1] for each in told.values()])
+
+    def get(self, record_id: str) -> Hit | None:
+        return next(iter(self._hits(self._rows(OF_ID, id=kept(record_id)))), None)
+
+    def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
+        rows = self._rows(OF_IDS, ids=[kept(id_) for id_ in record_ids])
+        return {row[0]: _record(row) for row in rows}
+
+    def children(self, record_id: str) -> tuple[str, ...]:
+        return tuple(id_ for (id_,) in self._rows(CHILDREN, id=kept(record_id)))
+
+    def replaced(self, record_ids: Iterable[str]) -> set[str]:
+        wanted = [kept(id_) for id_ in record_ids if id_]
+        return {id_ for (id_,) in self._rows(REPLACED, ids=wanted)}
+
+    def documents_of(self, record_id: str) -> tuple[Place, ...]:
+        return self._places(self._rows(PLACES_OF_ID, id=kept(record_id)))
+
+    def standing_outside(self, document: str) -> set[str]:
+        return {id_ for (id_,) in self._rows(OUTSIDE, document=document)}
+
+    def _places(self, found: Iterable[Row]) -> tuple[Place, ...]:
+        places = sorted(found, key=lambda place: (self._rank(place[0]), place[1]))
+        return tuple(Place(document, line) for document, line in places)
+
+    def _hits(self, rows: Iterable[Row]) -> list[Hit]:
+        """Rows of a record, its score and its places, as hits."""
+        return [
+            Hit(_record(row), self._places(zip(row[-2], row[-1], strict=True)), row[-3])
+            for row in rows
+            if row[-2]
+        ]
+
+    def count(self, query: Query) -> int:
+        condition = fitting(query)
+        words = self._asked_for(query)
+        both = f"{condition.text} and {words.text}" if words else condition.text
+        rows = self._said(COUNT.format(fits=both), condition, *((words,) if words else ()))
+        return int(rows[0][0])
+
+    def _asked_for(self, query: Query) -> Saying | None:
+        """What the text of a query asks of a record."""
+        text = query.text.strip()
+        words = having_words(text, self._tag)
+        if words or not text:
+            return words
+        # No word in it, but perhaps an emoji or a sign.
+        return Saying(HAS_SIGN, {"sign": kept(text)})
+
+    def kinds(self) -> dict[str, int]:
+        return dict(self._rows(KINDS))
+
+    def search(self, query: Query) -> list[Hit]:
+        condition = fitting(query)
+        words = by_words(query, condition, self._tag, best=max(query.limit, 0))
+        if words:
+            rows = self._said(BEST_BY_WORDS.format(found=words.text), condition, words)
+            return [Hit(it.record, it.places, score(it.score)) for it in self._hits(rows)]
+        sign = self._asked_for(query)
+        both = f"{condition.text} and {sign.text}" if sign else condition.text
+        asked = (sign,) if sign else ()
+        limit = max(query.limit, 0)
+        return self._hits(self._said(NEWEST.format(fits=both), condition, *asked, limit=limit))
+
+    def erase(self, record_ids: Iterable[str]) -> None:
+        ids = [kept(id_) for id_ in record_ids]
+
+        def work() -> None:
+            keys = [key for _, _, key in self._rows(VARIANTS, ids=ids)]
+            self._rows(CLEAR_PLACES_OF, ids=ids)
+            self._remove(keys)
+
+        self._write(work)
+        self._last_told = None
+
+    def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
+        asked = None if self.without_vectors else asked
+        said = postgres_candidates.candidates(query, asked, self._tag)
+        return made(self._said(said.text, said)) if said else []
+
+    def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
+        rows = self._rows(OF_KEYS, keys=[key for key, _ in scored])
+        found = {row[-3]: row for row in rows}
+        return self._hits(
+            (*found[key][:-3], value, *found[key][-2:]) for key, value in scored if key in found
+        )
+
+    def rarity(self, words: Sequence[str]) -> dict[str, float]:
+        asked = {word: having_words(word, self._tag) for word in words}
+        told = [word for word, said in asked.items() if said]
+        queries = [said.values["query"] for said in asked.values() if said]
+        # One more, of nothing, so that there is always an answer with how many there are.
+        rows = self._rows(HAVING, queries=[*queries, ""])
+        total = rows[0][0] if rows else 0
+        having = {told[at - 1]: count for _, at, count in rows if at <= len(told)}
+        return {word: rarity(word, having=having.get(word, 0), total=total) for word in words}
+
+    def unembedded(
+        self, model: str, *, dim: int, limit: int, sensitive: bool = True
+    ) -> tuple[list[tuple[int, str]], int]:
+        rows, total, done = self._vectors.unembedded(
+            model, dim=dim, limit=limit, sensitive=sensitive
+        )
+        if done:
+            self._write(lambda: self._vectors.reached(model, dim=dim, upto=done))
+        return rows, total
+
+    def window(self, model: str, *, size: int) -> list[tuple[int, str]]:
+        return self._write(lambda: self._vectors.window(model, size=size))
+
+    def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
+        told = list(rows)
+        self._write(lambda: self._vectors.embed(model, dim, told))
+
+    def keep_models(self, models: Iterable[str]) -> None:
+        names = list(models)
+        if set(self.vectors()).difference(names):
+            self._write(lambda: self._vectors.keep_only(names))
+
+    def vectors(self) -> dict[str, int]:
+        return self._vectors.counted()
+
+    def nearest(self, asked: Asked, query: Query) -> list[Hit]:
+        if self.without_vectors or not asked.norm:
+            return []
+        condition = fitting(query)
+        near = by_vectors(asked, condition, best=max(query.limit, 0))
+        hits = self._hits(self._said(NEAREST.format(found=near.text), condition, near))
+        return [Hit(it.record, it.places, min(max(it.score, 0.0), 1.0)) for it in hits]
+
+    def dump(self) -> list[tuple[Any, ...]]:
+        records: dict[Row, list[tuple[str, int]]] = {}
+        for digest, lead, *values, document, line in self._rows(DUMP_RECORDS):
+            told = telling(_record(tuple(values)))
+            row = (digest, int(lead), told.words, *told.values)
+            records.setdefault(row, []).append((document, line))
+        return sorted(
+            ("record", *row, tuple(sorted(places))) for row, places in records.items()
+        ) + sorted(("document", *row) for row in self._rows(DUMP_KNOWN))
+
+    def dump_vectors(self) -> list[tuple[Any, ...]]:
+        return self._vectors.dumped()
+
+    def clear(self) -> None:
+        self._tolds = {}
+
+        def work() -> None:
+            for table in ("known", "place", "record"):
+                self._rows(f"delete from {table} where profile = %(profile)s")
+            self._rows(CLEAR_LEVEL)
+            self._vectors.clear()
+
+        self._write(work)
+
+    def healthy(self) -> str:
+        try:
+            return self._miscounted() or self._misread()
+        except CommonplaceError as error:
+            return str(error)
+
+    def _miscounted(self) -> str:
+        ((records, words, found_records, found_words),) = self._rows(COUNTED)
+        if (records, words) == (found_records, found_words):
+            return ""
+        return (
+            f"There are {found_records} records of {found_words} words, "
+            f"but {records} of {words} are counted."
+        )
+
+    def _misread(self) -> str:
+        """Whether the words are those of the texts."""
+        after = -1
+        while rows := self._rows(SOME_RECORDS, after=after):
+            records = [_record(row[1:]) for row in rows]
+            found = lexemes([(it.text, telling(it).words) for it in records])
+            wrong = self._rows(
+                OTHER_WORDS,
+                keys=[row[0] for row in rows],
+                lengths=[each.length for each in found],
+                words=[vector_of_words(each, self._tag) for each in found],
+            )
+            if wrong:
+                return f"The words of {len(wrong)} records do not fit their texts."
+            after = rows[-1][0]
+        return ""
+
+    def size(self) -> int:
+        tables = (*TABLES, *self._vectors.tables)
+        found = [self._rows(SIZE.format(table=table))[0][0] for table in tables]
+        return BLOCK * len(tables) + sum(map(int, found))
+
+    def close(self) -> None:
+        """The connections are the database's."""
+
+
+def _record(row: Row) -> Record:
+    return record_of(tuple(unkept(each) if isinstance(each, str) else each for each in row))

@@ -1,0 +1,309 @@
+"""Statements that find: by words with FTS5's BM25, by vectors, and both at once with neighbours.
+
+The words are FTS5's own, each with a tag of its profile before it, so that the index of words has
+next to nothing of other profiles to go through. BM25 is computed from the rows that have one of the
+words. It knows the tables of the index; which candidate is better it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.hints import Any, NamedTuple
+from commonplace.index import BEST, Asked, Candidate, Query
+from commonplace.index.candidates import LEADING, UNFOUND, UNKNOWN, told_beside
+from commonplace.index.conditions import Wording, clean, fits
+from commonplace.index.lexemes import Lexemes, Term, terms
+from commonplace.index.tellings import Row
+
+ESCAPE, NUL = "\x1a", "\0"
+
+SUPERSEDED = """exists(select 1 from record s where s.profile = r.profile and s.supersedes = r.id
+    and s.supersedes <> '' and length(s.supersedes) <= 100 and s.lead and s.id <> r.id)"""
+STANDS_IN = """exists(select 1 from record v
+    join place p on p.profile = v.profile and p.key = v.key
+    where v.profile = r.profile and v.id = r.id and p.document = any(?))"""
+AMONG_THOSE_IN = """r.id in (select v.id from place p
+    join record v on v.profile = p.profile and v.key = p.key
+    where p.profile = %(profile)s and p.document = any(?))"""
+
+# FTS5's constants. A word that most texts have counts next to nothing, but never against a text.
+K1, B = 1.2, 0.75
+LEAST = 1e-6
+# Sums of the same numbers in another order differ in their last digits.
+DIGITS = "1e12"
+
+FOUND_WORDS = "unnest(ts_filter(setweight(m.words, 'A', %(lexemes)s), '{a}')) f(lexeme, places)"
+# The beginning of a word cannot be picked out by name.
+ALL_WORDS = "unnest(m.words) f(lexeme, places)"
+OF_WORDS = """select m.key, t.term, cardinality(f.places) as times
+    from matched m cross join lateral {words}
+    join unnest(%(singles)s::text[], %(single_terms)s::int[]) t(lexeme, term)
+        on f.lexeme = t.lexeme"""
+OF_PHRASES = """select key, term, count(*)::int from (
+        select m.key, t.term, place - t.at as start
+        from matched m cross join lateral {words}
+        join unnest(%(parts)s::text[], %(part_terms)s::int[], %(part_at)s::int[]) t(
+            lexeme, term, at) on f.lexeme = t.lexeme
+        cross join lateral unnest(f.places) place
+        group by m.key, t.term, place - t.at
+        having count(*) = (%(part_sizes)s::int[])[t.term + 1]) phrase
+    group by key, term"""
+OF_BEGINNINGS = """select m.key, t.term, sum(cardinality(f.places))::int
+    from matched m cross join lateral unnest(m.words) f(lexeme, places)
+    join unnest(%(beginnings)s::text[], %(beginning_terms)s::int[]) t(lexeme, term)
+        on starts_with(f.lexeme, t.lexeme)
+    group by m.key, t.term"""
+BY_WORDS = f"""
+matched as materialized (
+    select r.key, r.id, r.timestamp, r.length, r.words, ({{fits}}) as fits
+    from record r where r.profile = %(profile)s and r.words @@ %(query)s::tsquery),
+times(key, term, times) as materialized ({{times}}),
+weights as materialized (
+    select t.term, greatest(ln((l.records - count(*) + 0.5) / (count(*) + 0.5)), {LEAST}) as idf,
+        l.lexemes::float8 / l.records as average
+    from times t cross join level l where l.profile = %(profile)s
+    group by t.term, l.records, l.lexemes),
+scored as (
+    select m.key, m.id, m.timestamp, round(s.score * {DIGITS}) / {DIGITS} as score
+    from (select t.key, sum(w.idf * t.times * {K1 + 1}
+            / (t.times + {K1} * ({1 - B} + {B} * m.length / w.average))) as score
+        from times t join weights w on w.term = t.term join matched m on m.key = t.key
+        where m.fits group by t.key) s
+    join matched m on m.key = s.key),
+by_words as materialized (
+    select key, id, timestamp, score,
+        row_number() over (order by score desc, timestamp desc, id) - 1 as rank
+    from scored order by score desc, timestamp desc, id limit %(best)s)"""
+
+MODEL = """(select number from model
+    where profile = %(profile)s and name = %(model)s and dim = %(dim)s)"""
+MORE = 20
+# The nearest are looked at in their order until there are enough that fit, and some more that may
+# be level with the last.
+BY_VECTORS = f"""
+near as (
+    select e.key, r.id, r.timestamp, e.cosine from (
+        select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(norm)s) as cosine
+        from embedding e
+        where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0) e
+    cross join lateral (
+        select r.id, r.timestamp from record r
+        where r.profile = %(profile)s and r.key = e.key and {{fits}}) r
+    order by e.cosine desc limit %(best)s + {MORE}),
+by_vectors as materialized (
+    select key, id, timestamp, cosine,
+        row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
+    from near order by cosine desc, timestamp desc, id limit %(best)s)"""
+NO_WORDS = """
+by_words as (select 0::bigint as key, 0.0::float8 as score, 0::bigint as rank where false)"""
+NO_VECTORS = """
+by_vectors as (select 0::bigint as key, 0.0::float8 as cosine, 0::bigint as rank where false)"""
+
+# In a session the order of time; what is in none has the lines above and below it, in its daily
+# log rather than in MEMORY.md.
+BESIDE = """case when r.session <> '' then (
+        select n.key from record n
+        where n.profile = %(profile)s and n.session = r.session and n.session <> '' and n.lead
+            and length(n.session) <= 200 and length(n.timestamp) <= 40
+            and (n.timestamp, n.key) {than} (r.timestamp, r.key)
+        order by n.timestamp {order}, n.key {order} limit 1
+    ) else (
+        select n.key from place n
+        where n.profile = %(profile)s and n.document = r.within and n.line {than} r.line
+        order by n.line {order} limit 1
+    ) end"""
+STANDING = """select r.key, r.session, r.timestamp, p.document as within, p.line
+    from record r
+    left join lateral (select p.document, min(p.line) as line from place p
+        where p.profile = %(profile)s and p.key = r.key and r.session = ''
+        group by p.document order by p.document desc limit 1) p on true
+    where r.profile = %(profile)s"""
+NEIGHBOURS = f"""
+beside as materialized (
+    select r.key, coalesce({BESIDE.format(than="<", order="desc")}, 0) as before,
+        coalesce({BESIDE.format(than=">", order="asc")}, 0) as after
+    from ({STANDING} and r.key in (
+        select key from by_words where rank < {LEADING}
+        union all select key from by_vectors where rank < {LEADING})) r),
+chosen as materialized (
+    select key, true as is_best from by_words union select key, true from by_vectors),
+keys as (
+    select key, is_best from chosen
+    union all
+    select key, false from (select before as key from beside union select after from beside) n
+    where key > 0 and key not in (select key from chosen))"""
+CANDIDATES = f"""with {{words}}, {{vectors}}, {NEIGHBOURS}
+select r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin,
+    {{superseded}}, case when r.session <> '' then r.session else (
+        select max(p.document) from place p where p.profile = %(profile)s and p.key = r.key) end,
+    b.before, b.after, w.score, w.rank, v.cosine, v.rank
+from keys k join record r on r.profile = %(profile)s and r.key = k.key
+left join by_words w on w.key = k.key
+left join by_vectors v on v.key = k.key
+left join beside b on b.key = k.key
+where k.is_best or ({{fits}})"""
+
+
+class Saying(NamedTuple):
+    """A part of a statement, and the values of its names."""
+
+    text: str
+    values: dict[str, Any]
+
+
+def kept(text: str) -> str:
+    """A text as PostgreSQL takes it, which knows no NUL."""
+    text = clean(text)
+    if NUL not in text and ESCAPE not in text:
+        return text
+    return text.replace(ESCAPE, ESCAPE + "1").replace(NUL, ESCAPE + "0")
+
+
+def unkept(text: str) -> str:
+    if ESCAPE not in text:
+        return text
+    return text.replace(ESCAPE + "0", NUL).replace(ESCAPE + "1", ESCAPE)
+
+
+WORDING = Wording(
+    superseded=SUPERSEDED,
+    kind_among="(r.kind = any(?))",
+    until="r.timestamp <= ? || chr(1114111) and r.timestamp <> ''",
+    has_tag="strpos(r.tags, ?) > 0",
+    stands_in=STANDS_IN,
+    among_those_in=AMONG_THOSE_IN,
+    text=kept,
+    texts=lambda texts: [kept(each) for each in texts],
+)
+
+
+def fitting(query: Query) -> Saying:
+    """The condition on a record, apart from the query's text."""
+    condition, arguments = fits(query, WORDING)
+    first, *rest = condition.split("?")
+    named = (f"%(fit{at})s{part}" for at, part in enumerate(rest))
+    return Saying(
+        "".join((first, *named)), {f"fit{at}": value for at, value in enumerate(arguments)}
+    )
+
+
+def tag_of(profile: str) -> str:
+    """What comes before each of a profile's words; another profile may have the same."""
+    return profile[-6:]
+
+
+def vector_of_words(found: Lexemes, tag: str) -> str:
+    """Words with their places, as a tsvector is written."""
+    return " ".join(
+        f"'{tag}{word}':{','.join(map(str, places))}" for word, places in found.places.items()
+    )
+
+
+def query_of(asked: Sequence[Term], tag: str) -> str:
+    """Any of these, as a tsquery is written."""
+    return " | ".join(
+        "(" + " <-> ".join(f"'{tag}{word}'" for word in term.words) + ")"
+        if len(term.words) > 1
+        else f"'{tag}{term.words[0]}'{':*' if term.is_beginning else ''}"
+        for term in asked
+    )
+
+
+def having_words(text: str, tag: str) -> Saying | None:
+    """The condition that a record has one of the words of a text; None when there are none."""
+    asked = terms(text)
+    if not asked:
+        return None
+    return Saying("r.words @@ %(query)s::tsquery", {"query": query_of(asked, tag)})
+
+
+def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying | None:
+    """The best by BM25 as `by_words`; None when the query has no words."""
+    asked = terms(query.text)
+    if not asked:
+        return None
+    # Those with several words can't also be the beginning of one: only a single letter is that.
+    beginnings = {at: term for at, term in enumerate(asked) if term.is_beginning}
+    phrases = {at: term for at, term in enumerate(asked) if len(term.words) > 1}
+    singles = [at for at in range(len(asked)) if at not in beginnings and at not in phrases]
+    parts = [(tag + word, at, n) for at, it in phrases.items() for n, word in enumerate(it.words)]
+    times = [
+        part
+        for part, there in zip(
+            (OF_WORDS, OF_PHRASES, OF_BEGINNINGS), (singles, phrases, beginnings)
+        )
+        if there
+    ]
+    said = " union all ".join(times).format(words=FOUND_WORDS)
+    return Saying(
+        BY_WORDS.format(fits=condition.text, times=said),
+        {
+            "query": query_of(asked, tag),
+            "best": best,
+            "lexemes": [tag + word for term in asked for word in term.words],
+            "singles": [tag + asked[at].words[0] for at in singles],
+            "single_terms": singles,
+            "parts": [word for word, _, _ in parts],
+            "part_terms": [at for _, at, _ in parts],
+            "part_at": [n for _, _, n in parts],
+            "part_sizes": [len(term.words) for term in asked],
+            "beginnings": [tag + term.words[0] for term in beginnings.values()],
+            "beginning_terms": list(beginnings),
+        },
+    )
+
+
+def by_vectors(asked: Asked, condition: Saying, *, best: int) -> Saying:
+    """The nearest that fit as `by_vectors`."""
+    values = {
+        "vector": vector_text(asked.vector),
+        "norm": asked.norm,
+        "model": asked.model,
+        "dim": len(asked.vector),
+        "best": best,
+    }
+    return Saying(BY_VECTORS.format(fits=condition.text), values)
+
+
+def vector_text(vector: bytes) -> str:
+    """A vector of signed bytes as pgvector writes it."""
+    return str(memoryview(vector).cast("b").tolist())
+
+
+def candidates(query: Query, asked: Asked | None, tag: str) -> Saying | None:
+    """The statement for all candidates; None when there is neither a word nor a vector."""
+    condition = fitting(query)
+    words = by_words(query, condition, tag, best=BEST)
+    vectors = by_vectors(asked, condition, best=BEST) if asked and asked.norm else None
+    if words is None and vectors is None:
+        return None
+    text = CANDIDATES.format(
+        words=words.text if words else NO_WORDS,
+        vectors=vectors.text if vectors else NO_VECTORS,
+        superseded=SUPERSEDED if query.include_superseded else "false",
+        fits=condition.text,
+    )
+    found = (words.values if words else {}) | (vectors.values if vectors else {})
+    return Saying(text, condition.values | found)
+
+
+def made(rows: Sequence[Row]) -> list[Candidate]:
+    """The candidates that the statement answers with."""
+    before, after = told_beside([(row[0], row[11], row[12]) for row in rows if row[11] is not None])
+    tuple_of = tuple.__new__
+    return [
+        tuple_of(
+            Candidate,
+            (
+                *row[:3],
+                unkept(row[3]),
+                *row[4:11],
+                before.get(row[0], UNKNOWN),
+                after.get(row[0], UNKNOWN),
+                *(row[13:15] if row[14] is not None else UNFOUND),
+                *(row[15:] if row[16] is not None else UNFOUND),
+            ),
+        )
+        for row in rows
+    ]

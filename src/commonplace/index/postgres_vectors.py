@@ -1,0 +1,152 @@
+"""The vectors in PostgreSQL: kept by model as pgvector's half-precise numbers, which is exact.
+
+A signed byte has a half-precise number of its own, and so the cosines are those of SQLite's index.
+It knows the tables of models and vectors, and that of the records by its keys. What a vector says
+it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from commonplace.database import Database
+from commonplace.hints import Any
+from commonplace.index.nearest import COUNTED_ONE_BY_ONE, STRIDE, WITHHELD
+from commonplace.index.postgres_candidates import MODEL, kept, unkept, vector_text
+from commonplace.index.tellings import Row
+from commonplace.index.vectors import code_of
+
+REACHED = """select l.last_key, coalesce((select upto from model
+        where profile = %(profile)s and name = %(model)s and dim = %(dim)s), 0)
+    from level l where l.profile = %(profile)s"""
+WAITING = f"""from record r where r.profile = %(profile)s and r.key > %(upto)s
+    and r.sensitivity not in ({{withheld}})
+    and not exists(select 1 from embedding e
+        where e.profile = %(profile)s and e.model = {MODEL} and e.key = r.key)"""
+ADD_MODEL = """insert into model(profile, number, name, dim)
+    select %(profile)s, coalesce(max(number), 0) + 1, %(model)s, %(dim)s
+    from model where profile = %(profile)s
+    on conflict (profile, name, dim) do nothing"""
+SET_REACHED = """update model set upto = %(upto)s
+    where profile = %(profile)s and name = %(model)s and dim = %(dim)s"""
+# One whose text is gone by now is left out.
+EMBED = f"""insert into embedding(profile, model, key, norm, vector)
+    select %(profile)s, {MODEL}, r.key, t.norm, t.vector::halfvec
+    from unnest(%(keys)s::bigint[], %(norms)s::float8[], %(vectors)s::text[]) t(key, norm, vector)
+    join record r on r.profile = %(profile)s and r.key = t.key
+    on conflict (profile, model, key) do update
+        set norm = excluded.norm, vector = excluded.vector"""
+REMOVE = """delete from embedding e where e.profile = %(profile)s and e.key = any(%(keys)s)
+    and not exists(select 1 from record r where r.profile = e.profile and r.key = e.key)"""
+OF_NAME = "(select number from model where profile = %(profile)s and name = %(model)s)"
+NEWEST_FEW = f"""select r.key from record r
+    where r.profile = %(profile)s and r.lead and r.sensitivity not in ({WITHHELD[True]})
+    order by left(r.timestamp, 40) desc, r.timestamp desc, r.id desc limit %(size)s"""
+OUT_OF_WINDOW = f"""delete from embedding
+    where profile = %(profile)s and model in {OF_NAME} and key not in ({NEWEST_FEW})"""
+IN_WINDOW = f"""select r.key, r.text from record r
+    where r.profile = %(profile)s and r.key in ({NEWEST_FEW}) and not exists(
+        select 1 from embedding e
+        where e.profile = %(profile)s and e.model in {OF_NAME} and e.key = r.key)
+    order by r.timestamp desc, r.id desc"""
+COUNTED = """select m.name, count(*)
+    from model m join embedding e on e.profile = m.profile and e.model = m.number
+    where m.profile = %(profile)s group by m.name order by m.name"""
+KEEP_ONLY = """with gone as (
+    delete from model where profile = %(profile)s and name <> all(%(models)s) returning number)
+delete from embedding where profile = %(profile)s and model in (select number from gone)"""
+DUMPED = """select m.name, m.dim, r.id, r.digest, e.norm, e.vector::text
+    from embedding e
+    join model m on m.profile = e.profile and m.number = e.model
+    join record r on r.profile = e.profile and r.key = e.key
+    where e.profile = %(profile)s"""
+TABLES = ("model", "embedding")
+
+
+class PostgresVectors:
+    """The vectors of one profile; none where the server can keep none."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.tables = () if database.engine.without_vectors else TABLES
+
+    def _rows(self, statement: str, **values: Any) -> list[Row]:
+        if not self.tables:
+            return []
+        return self._database.rows(statement, {"profile": self._database.profile, **values})
+
+    def unembedded(
+        self, model: str, *, dim: int, limit: int, sensitive: bool
+    ) -> tuple[list[tuple[int, str]], int, int]:
+        """Texts without a vector in the order of their keys, and how many there are in all.
+
+        Also the key up to which every text that is to have a vector has one, when that is worth
+        noting, or 0.
+        """
+        named = {"model": kept(model), "dim": dim}
+        found = self._rows(REACHED, **named)
+        last, upto = found[0] if found else (0, 0)
+        if upto == last:
+            return [], 0, 0
+        waiting = WAITING.format(withheld=WITHHELD[sensitive])
+        some = f"select r.key, r.text {waiting} order by r.key limit %(limit)s"
+        rows = self._rows(some, **named, upto=upto, limit=limit)
+        if not rows:
+            return [], 0, last
+        done, total = rows[0][0] - 1, len(rows)
+        if total == limit:
+            total = last - done
+            if total <= COUNTED_ONE_BY_ONE:
+                total = self._rows(f"select count(*) {waiting}", **named, upto=done)[0][0]
+        return _texts(rows), total, done if done - upto >= STRIDE else 0
+
+    def reached(self, model: str, *, dim: int, upto: int) -> None:
+        """Note that every text up to this key that is to have a vector has one."""
+        self._rows(ADD_MODEL, model=kept(model), dim=dim)
+        self._rows(SET_REACHED, model=kept(model), dim=dim, upto=upto)
+
+    def embed(self, model: str, dim: int, rows: Sequence[tuple[int, bytes, float]]) -> None:
+        """Keep vectors; one whose text is gone by now is left out."""
+        named = {"model": kept(model), "dim": dim}
+        self._rows(ADD_MODEL, **named)
+        self._rows(
+            EMBED,
+            **named,
+            keys=[key for key, _, _ in rows],
+            norms=[norm for _, _, norm in rows],
+            vectors=[vector_text(vector) for _, vector, _ in rows],
+        )
+
+    def remove(self, keys: Sequence[int]) -> None:
+        """Drop the vectors of records that are gone."""
+        self._rows(REMOVE, keys=keys)
+
+    def window(self, model: str, *, size: int) -> list[tuple[int, str]]:
+        """Drop the vectors of all but the newest texts; give those of these that have none."""
+        self._rows(OUT_OF_WINDOW, model=kept(model), size=size)
+        return _texts(self._rows(IN_WINDOW, model=kept(model), size=size))
+
+    def keep_only(self, models: Sequence[str]) -> None:
+        """Drop the vectors of every other model."""
+        self._rows(KEEP_ONLY, models=[kept(name) for name in models])
+
+    def counted(self) -> dict[str, int]:
+        """How many vectors there are of each model."""
+        return dict(self._rows(COUNTED))
+
+    def dumped(self) -> list[tuple[Any, ...]]:
+        """Every vector with its code, as `Index.dump_vectors` gives them."""
+        return sorted(
+            (*row, vector, int.from_bytes(code_of(vector), "little"))
+            for *row, text in self._rows(DUMPED)
+            for vector in [bytes(int(value) & 0xFF for value in json.loads(text))]
+        )
+
+    def clear(self) -> None:
+        for table in self.tables:
+            self._rows(f"delete from {table} where profile = %(profile)s")
+
+
+def _texts(rows: Sequence[Row]) -> list[tuple[int, str]]:
+    return [(key, unkept(text)) for key, text in rows]

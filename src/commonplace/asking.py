@@ -136,6 +136,8 @@ class Asker:
         """The question as a vector, and what its answer will lack."""
         if self._open is None:
             return None, ""
+        if self._index.without_vectors:
+            return None, f"Words alone: {self._index.without_vectors}"
         try:
             encoder = self.encoder()
             degraded = self._some(encoder)
@@ -195,7 +197,7 @@ class Asker:
 
     def embed_all(self, progress: Progress) -> None:
         """Give every text its vector."""
-        if self._open is None:
+        if self._open is None or self._index.without_vectors:
             return
         encoder = self.encoder()
         left = self._batch(encoder, MANY)

@@ -556,6 +556,8 @@ class Memory:
 
         self.library.refresh()
         encoder, index = HashedEncoder(), self.library.index
+        if index.without_vectors:
+            return index.search(Query(text, limit=limit, include_passages=False))
         missing = index.window(encoder.model, size=self.options.memory_embeddings_max_records)
         if missing and not self.read_only:
             vectors = encoder.encode([words for _, words in missing])

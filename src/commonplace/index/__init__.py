@@ -119,6 +119,10 @@ class Index(Protocol):
     searches the one in the document of the lowest rank.
     """
 
+    @property
+    def without_vectors(self) -> str:
+        """Why no vectors are kept here, as the rest of a sentence; empty when they are."""
+
     def transaction(self) -> AbstractContextManager[None]:
         """All or nothing for the writes inside; one inside another joins it."""
 
@@ -215,7 +219,10 @@ class Index(Protocol):
         """How many texts have a vector, by the model that made it."""
 
     def nearest(self, asked: Asked, query: Query) -> list[Hit]:
-        """The most alike by cosine of those that fit the query, whose text is not used."""
+        """The most alike by cosine of those that fit the query, whose text is not used.
+
+        None where no vectors are kept.
+        """
 
     def dump(self) -> list[tuple[Any, ...]]:
         """Everything it was told, sorted: equal for equal vaults however they came to be.

@@ -54,7 +54,7 @@ def terms(text: str) -> tuple[Term, ...]:
     """What to look for, any of it, when a text is asked for."""
     told = [term for term in match(text).split(" OR ") if term]
     found = _tokens([(term.strip('"*'), "") for term in told])
-    words = (tuple(word for _, _, word in sorted(each)) for each in found)
+    words = (tuple(word for _, _, word in sorted(each) if word) for each in found)
     return tuple(Term(it, term.endswith("*")) for term, it in zip(told, words) if it)
 
 
@@ -67,7 +67,7 @@ def _joined(tokens: Sequence[Token]) -> Lexemes:
     after = 2 + max((at for beside, at, _ in tokens if not beside), default=-1)
     places: dict[str, list[int]] = {}
     room = ROOM
-    for beside, at, word in sorted(tokens):
+    for beside, at, word in sorted(token for token in tokens if token[2]):
         found = places.get(word)
         if found is None:
             room -= len(word.encode()) + SLOT
@@ -86,7 +86,8 @@ def _tokens(texts: Sequence[tuple[str, str]]) -> list[list[Token]]:
         db.execute(EMPTY)
         db.execute("COMMIT")
     for number, word, beside, at in rows:
-        found[number].append((beside, at, word[:LONGEST]))
+        # Accents that stand alone are a word without letters.
+        found[number].append((beside, at, (word or "")[:LONGEST]))
     return found
 
 

@@ -138,6 +138,8 @@ DUMP_DOCUMENTS = "SELECT name, lines, size FROM documents WHERE name <> ''"
 class SqliteIndex:
     """An index in one file; in memory when there is no path."""
 
+    without_vectors = ""
+
     def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
         self._last_told: Told | None = None

@@ -23,8 +23,9 @@ from commonplace.errors import (
     VaultTrouble,
 )
 from commonplace.history import History
-from commonplace.history.asking import Bounds, asked
+from commonplace.history.asking import asked
 from commonplace.history.sqlite import SqliteHistory
+from commonplace.history.tables import Bounds
 from commonplace.memory import Memory
 from tests.clocks import FixedClock
 from tests.contracts.history import RUNAWAY, HistoryContract, message, told

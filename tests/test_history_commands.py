@@ -196,8 +196,8 @@ def test_sql_that_nothing_within_it_can_stop_ends_all_the_same(
 ) -> None:
     program = (
         "import sys\n"
-        "from commonplace.history import asking\n"
-        "asking.BOUNDS = asking.Bounds(seconds=0.25)\n"
+        "from commonplace.history import tables\n"
+        "tables.BOUNDS = tables.Bounds(seconds=0.25)\n"
         "from commonplace.doors.cli import main\n"
         f"sys.exit(main(['history', 'sql', {ONE_LONG_CALL!r}]))\n"
     )

@@ -37,7 +37,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   │   ├── OldServer              … or is too old
     │   │   ├── NewerDatabase          … or its tables are of a newer commonplace
     │   │   ├── ReadOnlyDatabase 503   … or is a replica that takes no writes
-    │   │   └── PoolFull         503   … or all our connections are in use
+    │   │   ├── PoolFull         503   … or all our connections are in use
+    │   │   └── MayNotMakeRoles        … or does not let us make a role that only reads
     │   ├── DiskFull             507
     │   └── Busy                 503   another process holds the lock too long
     ├── CannotListen          6  503   the gateway's port is taken, or not ours to take
@@ -405,6 +406,17 @@ class PoolFull(DatabaseTrouble):
             where,
             f"all {size} connections of this process have been in use for {seconds:.0f} s",
             next_step="Try again, or do less at the same time.",
+        )
+
+
+class MayNotMakeRoles(DatabaseTrouble):
+    """Our user of PostgreSQL may not make the role that only reads."""
+
+    def __init__(self, where: str, said: str) -> None:
+        super().__init__(
+            where,
+            f"no role was made that only reads ({said})",
+            next_step="Have an administrator run ALTER ROLE … CREATEROLE for the URL's user.",
         )
 
 

@@ -379,17 +379,22 @@ class HistoryContract:
         assert history.last("", 9) == [message(1)]
         assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)
 
-    @settings(deadline=None)
-    @given(
-        st.lists(st.sampled_from(PIECES.split()), max_size=12).map(" ".join) | st.text(max_size=60)
-    )
-    def test_any_statement_is_answered_or_refused_and_changes_nothing(self, statement: str) -> None:
-        history = self.fresh()
+    def test_any_statement_is_answered_or_refused_and_changes_nothing(
+        self, history: History
+    ) -> None:
         history.append([message(1), message(2)])
-        with suppress(BadStatement):
-            history.sql(statement, limit=5)
-        assert history.last("", 9) == [message(1), message(2)]
-        history.close()
+
+        @settings(deadline=None)
+        @given(
+            st.lists(st.sampled_from(PIECES.split()), max_size=12).map(" ".join)
+            | st.text(max_size=60)
+        )
+        def law(statement: str) -> None:
+            with suppress(BadStatement):
+                history.sql(statement, limit=5)
+            assert history.last("", 9) == [message(1), message(2)]
+
+        law()
 
     def test_rows_and_cells_are_limited_and_it_is_said(self, history: History) -> None:
         history.append([message(1, "a" * 50_000), message(2, "b")])

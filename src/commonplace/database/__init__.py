@@ -141,7 +141,7 @@ class Database:
         """
         if self.in_transaction:
             return self._said(self._threads.connection, statement, arguments)
-        return self._again(lambda: self._once(statement, arguments))
+        return self.again(lambda: self._once(statement, arguments))
 
     def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """The same statement for each of several rows, in this thread's transaction."""
@@ -214,9 +214,16 @@ class Database:
             with self.transaction():
                 return work()
 
-        return once() if self.in_transaction else self._again(once)
+        return once() if self.in_transaction else self.again(once)
 
-    def _again(self, once: Callable[[], Result]) -> Result:
+    @contextmanager
+    def bare(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection in no transaction, whose errors are the server's own."""
+        with self._lent() as connection:
+            yield connection
+
+    def again(self, once: Callable[[], Result]) -> Result:
+        """Do something that may be `Interrupted`, until it is not or the time is over."""
         deadline, pause = monotonic() + self.seconds, PAUSE
         while True:
             try:
@@ -266,7 +273,7 @@ class Database:
                 raise Interrupted(psycopg.OperationalError("the transaction is still running"))
             return bool(status == "committed")
 
-        return self._again(once)
+        return self.again(once)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

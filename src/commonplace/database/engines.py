@@ -18,6 +18,12 @@ OLDEST_VECTORS = (0, 8)
 """Before pgvector 0.8 a search among one profile's vectors finds a third of what it should."""
 OWN = "profile = nullif(current_setting('commonplace.profile', true), '')::uuid"
 """The rows that a connection may see: those of the profile it has named."""
+ASKED_FOR = """profile = coalesce(
+    (select r.profile from reader r where r.role = current_user),
+    nullif(current_setting('commonplace.profile', true), '')::uuid)"""
+"""The same for what is read through views: a role that is a reader of one profile sees that one,
+whatever it names. Rows of a view are seen with the rights of the view's owner.
+"""
 
 
 @frozen
@@ -69,12 +75,12 @@ def add_vectors(connection: psycopg.Connection[Any]) -> None:
         return
 
 
-def kept_apart(engine: Engine, *tables: str, forced: bool = True) -> list[str]:
+def kept_apart(engine: Engine, *tables: str, forced: bool = True, seen: str = OWN) -> list[str]:
     """Statements after which each profile's rows of these tables are its own.
 
     The tables' key begins with `profile`: a cluster spreads them by it. What is not `forced` holds
     for every role but the one that made the tables: PostgreSQL uses no index of words for rows that
-    it has to check first.
+    it has to check first. `seen` is which of the rows may be read.
     """
     made = []
     for table in tables:
@@ -83,7 +89,7 @@ def kept_apart(engine: Engine, *tables: str, forced: bool = True) -> list[str]:
         made.append(f"alter table {table} enable row level security")
         if forced:
             made.append(f"alter table {table} force row level security")
-        made.append(f"create policy own on {table} using ({OWN}) with check ({OWN})")
+        made.append(f"create policy own on {table} using ({seen}) with check ({OWN})")
     return made
 
 

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.database.engines import Engine, kept_apart, known_everywhere
+from commonplace.database.engines import (
+    ASKED_FOR,
+    Engine,
+    kept_apart,
+    known_everywhere,
+)
 
 
 def documents_and_journal(engine: Engine) -> list[str]:
@@ -117,10 +122,49 @@ def index_of_words(engine: Engine) -> list[str]:
     ]
 
 
+def conversations(engine: Engine) -> list[str]:
+    """What was said, with the words of it that are searched; and the views that agents may ask.
+
+    `history` counts: how far the positions have come, how many messages and words there are.
+    """
+    return [
+        """create table history(
+            profile uuid primary key,
+            last bigint not null default 0,
+            messages bigint not null default 0,
+            words bigint not null default 0
+        )""",
+        """create table message(
+            profile uuid not null, position bigint not null,
+            id text collate "C" not null, session text collate "C" not null,
+            agent text collate "C" not null, channel text collate "C" not null,
+            role text collate "C" not null, content text collate "C" not null,
+            time text collate "C" not null,
+            exact bytea, words tsvector not null, length int not null,
+            primary key (profile, position), unique (profile, id)
+        )""",
+        "create index message_by_session on message(profile, session, time, position)",
+        "create index message_by_time on message(profile, time, position)",
+        # Every lexeme begins with a tag of its profile: one column is enough to find by.
+        "create index message_by_words on message using gin(words) with (fastupdate = off)",
+        "create table reader(role name primary key, profile uuid not null)",
+        *known_everywhere(engine, "reader"),
+        *kept_apart(engine, "history"),
+        *kept_apart(engine, "message", forced=False, seen=ASKED_FOR),
+        f"""create view messages with (security_barrier) as
+            select id, session, agent, channel, role, content, time
+            from message where {ASKED_FOR}""",
+        f"""create view sessions with (security_barrier) as
+            select session, count(*) as messages, min(time) as first, max(time) as last
+            from message where {ASKED_FOR} group by session""",
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
     index_of_words,
+    conversations,
 )
 
 

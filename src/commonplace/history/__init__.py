@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from commonplace.clock import parse_stamp, stamp
-from commonplace.errors import BadValue
+from commonplace.errors import BadLines, BadValue
 from commonplace.hints import TYPE_CHECKING, Any, Protocol
 from commonplace.values import fields_of, frozen
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
 HALF = re.compile("[\\ud800-\\udfff]")
+PROBLEMS = 20
+"""How many bad lines of a dump are named."""
 
 
 @frozen
@@ -132,6 +134,24 @@ def message_of(line: str) -> Message:
         if not isinstance(each, str) or HALF.search(each):
             raise _bad(name, "it is not a text")
     return checked(Message(**value))
+
+
+def loaded(lines: Iterable[str], clean: Callable[[str], str]) -> Iterator[Message]:
+    """The messages of a dump. After the last of them all bad lines are told, as one error."""
+    problems = list[str]()
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or len(problems) > PROBLEMS:
+            continue
+        try:
+            message = message_of(line)
+            kept = Message(**{**message.__dict__, "content": clean(message.content)})
+        except BadValue as error:
+            problems.append(f"line {number}: {error.what}")
+            continue
+        if not problems:
+            yield kept
+    if problems:
+        raise BadLines(problems[:PROBLEMS], more=len(problems) > PROBLEMS)
 
 
 def checked(message: Message) -> Message:

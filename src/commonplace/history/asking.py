@@ -12,15 +12,9 @@ from pathlib import Path
 
 from commonplace.clock import monotonic
 from commonplace.errors import BadStatement, TooSlow
-from commonplace.hints import Any
 from commonplace.history import Table
-from commonplace.values import frozen
+from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, Bounds, table
 
-VIEWS = (
-    "messages(id, session, agent, channel, role, content, time) and "
-    "sessions(session, messages, first, last)"
-)
-VIEW_NAMES = ("messages", "sessions")
 FUNCTIONS_OF_ROWS = ("json_each", "json_tree")
 CALLED_FOR_HARM = frozenset({"load_extension", "fts3_tokenizer", "sqlite_log"})
 STEPS = 10_000
@@ -38,20 +32,6 @@ CEILINGS = {
 }
 
 
-@frozen
-class Bounds:
-    """How much one question may take."""
-
-    seconds: float = 5.0
-    cell: int = 20_000
-    """Characters of one cell."""
-    characters: int = 1_000_000
-    """Characters of all cells."""
-
-
-BOUNDS = Bounds()
-
-
 def asked(path: Path, statement: str, *, limit: int, bounds: Bounds = BOUNDS) -> Table:
     """The rows that one SELECT gives, at most `limit` of them."""
     db = _opened(path)
@@ -63,7 +43,8 @@ def asked(path: Path, statement: str, *, limit: int, bounds: Bounds = BOUNDS) ->
         cursor = db.execute(statement)
         if cursor.description is None:
             raise BadStatement("it asks nothing", views=VIEWS)
-        return _table(cursor, limit, bounds)
+        columns = tuple(name for name, *_ in cursor.description)
+        return table(columns, cursor, limit=limit, bounds=bounds)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
         if _code(error) == sqlite3.SQLITE_INTERRUPT:
             raise TooSlow(bounds.seconds) from None
@@ -99,28 +80,6 @@ def _is_shown(table: str, column: str | None, view: str | None) -> bool:
     # Without a column nothing but the number of rows is read; a name of the statement's own is
     # looked up in this way too.
     return not column or view in VIEW_NAMES or table in (*VIEW_NAMES, *FUNCTIONS_OF_ROWS)
-
-
-def _table(cursor: sqlite3.Cursor, limit: int, bounds: Bounds) -> Table:
-    columns = tuple(name for name, *_ in cursor.description)
-    rows: list[tuple[Any, ...]] = []
-    left, cut = bounds.characters, 0
-    for row in cursor:
-        if len(rows) == limit or left < 0:
-            return Table(columns, tuple(rows), more=True, cut=cut)
-        shown = tuple(_cell(value, bounds.cell) for value in row)
-        cut += sum(value is not short for value, short in zip(row, shown) if isinstance(value, str))
-        left -= sum(len(str(value)) for value in shown)
-        rows.append(shown)
-    return Table(columns, tuple(rows), cut=cut)
-
-
-def _cell(value: Any, most: int) -> Any:
-    if isinstance(value, bytes):
-        value = f"x'{value[:most].hex()}'"
-    if isinstance(value, str) and len(value) > most:
-        return value[:most] + "…"
-    return value
 
 
 def _problem(error: Exception) -> str:

@@ -1,73 +1,66 @@
 """Finding: what was said, as hits that are ranked as records are.
 
-It knows the table of messages and what a ranking asks for. Messages have no vectors: their words,
-what was said right before and after, whose they are and when decide.
+It knows what a ranking asks for, not where the messages are kept. Messages have no vectors: their
+words, what was said right before and after, whose they are and when decide.
 """
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
-from commonplace.hints import Any
-from commonplace.index import BEST, Candidate, Query
+from commonplace.hints import Any, Protocol
+from commonplace.index import Candidate, Query
 from commonplace.index.conditions import clean
 from commonplace.index.ranking import Ranked, ranked
 from commonplace.index.words import match
 from commonplace.records import MESSAGE, Beside, Found, Hit, Origin, Record
 
-TOLD = "m.position, m.id, m.content, m.time, m.session, m.role, m.channel"
-FITS = """(:session = '' OR m.session = :session) AND m.time >= :since
-    AND (:until = '' OR m.time <= :until || char(1114111))"""
-BY_WORDS = f"""SELECT m.position, w.rank FROM message_words w
-    CROSS JOIN message m ON m.position = w.rowid
-    WHERE message_words MATCH :words AND {FITS}
-    ORDER BY w.rank, m.time DESC, m.position DESC LIMIT {BEST}"""
-# For what has no words in it, such as a picture character; nothing at all is in every text.
-CONTAINING = f"""SELECT {TOLD} FROM message m WHERE instr(m.content, :text) AND {FITS}
-    ORDER BY m.time DESC, m.position DESC LIMIT :limit"""
-BESIDE = """coalesce((SELECT n.position FROM message n WHERE n.session = m.session
-    AND (n.time, n.position) {than} (m.time, m.position)
-    ORDER BY n.time {order}, n.position {order} LIMIT 1), 0)"""
-BEFORE = BESIDE.format(than="<", order="DESC")
-AFTER = BESIDE.format(than=">", order="ASC")
-SEEN = f"""SELECT {TOLD}, {BEFORE}, {AFTER} FROM json_each(:positions) j
-    CROSS JOIN message m ON m.position = j.value WHERE {FITS}"""
 UNFOUND = (0.0, -1)
 
 Bounds = Mapping[str, str]
+"""The session, and the times since and until: empty for any."""
 
 
-def found(db: sqlite3.Connection, query: Query, today: date) -> Found:
+class Said(Protocol):
+    """What is asked of the messages, wherever they are kept. A message is told as its position, id,
+    content, time, session, role and channel.
+    """
+
+    def by_words(self, text: str, bounds: Bounds) -> list[tuple[int, float]]:
+        """Position and BM25 of the best, the best first, of those level the newest."""
+
+    def seen(self, positions: Iterable[int], bounds: Bounds) -> list[Any]:
+        """These messages, each with the positions right before and after in its session, or 0."""
+
+    def containing(self, text: str, bounds: Bounds, limit: int) -> list[Any]:
+        """The newest messages with this in them; nothing at all is in every one."""
+
+
+def found(said: Said, query: Query, today: date) -> Found:
     """The messages that fit a query best; without text, the newest."""
     if query.kinds or query.tags or query.documents or query.limit <= 0:
         # No message has any of these.
         return Found()
     bounds = {name: clean(getattr(query, name)) for name in ("session", "since", "until")}
-    words = match(query.text)
-    if not words:
-        asked = bounds | {"text": clean(query.text.strip()), "limit": query.limit}
-        return Found(Hit(_record(row), (), 0.0) for row in db.execute(CONTAINING, asked))
-    may = _candidates(db, words, bounds)
+    if not match(query.text):
+        # It has no words in it, such as a picture character.
+        rows = said.containing(clean(query.text.strip()), bounds, query.limit)
+        return Found(Hit(_record(row), (), 0.0) for row in rows)
+    may = _candidates(said, query.text, bounds)
     by_key = {each.key: each for each in may}
     best = ranked(may, query.text, today, limit=query.limit)
     return Found(_hit(each, by_key, explain=query.explain) for each in best)
 
 
-def _candidates(db: sqlite3.Connection, words: str, bounds: Bounds) -> list[Candidate]:
+def _candidates(said: Said, text: str, bounds: Bounds) -> list[Candidate]:
     """The best by their words, and what was said right before and after each."""
-    rows = db.execute(BY_WORDS, {**bounds, "words": words}).fetchall()
-    scores = {position: (-score, rank) for rank, (position, score) in enumerate(rows)}
-    chosen = _seen(db, scores, bounds)
+    best = said.by_words(text, bounds)
+    scores = {position: (score, rank) for rank, (position, score) in enumerate(best)}
+    chosen = said.seen(scores, bounds)
     near = {position for row in chosen for position in row[-2:] if position} - scores.keys()
-    every = (*chosen, *_seen(db, near, bounds))
+    every = (*chosen, *said.seen(near, bounds))
     return [_candidate(row, scores.get(row[0], UNFOUND)) for row in every]
-
-
-def _seen(db: sqlite3.Connection, positions: Iterable[int], bounds: Bounds) -> list[Any]:
-    return db.execute(SEEN, {**bounds, "positions": json.dumps(sorted(positions))}).fetchall()
 
 
 def _candidate(row: Sequence[Any], words: tuple[float, int]) -> Candidate:

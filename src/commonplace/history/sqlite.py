@@ -11,11 +11,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from commonplace.errors import BadLines, BadValue, CommonplaceError
+from commonplace.errors import BadValue, CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.history import FIELDS, Conversation, Message, Table, line_of, message_of
+from commonplace.history import FIELDS, Conversation, Message, Table, line_of, loaded
 from commonplace.history.asking import asked
 from commonplace.history.migrations import migrate
+from commonplace.index import BEST
 from commonplace.index.connections import Connections
 from commonplace.index.words import match, spellings
 from commonplace.lazily import Lazy
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from commonplace.history import finding
+    from commonplace.history.finding import Bounds
     from commonplace.index import Query
     from commonplace.records import Found
 else:
@@ -46,11 +48,25 @@ CONTAINING = f"""SELECT {COLUMNS} FROM message WHERE instr(content, ?) AND (? = 
     ORDER BY time DESC, position DESC LIMIT ?"""
 ALL = f"SELECT {COLUMNS} FROM message ORDER BY time, position"
 SESSIONS = "SELECT session, messages, first, last FROM sessions ORDER BY last DESC, session"
+TOLD = "m.position, m.id, m.content, m.time, m.session, m.role, m.channel"
+FITS = """(:session = '' OR m.session = :session) AND m.time >= :since
+    AND (:until = '' OR m.time <= :until || char(1114111))"""
+BEST_BY_WORDS = f"""SELECT m.position, -w.rank FROM message_words w
+    CROSS JOIN message m ON m.position = w.rowid
+    WHERE message_words MATCH :words AND {FITS}
+    ORDER BY w.rank, m.time DESC, m.position DESC LIMIT {BEST}"""
+TOLD_CONTAINING = f"""SELECT {TOLD} FROM message m WHERE instr(m.content, :text) AND {FITS}
+    ORDER BY m.time DESC, m.position DESC LIMIT :limit"""
+BESIDE = """coalesce((SELECT n.position FROM message n WHERE n.session = m.session
+    AND (n.time, n.position) {than} (m.time, m.position)
+    ORDER BY n.time {order}, n.position {order} LIMIT 1), 0)"""
+BEFORE = BESIDE.format(than="<", order="DESC")
+AFTER = BESIDE.format(than=">", order="ASC")
+SEEN = f"""SELECT {TOLD}, {BEFORE}, {AFTER} FROM json_each(:positions) j
+    CROSS JOIN message m ON m.position = j.value WHERE {FITS}"""
 BY_ID = "id IN (SELECT value FROM json_each(?))"
 UNWORD = f"""INSERT INTO message_words(message_words, rowid, content, words)
     SELECT 'delete', position, content, words FROM message WHERE {BY_ID}"""
-PROBLEMS = 20
-"""How many bad lines of a dump are named."""
 
 
 class SqliteHistory:
@@ -87,7 +103,7 @@ class SqliteHistory:
 
     def find(self, query: Query, today: date) -> Found:
         with self._connections.lent() as db:
-            return finding.found(db, query, today)
+            return finding.found(_Said(db), query, today)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:
@@ -102,20 +118,8 @@ class SqliteHistory:
                 yield line_of(Message(*row))
 
     def load(self, lines: Iterable[str], *, clean: Callable[[str], str] = str) -> int:
-        new, problems = 0, list[str]()
         with self._connections.transaction() as db:
-            for number, line in enumerate(lines, 1):
-                if not line.strip() or len(problems) > PROBLEMS:
-                    continue
-                try:
-                    message = message_of(line)
-                    fields = {**message.__dict__, "content": clean(message.content)}
-                    new += not problems and _insert(db, Message(**fields))
-                except BadValue as error:
-                    problems.append(f"line {number}: {error.what}")
-            if problems:
-                raise BadLines(problems[:PROBLEMS], more=len(problems) > PROBLEMS)
-        return new
+            return sum(_insert(db, message) for message in loaded(lines, clean))
 
     def sessions(self) -> list[Conversation]:
         return [Conversation(*row) for row in self._connections.rows(SESSIONS)]
@@ -148,6 +152,24 @@ class SqliteHistory:
 
     def _messages(self, sql: str, *arguments: Any) -> list[Message]:
         return [Message(*row) for row in self._connections.rows(sql, *arguments)]
+
+
+class _Said:
+    """The messages as they are looked for."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def by_words(self, text: str, bounds: Bounds) -> list[tuple[int, float]]:
+        return self._db.execute(BEST_BY_WORDS, {**bounds, "words": match(text)}).fetchall()
+
+    def seen(self, positions: Iterable[int], bounds: Bounds) -> list[Any]:
+        wanted = json.dumps(sorted(positions))
+        return self._db.execute(SEEN, {**bounds, "positions": wanted}).fetchall()
+
+    def containing(self, text: str, bounds: Bounds, limit: int) -> list[Any]:
+        asked = {**bounds, "text": text, "limit": limit}
+        return self._db.execute(TOLD_CONTAINING, asked).fetchall()
 
 
 def _insert(db: sqlite3.Connection, message: Message) -> bool:

@@ -94,6 +94,8 @@ def _tokens(texts: Sequence[tuple[str, str]]) -> list[list[Token]]:
 @cache
 def _tokenizer() -> tuple[sqlite3.Connection, Lock]:
     db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    # FTS5 cuts a word of 32 kB short, in the middle of a letter if need be.
+    db.text_factory = lambda data: data.decode("utf-8", "ignore")
     db.execute(MAKE)
     db.execute(MAKE_WORDS)
     return db, Lock()

@@ -156,7 +156,7 @@ def _stopped_in_time() -> Iterator[None]:
     """End the process when one call within SQLite takes so long that nothing else can stop it."""
     from threading import Timer
 
-    from commonplace.history.asking import BOUNDS
+    from commonplace.history.tables import BOUNDS
 
     timer = Timer(2 * BOUNDS.seconds, _give_up, [2 * BOUNDS.seconds])
     timer.daemon = True

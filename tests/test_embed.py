@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from commonplace.embed import Encoder
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.index import vectors
+from commonplace.index.planes import Planes, least
 from commonplace.index.vectors import closest
 
 ENCODER: Encoder = HashedEncoder()
@@ -103,7 +104,7 @@ def test_the_codes_shortlist_has_most_of_the_closest() -> None:
     vector, norm = encoded(words(12, seed=77) + " more")
     exact = closest(rows, vector=vector, norm=norm, limit=10)
     codes = vectors.codes_in(b"".join(vectors.code_of(row[2]) for row in rows), 32)
-    shortlist = vectors.least(vectors.differences(codes, vector), 1000)
+    _, shortlist = least([], vectors.differences(codes, vector), 1000)
     assert 1000 <= len(shortlist) < 1500
     assert exact[0][1] in shortlist
     assert len({key for _, key in exact}.intersection(shortlist)) >= 8
@@ -113,9 +114,26 @@ def test_the_codes_shortlist_has_most_of_the_closest() -> None:
 def test_the_least_are_found_and_those_level_with_the_last(distances: bytes, count: int) -> None:
     last = sorted(distances)[min(count, len(distances)) - 1]
     expected = [at for at, distance in enumerate(distances) if distance <= last]
-    everything = list(range(len(distances)))
-    found = vectors.least(distances, count)
-    assert found == (everything if count >= len(distances) else expected)
+    assert least([], distances, count) == ([], expected)
+
+
+@given(st.data(), st.integers(1, 300), st.integers(1, 60), st.integers(1, 40))
+def test_codes_on_their_side_differ_as_they_do_upright(
+    data: st.DataObject, dim: int, many: int, count: int
+) -> None:
+    chance = data.draw(st.randoms(use_true_random=False))
+    kept = [chance.randbytes(dim) for _ in range(many)]
+    vector = bytes(chance.choice((0, chance.randrange(256))) for _ in range(dim))
+    blob, width = b"".join(map(vectors.code_of, kept)), vectors.width_of(dim)
+    distances = vectors.differences(vectors.codes_in(blob, width), vector)
+    expected = least([], distances, count)[1]
+    cut = data.draw(st.integers(1, many)) * width
+    parts = [Planes(part, width) for part in (blob[:cut], blob[cut:]) if part]
+    turned = [(planes, planes.differences(*vectors.signs(vector))) for planes in parts]
+    on_side, _ = least(turned, b"", count)
+    assert [at + cut // width * n for n, part in enumerate(on_side) for at in part] == expected
+    [first], rest = least(turned[:1], distances[cut // width :], count)
+    assert first + [cut // width + at for at in rest] == expected
 
 
 @given(st.integers(1, 600), st.binary(max_size=600))

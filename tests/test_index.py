@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -332,6 +333,28 @@ def test_damaged_codes_hide_nothing_and_are_made_anew(path: Path, damage: str) -
     index = opened(path)
     assert ids(index.nearest(asked("m", 1, 1), near)) == expected
     assert index.dump_vectors() == before
+    index.close()
+
+
+def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nearest, "SHORTLIST", 20)
+    monkeypatch.setattr(nearest, "BLOCK_BITS", 9)
+    index = opened(path)
+    chance = Random(1)
+    vectors = {f"t{number}": chance.randbytes(24) for number in range(1300)}
+    records = [record(number, text) for number, text in enumerate(vectors)]
+    near, question = Query(limit=12), asked("m", *([3, -1, 2] * 8))
+    for there in (1200, 1300, 700):
+        fill(index, *records[:there])
+        waiting, _ = index.unembedded("m", dim=24, limit=1300)
+        index.embed("m", dim=24, rows=[(key, vectors[text], 99.0) for key, text in waiting])
+        fresh = opened(path)
+        expected = ids(fresh.nearest(question, near))
+        fresh.close()
+        for _ in range(nearest.RESTED + 4):
+            assert ids(index.nearest(question, near)) == expected
     index.close()
 
 

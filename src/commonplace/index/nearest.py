@@ -18,6 +18,7 @@ from zlib import crc32
 from commonplace.hints import Any, NamedTuple
 from commonplace.index import Asked, Query
 from commonplace.index.conditions import as_json, fits, narrow
+from commonplace.index.planes import Digits, Planes, least
 from commonplace.index.vectors import (
     Scored,
     closest,
@@ -25,7 +26,7 @@ from commonplace.index.vectors import (
     codes_in,
     differences,
     is_sparse,
-    least,
+    signs,
     width_of,
 )
 from commonplace.records import Sensitivity
@@ -45,6 +46,12 @@ KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
+BLOCK_BITS = 12
+"""Codes of so many bits of keys are compared at once, as long as none of them changes."""
+RESTED = 16
+"""How often a block is compared as it is before it is turned into planes, which then takes a third
+of the time. One that is written to over and over never gets there.
+"""
 SHORTLIST = 200
 SPARSE_SHORTLIST = 1000
 """How many the codes choose at least, for the vectors to choose from: signs say little of a vector
@@ -106,23 +113,94 @@ class _Page(NamedTuple):
 
     state: int
     keys: list[int]
-    codes: list[int]
+    codes: bytes
+
+
+class _Block:
+    """The codes of several pages, as they are compared."""
+
+    def __init__(self, pages: dict[int, _Page], width: int) -> None:
+        self.pages = pages
+        self.keys = [key for page in pages.values() for key in page.keys]
+        self.planes: Planes | None = None
+        self._blob = b"".join([page.codes for page in pages.values()])
+        self._width = width
+        self._codes: list[int] = []
+        self._rests = 0
+
+    def rested(self) -> bool:
+        """Whether it was compared often enough without a change, to be turned."""
+        self._rests += 1
+        return self._rests > RESTED
+
+    def turn(self) -> None:
+        self.planes, self._codes = Planes(self._blob, self._width), []
+
+    def codes(self) -> list[int]:
+        if not self._codes:
+            self._codes = codes_in(self._blob, self._width)
+        return self._codes
+
+    def codes_of(self, places: Iterable[int]) -> list[int]:
+        width = self._width
+        made = int.from_bytes
+        return [made(self._blob[at * width : (at + 1) * width], "little") for at in places]
+
+
+class _Compared(NamedTuple):
+    """How much every code differs from a question's."""
+
+    turned: list[tuple[_Block, Planes, Digits]]
+    keys: list[int]
+    """Of those that were compared plainly."""
+    distances: bytes
+
+    @property
+    def total(self) -> int:
+        return len(self.keys) + sum(len(block.keys) for block, _, _ in self.turned)
+
+    def least(self, count: int) -> list[int]:
+        """The keys of those that differ least; more where the last of them are level."""
+        planes = [(planes, digits) for _, planes, digits in self.turned]
+        turned, plain = least(planes, self.distances, count)
+        blocks = zip(self.turned, turned)
+        found = [block.keys[at] for (block, _, _), places in blocks for at in places]
+        return found + [self.keys[at] for at in plain]
 
 
 class Codes:
     """The codes of one model, all in memory."""
 
-    def __init__(self) -> None:
-        self.state = -1
-        self.pages: dict[int, _Page] = {}
-        self.keys: list[int] = []
-        self.codes: list[int] = []
-
-    def join(self, state: int) -> None:
-        pages = [self.pages[number] for number in sorted(self.pages)]
-        self.keys = [key for page in pages for key in page.keys]
-        self.codes = [code for page in pages for code in page.codes]
+    def __init__(self, state: int, blocks: dict[int, _Block]) -> None:
         self.state = state
+        self.blocks = blocks
+
+    def compared(self, vector: bytes) -> _Compared:
+        """With all of them; one block at a time is turned, so that no question waits long."""
+        turned: list[tuple[_Block, Planes, Digits]] = []
+        plain: list[_Block] = []
+        wanted, may_turn = signs(vector), True
+        for block in self.blocks.values():
+            if block.planes is None and block.rested() and may_turn:
+                block.turn()
+                may_turn = False
+            if block.planes is None:
+                plain.append(block)
+            else:
+                turned.append((block, block.planes, block.planes.differences(*wanted)))
+        keys = [key for block in plain for key in block.keys]
+        codes = [code for block in plain for code in block.codes()]
+        return _Compared(turned, keys, differences(codes, vector))
+
+    def compared_among(self, vector: bytes, allowed: frozenset[int]) -> _Compared:
+        """With those of these keys."""
+        keys: list[int] = []
+        codes: list[int] = []
+        for block in self.blocks.values():
+            places = [at for at, key in enumerate(block.keys) if key in allowed]
+            keys += [block.keys[at] for at in places]
+            codes += block.codes_of(places)
+        return _Compared([], keys, differences(codes, vector))
 
 
 def embed(
@@ -285,17 +363,16 @@ class Nearest:
             return []
         number, _, state = found[0]
         codes = self._level(db, number, state, len(asked.vector))
-        keys, distances = codes.keys, differences(codes.codes, asked.vector)
         if narrow(query)[0]:
-            allowed = _allowed(db, query)
-            chosen = [at for at, key in enumerate(keys) if key in allowed]
-            keys, distances = [keys[at] for at in chosen], bytes(distances[at] for at in chosen)
+            compared = codes.compared_among(asked.vector, _allowed(db, query))
+        else:
+            compared = codes.compared(asked.vector)
         least_wanted = SPARSE_SHORTLIST if is_sparse(asked.vector) else SHORTLIST
         wanted = max(least_wanted, count * 3 // 2)
         while True:
-            near = [keys[at] for at in least(distances, wanted)]
+            near = compared.least(wanted)
             scored = _fitting(db, _rescored(db, number, near, asked), query, count)
-            if len(scored) >= count or wanted >= len(keys):
+            if len(scored) >= count or wanted >= compared.total:
                 return _cut(scored, count)
             wanted *= 4
 
@@ -304,27 +381,34 @@ class Nearest:
         codes = self._codes.get(number)
         if codes is not None and codes.state == state:
             return codes
-        fresh = Codes()
-        before = codes.pages if codes is not None else {}
+        before = codes.blocks if codes is not None else {}
+        found: dict[int, dict[int, int]] = {}
         for page, noted in db.execute(PAGES, (number,)).fetchall():
-            known = before.get(page)
-            if known is None or known.state != noted:
-                known = self._read(db, number, page, dim)
-            fresh.pages[page] = known
-        fresh.join(state)
+            found.setdefault(page >> BLOCK_BITS - PAGE_BITS, {})[page] = noted
+        fresh = Codes(state, {})
+        for at, noted in found.items():
+            known = before[at].pages if at in before else {}
+            if {page: known[page].state for page in known} == noted:
+                fresh.blocks[at] = before[at]
+            else:
+                pages = {
+                    page: known[page]
+                    if page in known and known[page].state == noted[page]
+                    else self._read(db, number, page, dim)
+                    for page in sorted(noted)
+                }
+                fresh.blocks[at] = _Block(pages, width_of(dim))
         self._codes[number] = fresh
         return fresh
 
     def _read(self, db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page:
-        width = width_of(dim)
         for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
             if total == crc32(blob, crc32(slots)):
                 first = page << PAGE_BITS
-                keys = [first + slot for slot in array("H", slots)]
-                return _Page(state, keys, codes_in(blob, width))
+                return _Page(state, [first + slot for slot in array("H", slots)], blob)
         self.damaged.add((number, page))
         keys, blob = _coded(db, number, page, dim=dim)
-        return _Page(-1, keys, codes_in(blob, width))
+        return _Page(-1, keys, blob)
 
     def mend(self, db: sqlite3.Connection) -> None:
         """Make anew what was found damaged."""

@@ -44,11 +44,18 @@ def codes_in(blob: bytes, width: int) -> list[int]:
     return [made(blob[at : at + width], "little") for at in range(0, len(blob), width)]
 
 
+def signs(vector: bytes) -> tuple[int, int]:
+    """The code of a vector, and a mask of the bits that count: all, unless many are of zeros."""
+    code = int(vector.translate(SIGNS), 2)
+    if is_sparse(vector):
+        return code, int(bytes(0x31 if value else 0x30 for value in vector), 2)
+    return code, (1 << len(vector)) - 1
+
+
 def differences(codes: Sequence[int], vector: bytes) -> bytes:
     """How many signs of each code differ from the vector's, where the vector has any."""
-    wanted = int(vector.translate(SIGNS), 2)
+    wanted, mask = signs(vector)
     if is_sparse(vector):
-        mask = int(bytes(0x31 if value else 0x30 for value in vector), 2)
         counts = [((code ^ wanted) & mask).bit_count() for code in codes]
     else:
         counts = [(code ^ wanted).bit_count() for code in codes]
@@ -61,34 +68,6 @@ def differences(codes: Sequence[int], vector: bytes) -> bytes:
 def is_sparse(vector: bytes) -> bool:
     """Whether many of its dimensions have no sign."""
     return vector.count(0) * SPARSE > len(vector)
-
-
-def least(distances: bytes, count: int) -> list[int]:
-    """Where the least of these distances are: so many, or more when the last of them are level."""
-    if count >= len(distances):
-        return list(range(len(distances)))
-    nearest, farthest = 0, FARTHEST
-    while nearest < farthest:
-        middle = (nearest + farthest) // 2
-        if _within(distances, middle).count(1) < count:
-            nearest = middle + 1
-        else:
-            farthest = middle
-    return _ones(_within(distances, nearest))
-
-
-def _within(distances: bytes, most: int) -> bytes:
-    """A one for each distance that is not more, a zero for the others."""
-    return distances.translate(b"\1" * (most + 1) + bytes(FARTHEST - most))
-
-
-def _ones(marks: bytes) -> list[int]:
-    places: list[int] = []
-    at = marks.find(1)
-    while at >= 0:
-        places.append(at)
-        at = marks.find(1, at + 1)
-    return places
 
 
 def closest(rows: Sequence[Kept], *, vector: bytes, norm: float, limit: int) -> list[Scored]:

@@ -7,23 +7,21 @@ of its own. It knows the tables of the index; which candidate is better it does 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
 from commonplace.hints import Any
 from commonplace.index import BEST, Asked, Candidate, Query
-from commonplace.index.conditions import SUPERSEDED, as_json, fits
+from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
+from commonplace.index.counts import Counts
 from commonplace.index.nearest import Nearest
-from commonplace.index.words import match
+from commonplace.index.words import any_of, terms
 
 LEADING = 40
 """So many of the best of each sort bring what stands beside them."""
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
-BY_WORDS = """SELECT r.key, r.id, r.timestamp, fts.rank
-    FROM fts CROSS JOIN records r ON r.key = fts.rowid
-    WHERE fts MATCH ? AND {fits} ORDER BY fts.rank"""
 SEEN = f"""r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin,
     {SUPERSEDED}"""
 # In a session the order of time; what is in none has the lines above and below it, in its daily
@@ -44,11 +42,19 @@ BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
 AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
 WITHIN = f"CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END"
 OF_KEYS = "FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"
-CHOSEN = f"SELECT {SEEN}, {WITHIN} {OF_KEYS}"
-FITTING = f"{CHOSEN} WHERE {{fits}}"
+FITTING = f"SELECT {SEEN}, {WITHIN} {OF_KEYS} WHERE {{fits}}"
+# Sorted by itself, and for the rows that are wanted alone the records are looked up.
+BY_WORDS = f"""SELECT {SEEN}, {WITHIN}, f.score
+    FROM (SELECT rowid AS key, bm25(fts) AS score FROM fts
+        WHERE fts MATCH ? ORDER BY score LIMIT ?) f
+    CROSS JOIN records r ON r.key = f.key WHERE {{fits}}"""
+HAVING_WORDS = f"""SELECT {SEEN}, {WITHIN}, 0.0
+    FROM fts CROSS JOIN records r ON r.key = fts.rowid
+    WHERE fts MATCH ? AND {{fits}} ORDER BY fts.rowid DESC LIMIT ?"""
 BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
     FROM (SELECT r.key, r.session, r.timestamp, {WITHIN} AS within {OF_KEYS}) r"""
 
+EVERY = -1
 UNFOUND = (0.0, -1)
 UNKNOWN = -1
 
@@ -56,53 +62,84 @@ Row = tuple[Any, ...]
 
 
 def candidates(
-    db: sqlite3.Connection, nearest: Nearest, query: Query, asked: Asked | None
+    db: sqlite3.Connection, query: Query, asked: Asked | None, *, nearest: Nearest, counts: Counts
 ) -> list[Candidate]:
     """The best of each kind and their neighbours, in no order that means anything."""
-    words = _by_words(db, query)
-    alike = (
-        {key: score for score, key in nearest.find(db, asked, query, count=BEST)} if asked else {}
-    )
-    rows = _of_keys(db, CHOSEN, {*words, *alike})
+    condition, arguments = fits(query)
+    statement = FITTING.format(fits=condition)
+    rows: dict[int, Row] = {}
+    words: dict[int, tuple[float, int]] = {}
+    for rank, (*row, score) in enumerate(_by_words(db, query, counts)):
+        rows[row[0]] = tuple(row)
+        words[row[0]] = (-score, rank)
+
+    def fitting(keys: Iterable[int]) -> Container[int]:
+        fresh = _of_keys(db, statement, set(keys).difference(rows), *arguments)
+        rows.update({row[0]: row for row in fresh})
+        return rows
+
+    alike: dict[int, float] = {}
+    if asked:
+        found = nearest.find(db, asked, query, count=BEST, fitting=fitting)
+        alike = {key: score for score, key in found}
     order = _in_order_of(alike, rows)[:BEST]
     ranks = {key: rank for rank, key in enumerate(order)}
-    chosen = [row for row in rows if row[0] in words or row[0] in ranks]
     before, after = _beside(db, {*order[:LEADING], *islice(words, LEADING)})
-    condition, arguments = fits(query)
-    near = ({*before.values(), *after.values()} - {0, UNKNOWN}).difference(words, ranks)
-    chosen += _of_keys(db, FITTING.format(fits=condition), near, *arguments)
+    near = {*before.values(), *after.values()} - {0, UNKNOWN}
+    fitting(near)
     made = tuple.__new__
     return [
         made(
             Candidate,
             (
-                *row,
-                before.get(row[0], UNKNOWN),
-                after.get(row[0], UNKNOWN),
-                *words.get(row[0], UNFOUND),
-                alike.get(row[0], 0.0),
-                ranks.get(row[0], -1),
+                *rows[key],
+                before.get(key, UNKNOWN),
+                after.get(key, UNKNOWN),
+                *words.get(key, UNFOUND),
+                alike.get(key, 0.0),
+                ranks.get(key, -1),
             ),
         )
-        for row in chosen
+        for key in {*words, *ranks, *near.intersection(rows)}
     ]
 
 
-def _in_order_of(scores: dict[int, float], rows: Sequence[Row]) -> list[int]:
-    """The keys of these rows that have a score, the highest first, then the newest."""
-    scored = [(row[0], row[1], row[4], -scores[row[0]]) for row in rows if row[0] in scores]
+def _in_order_of(scores: dict[int, float], rows: Mapping[int, Row]) -> list[int]:
+    """The keys that have a score, the highest first, then the newest."""
+    scored = [(key, rows[key][1], rows[key][4], -score) for key, score in scores.items()]
     return [row[0] for row in in_order(scored, id_at=1, time_at=2)]
 
 
-def _by_words(db: sqlite3.Connection, query: Query) -> dict[int, tuple[float, int]]:
-    """BM25 and rank of the best, by key; the newest first where they are level."""
-    words = match(query.text)
-    if not words:
-        return {}
+def _by_words(db: sqlite3.Connection, query: Query, counts: Counts) -> list[Row]:
+    """Rows with their BM25 below zero, the best first; the newest first where they are level.
+
+    Words that most records have are left out while there are others, and bring what is newest
+    where the others bring too little.
+    """
+    asked = terms(query.text)
+    if not asked:
+        return []
+    common = counts.common(db, asked)
+    rows = _best_by_words(db, query, [term for term in asked if term not in common])
+    if common and len(rows) < BEST:
+        condition, arguments = fits(query)
+        there = {row[0] for row in rows}
+        having = HAVING_WORDS.format(fits=condition)
+        more = db.execute(having, (any_of(common), *arguments, BEST)).fetchall()
+        rows += [row for row in more if row[0] not in there]
+    return rows[:BEST]
+
+
+def _best_by_words(db: sqlite3.Connection, query: Query, asked: Sequence[str]) -> list[Row]:
     condition, arguments = fits(query)
-    cursor = db.execute(BY_WORDS.format(fits=condition), (words, *arguments))
-    rows = in_order(first_of(cursor, BEST), id_at=1, time_at=2)
-    return {row[0]: (-row[-1], rank) for rank, row in enumerate(rows[:BEST])}
+    statement = BY_WORDS.format(fits=condition)
+    # Of the first so many mostly enough fit; a filter that few records pass needs all of them.
+    for most in (EVERY,) if narrow(query)[0] else (BEST + LEVEL, EVERY):
+        cursor = db.execute(statement, (any_of(asked), most, *arguments))
+        rows = in_order(first_of(cursor, BEST), id_at=1, time_at=4)
+        if len(rows) >= BEST:
+            break
+    return rows
 
 
 def _of_keys(db: sqlite3.Connection, sql: str, keys: Iterable[int], *arguments: Any) -> list[Row]:

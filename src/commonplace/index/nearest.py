@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from zlib import crc32
 
 from commonplace.hints import Any, NamedTuple
@@ -355,9 +355,18 @@ class Nearest:
         """Models and pages whose codes were not as they had been written."""
 
     def find(
-        self, db: sqlite3.Connection, asked: Asked, query: Query, *, count: int
+        self,
+        db: sqlite3.Connection,
+        asked: Asked,
+        query: Query,
+        *,
+        count: int,
+        fitting: Callable[[Iterable[int]], Container[int]],
     ) -> list[Scored]:
-        """Cosine and key of the `count` nearest and of those level with the last, best first."""
+        """Cosine and key of the `count` nearest and of those level with the last, best first.
+
+        `fitting` tells, of some keys, those that fit the query.
+        """
         found = db.execute(MODEL, (asked.model, len(asked.vector))).fetchall()
         if not found or not asked.norm:
             return []
@@ -371,7 +380,7 @@ class Nearest:
         wanted = max(least_wanted, count * 3 // 2)
         while True:
             near = compared.least(wanted)
-            scored = _fitting(db, _rescored(db, number, near, asked), query, count)
+            scored = _fitting(_rescored(db, number, near, asked), fitting, count)
             if len(scored) >= count or wanted >= compared.total:
                 return _cut(scored, count)
             wanted *= 4
@@ -433,21 +442,30 @@ def _rescored(
     return closest(whole, vector=asked.vector, norm=asked.norm, limit=len(whole))
 
 
-def _fitting(
-    db: sqlite3.Connection, scored: Sequence[Scored], query: Query, count: int
-) -> list[Scored]:
-    """Those that fit the query, as far down as it takes to have so many and one that is worse."""
+def fitting_in(db: sqlite3.Connection, query: Query) -> Callable[[Iterable[int]], Container[int]]:
+    """What tells which records fit a query, by a look at each."""
     condition, arguments = fits(query)
-    fitting: list[Scored] = []
+    statement = FITTING.format(fits=condition)
+
+    def fitting(keys: Iterable[int]) -> Container[int]:
+        return {key for (key,) in db.execute(statement, (as_json(list(keys)), *arguments))}
+
+    return fitting
+
+
+def _fitting(
+    scored: Sequence[Scored], fitting: Callable[[Iterable[int]], Container[int]], count: int
+) -> list[Scored]:
+    """Those that fit, as far down as it takes to have so many and one that is worse."""
+    found: list[Scored] = []
     step = count + 1 + count // 8
     for at in range(0, len(scored), step):
         some = scored[at : at + step]
-        asked = (as_json([key for _, key in some]), *arguments)
-        keys = {key for (key,) in db.execute(FITTING.format(fits=condition), asked)}
-        fitting += [pair for pair in some if pair[1] in keys]
-        if len(fitting) > count and fitting[-1][0] < fitting[count - 1][0]:
+        keys = fitting([key for _, key in some])
+        found += [pair for pair in some if pair[1] in keys]
+        if len(found) > count and found[-1][0] < found[count - 1][0]:
             break
-    return fitting
+    return found
 
 
 def _cut(scored: list[Scored], count: int) -> list[Scored]:

@@ -18,6 +18,7 @@ from commonplace.index import Asked, Candidate, Entry, Known, Query, nearest
 from commonplace.index.candidates import candidates, first_of, in_order
 from commonplace.index.conditions import as_json, clean, fits
 from commonplace.index.connections import Connections, Row
+from commonplace.index.counts import Counts
 from commonplace.index.nearest import Nearest
 from commonplace.index.tellings import (
     COLUMNS,
@@ -128,8 +129,6 @@ NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
 OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
 OF_IDS = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.id = j.value
     WHERE r.lead"""
-HOW_MANY = "SELECT count(*) FROM fts WHERE fts MATCH ?"
-HOW_MANY_IN_ALL = "SELECT coalesce(max(id), 0) FROM fts_docsize"
 DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
     FROM records r LEFT JOIN places p ON p.key = r.key"""
 DUMP_DOCUMENTS = "SELECT name, lines, size FROM documents WHERE name <> ''"
@@ -147,6 +146,7 @@ class SqliteIndex:
         """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
         self._nearest = Nearest()
+        self._counts = Counts()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -317,7 +317,7 @@ class SqliteIndex:
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         with self._ready(query) as db:
-            found = candidates(db, self._nearest, query, asked)
+            found = candidates(db, query, asked, nearest=self._nearest, counts=self._counts)
         self._mend()
         return found
 
@@ -331,8 +331,14 @@ class SqliteIndex:
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         with self._connections.lent() as db:
-            total = db.execute(HOW_MANY_IN_ALL).fetchall()[0][0]
-            return {word: rarity(word, having=_having(db, word), total=total) for word in words}
+            total = self._counts.total(db)
+            return {
+                word: rarity(word, having=self._having(db, word), total=total) for word in words
+            }
+
+    def _having(self, db: sqlite3.Connection, word: str) -> int:
+        expression = match(word) if word not in STOP else ""
+        return self._counts.having(db, expression) if expression else 0
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True
@@ -364,9 +370,9 @@ class SqliteIndex:
 
     def nearest(self, asked: Asked, query: Query) -> list[Hit]:
         with self._connections.lent() as db:
-            scores = {
-                key: score for score, key in self._nearest.find(db, asked, query, count=query.limit)
-            }
+            fitting = nearest.fitting_in(db, query)
+            scored = self._nearest.find(db, asked, query, count=query.limit, fitting=fitting)
+            scores = {key: score for score, key in scored}
             found = db.execute(OF_KEYS, (as_json(list(scores)),)).fetchall()
             rows = in_order(
                 [(*row, -scores[key]) for *row, key in found], id_at=0, time_at=TIMESTAMP
@@ -496,9 +502,6 @@ def _source(query: Query) -> tuple[str, list[Any]]:
     return f"FROM records r WHERE {condition}", arguments
 
 
-def _having(db: sqlite3.Connection, word: str) -> int:
-    expression = match(word) if word not in STOP else ""
-    return db.execute(HOW_MANY, (expression,)).fetchall()[0][0] if expression else 0
 
 
 def _illness(db: sqlite3.Connection) -> str:

@@ -7,7 +7,7 @@ of letters, and some that inflect much have stems, on both sides alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from commonplace.hints import TYPE_CHECKING, NamedTuple
@@ -76,10 +76,19 @@ def words_of(text: str) -> list[str]:
 
 def match(text: str) -> str:
     """The FTS5 expression for any text: quoted words joined by OR; empty when it has no words."""
+    return any_of(terms(text))
+
+
+def any_of(found: Sequence[str]) -> str:
+    """The FTS5 expression for any of these terms."""
+    return " OR ".join(found)
+
+
+def terms(text: str) -> list[str]:
+    """The words of any text as FTS5 takes them, each quoted."""
     tokens = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
     told = [token for token in tokens if token.lower() not in STOP] or tokens
-    terms = dict.fromkeys(term for token in told for term in _terms(token))
-    return " OR ".join(list(terms)[:MOST])
+    return list(dict.fromkeys(term for token in told for term in _terms(token)))[:MOST]
 
 
 def _terms(token: str) -> list[str]:

@@ -93,9 +93,10 @@ class Scene:
         self.length = [log(count / BRIEF) if count > BRIEF else 0.0 for count in lengths]
         self.asks = [1.0 if text.rstrip().endswith("?") else 0.0 for text in self.texts]
         self.assistant = [*map(_by_assistant, self.all.username, self.all.channel)]
-        self.within: dict[str, list[int]] = {}
+        within: dict[str, list[int]] = {}
         for at, name in enumerate(self.all.within):
-            self.within.setdefault(name, []).append(at)
+            within.setdefault(name, []).append(at)
+        self.together = [members for members in within.values() if len(members) > 1]
         self.before = [self.at.get(key, -1) for key in self.all.before]
         self.after = [self.at.get(key, -1) for key in self.all.after]
 
@@ -143,11 +144,8 @@ class Scene:
 
     def sessions(self, column: Column, kept: int) -> Column:
         """The mean of the best so many in the same session."""
-        means = [0.0] * len(self.found)
-        for members in self.within.values():
-            if len(members) == 1:
-                means[members[0]] = column[members[0]] / kept
-                continue
+        means = [value / kept for value in column]
+        for members in self.together:
             best = sorted([column[at] for at in members], reverse=True)[:kept]
             mean = sum(best) / kept
             for at in members:
@@ -411,6 +409,7 @@ def _spread(cosines: Sequence[float], ranks: Sequence[int]) -> Column:
     return [(cosine - least) / width if cosine > least else 0.0 for cosine in cosines]
 
 
+@lru_cache(8192)
 def _speaks_of_time(text: str) -> bool:
     if text.isascii():
         return not OF_TIME_IN_ASCII.isdisjoint(text.encode().translate(SPACED).split())

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
-from commonplace.index import Index, Query, nearest
+from commonplace.index import BEST, Index, Query, nearest
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
 from tests.contracts.index import (
@@ -355,6 +355,41 @@ def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
         fresh.close()
         for _ in range(nearest.RESTED + 4):
             assert ids(index.nearest(question, near)) == expected
+    index.close()
+
+
+def test_where_telling_words_find_too_little_a_common_one_brings_the_newest(path: Path) -> None:
+    index = opened(path)
+    texts = ["alice saw a quokka", *(f"alice again {number}" for number in range(1200))]
+    fill(index, *(record(number, text) for number, text in enumerate(texts)))
+    found = [each for each in index.candidates(Query("alice quokka")) if each.words_rank >= 0]
+    found.sort(key=lambda each: each.words_rank)
+    assert [each.text for each in found] == [texts[0], *reversed(texts[-BEST + 1 :])]
+    assert found[0].words > 1.0
+    index.close()
+
+
+def test_a_filter_that_few_pass_finds_them_among_many_that_match_better(path: Path) -> None:
+    index = opened(path)
+    better = (record(number, "alice alice") for number in range(BEST * 3))
+    few = (record(900 + number, f"alice and {number}", kind="rare") for number in range(3))
+    passages = (record(950 + number, "alice", kind="passage") for number in range(BEST * 3))
+    fill(index, *better, *few, *passages)
+    by_kind = index.candidates(Query("alice", kinds=("rare",)))
+    assert sorted(each.text for each in by_kind) == ["alice and 0", "alice and 1", "alice and 2"]
+    without = index.candidates(Query("alice", include_passages=False))
+    assert sum(each.words_rank >= 0 for each in without) == BEST
+    index.close()
+
+
+def test_how_many_have_a_word_is_counted_anew_once_there_are_more(path: Path) -> None:
+    index = opened(path)
+    records = [record(number, f"text {number}") for number in range(1000)]
+    fill(index, *records)
+    never = index.rarity(["quokka"])["quokka"]
+    records += [record(number, "a quokka") for number in range(1000, 1030)]
+    fill(index, *records)
+    assert index.rarity(["quokka"])["quokka"] < never / 2
     index.close()
 
 

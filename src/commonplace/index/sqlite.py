@@ -502,8 +502,6 @@ def _source(query: Query) -> tuple[str, list[Any]]:
     return f"FROM records r WHERE {condition}", arguments
 
 
-
-
 def _illness(db: sqlite3.Connection) -> str:
     said = [str(row[0]) for row in db.execute("PRAGMA quick_check").fetchall()]
     if said != ["ok"]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 import pytest
 
 from commonplace import asking
 from commonplace.asking import MANY, Asker
-from commonplace.embed import Encoder, bulk
+from commonplace.embed import Encoder, Weigh, bulk
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import VaultTrouble
 from commonplace.index import Query
@@ -30,9 +30,7 @@ class Taught(HashedEncoder):
         self.seen += texts
         return super().encode([_same(text) for text in texts])
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         return super().encode_query(_same(text), weigh)
 
 

@@ -141,13 +141,13 @@ class Asker:
         try:
             encoder = self.encoder()
             degraded = self._some(encoder)
-            vector, norm = encoder.encode_query(text, self._rarity)
+            vector, norm = encoder.encode_query(text, self._worth)
         except CommonplaceError as error:
             return None, f"Words alone: {error}"
         return (Asked(encoder.model, vector, norm) if norm else None), degraded
 
-    def _rarity(self, word: str) -> float:
-        return float(self._index.rarity([word])[word] ** 0.5)
+    def _worth(self, words: Sequence[str]) -> dict[str, float]:
+        return {word: rare**0.5 for word, rare in self._index.rarity(words).items()}
 
     def encoder(self) -> Encoder:
         """The encoder, opened when it is first needed."""

@@ -24,7 +24,7 @@ from commonplace.memory import Memory
 from commonplace.values import frozen
 
 if TYPE_CHECKING:
-    from commonplace.embed import Encoder
+    from commonplace.embed import Encoder, Weigh
 
 DEPTH = 100
 """How many hits are asked for: session measures need more than the first ten."""
@@ -597,7 +597,5 @@ class Remembering:
         self._kept.update(zip(missing, self._own.encode(missing), strict=True))
         return [self._kept[text] for text in texts]
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         return self._own.encode_query(text, weigh)

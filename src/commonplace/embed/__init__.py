@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from commonplace.config import Options
 
 
+Weigh = Callable[[Sequence[str]], Mapping[str, float]]
+"""How much each of some words is worth."""
+
+
 class Encoder(Protocol):
     """Turns texts into vectors. Vectors of two models are never compared."""
 
@@ -31,13 +35,11 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
         """One vector a text: a signed byte a dimension, and the length of what those bytes say."""
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         """The vector of a question.
 
         Where the encoder adds up words, `weigh` says how much each is worth: the rarer it is in
-        the vault, the more. It is asked for words in small letters without accents.
+        the vault, the more. It is asked once, for words in small letters without accents.
         """
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import log
 from zlib import crc32
 
+from commonplace.embed import Weigh
 from commonplace.embed.rounding import rounded
 
 DIM = 256
@@ -32,9 +33,7 @@ class HashedEncoder:
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
         return [_encoded(text) for text in texts]
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         return _encoded(text)
 
 

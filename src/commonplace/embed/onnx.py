@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from zlib import crc32
 
+from commonplace.embed import Weigh
 from commonplace.embed.rounding import rounded
 from commonplace.embed.wordpiece import pieces, words
 from commonplace.errors import BadModel, MissingExtra, NoSuchModel
@@ -54,9 +55,7 @@ class OnnxEncoder:
                 found[at] = rounded(vector)
         return found
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         cut = self._cut(self._before_query, text)
         return rounded(self._run([cut])[0]) if cut else (bytes(self.dim), 0.0)
 

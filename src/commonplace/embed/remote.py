@@ -15,6 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from commonplace.embed import Weigh
 from commonplace.embed.rounding import rounded
 from commonplace.errors import BadOption, NoAnswer
 from commonplace.hints import Any
@@ -71,9 +72,7 @@ class RemoteEncoder:
                 found[at] = vector
         return [each if each[0] else (bytes(self.dim), 0.0) for each in found]
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         if not text.strip():
             return bytes(self.dim), 0.0
         [vector] = self._vectors([text[:LONGEST]], wanted="question")

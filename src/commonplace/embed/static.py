@@ -7,12 +7,13 @@ where vectors are kept or how rare a word is in a vault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from os.path import dirname, join
 from struct import Struct
 
+from commonplace.embed import Weigh
 from commonplace.embed.rounding import rounded
 from commonplace.embed.weights import ZERO, Weights
 from commonplace.embed.wordpiece import pieces, words
@@ -64,9 +65,7 @@ class StaticEncoder:
     def _rows(self, text: str) -> list[int]:
         return list(chain.from_iterable(map(self._cut, words(text))))
 
-    def encode_query(
-        self, text: str, weigh: Callable[[str], float] | None = None
-    ) -> tuple[bytes, float]:
+    def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
         """The vector of a question, each word as heavy as `weigh` says.
 
         Signs weigh nothing then: how rare they are says nothing.
@@ -74,8 +73,10 @@ class StaticEncoder:
         if weigh is None:
             return self._vector(self._added(words(text)))
         total = zeros = 0
-        for word in filter(str.isalnum, words(text)):
-            weight = round(UNIT * min(max(weigh(word), 0.0), HEAVIEST))
+        told = list(filter(str.isalnum, words(text)))
+        worth = weigh(told)
+        for word in told:
+            weight = round(UNIT * min(max(worth[word], 0.0), HEAVIEST))
             number, zero = self._word(word)
             total += weight * number
             zeros += weight * zero

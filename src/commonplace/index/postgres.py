@@ -15,7 +15,7 @@ from commonplace.database import Database
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, TypeVar
 from commonplace.index import Asked, Candidate, Entry, Known, Query, postgres_candidates
-from commonplace.index.lexemes import lexemes
+from commonplace.index.lexemes import lexemes, terms
 from commonplace.index.postgres_candidates import (
     Saying,
     by_vectors,
@@ -24,6 +24,7 @@ from commonplace.index.postgres_candidates import (
     having_words,
     kept,
     made,
+    query_of,
     tag_of,
     unkept,
     vector_of_words,
@@ -46,6 +47,7 @@ from commonplace.index.tellings import (
     score,
     telling,
 )
+from commonplace.index.words import STOP
 from commonplace.records import Hit, Place, Record
 
 Result = TypeVar("Result")
@@ -465,13 +467,11 @@ class PostgresIndex:
         )
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
-        asked = {word: having_words(word, self._tag) for word in words}
-        told = [word for word, said in asked.items() if said]
-        queries = [said.values["query"] for said in asked.values() if said]
-        # One more, of nothing, so that there is always an answer with how many there are.
-        rows = self._rows(HAVING, queries=[*queries, ""])
+        told = [word for word in dict.fromkeys(words) if word not in STOP and terms(word)]
+        queries = [query_of(terms(word), self._tag) for word in told]
+        rows = self._rows(HAVING, queries=queries) if told else []
+        having = {told[at - 1]: count for _, at, count in rows}
         total = rows[0][0] if rows else 0
-        having = {told[at - 1]: count for _, at, count in rows if at <= len(told)}
         return {word: rarity(word, having=having.get(word, 0), total=total) for word in words}
 
     def unembedded(

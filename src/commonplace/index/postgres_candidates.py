@@ -86,7 +86,8 @@ near as (
     select e.key, r.id, r.timestamp, e.cosine from (
         select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(norm)s) as cosine
         from embedding e
-        where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0) e
+        where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0
+        order by cosine desc offset 0) e
     cross join lateral (
         select r.id, r.timestamp from record r
         where r.profile = %(profile)s and r.key = e.key and {{fits}}) r

@@ -52,10 +52,10 @@ def test_one_that_ended_just_now_can_be_noted_again(leases: Leases, clock: Fixed
     leases.note("monday", seconds=60)
     clock.sleep(61)
     assert leases.running() == []
-    assert len(list(leases.directory.iterdir())) == 1
+    assert len(list(Path(leases.directory).iterdir())) == 1
     clock.sleep(90_000)
     assert leases.running() == []
-    assert list(leases.directory.iterdir()) == []
+    assert list(Path(leases.directory).iterdir()) == []
 
 
 def test_sessions_are_told_apart_and_ended_one_by_one(leases: Leases) -> None:
@@ -70,7 +70,7 @@ def test_a_held_conversation_ends_with_its_block(leases: Leases) -> None:
     with leases.held("monday", seconds=60), leases.held("monday", seconds=60):
         assert [lease.session for lease in leases.running()] == ["monday", "monday"]
     assert leases.running() == []
-    assert list(leases.directory.iterdir()) == []
+    assert list(Path(leases.directory).iterdir()) == []
 
 
 def test_a_held_conversation_that_hangs_ends_after_its_time(
@@ -83,7 +83,7 @@ def test_a_held_conversation_that_hangs_ends_after_its_time(
 
 def test_a_file_that_says_nothing_is_no_conversation(leases: Leases) -> None:
     leases.note("monday", seconds=60)
-    [path] = leases.directory.iterdir()
+    [path] = Path(leases.directory).iterdir()
     for text in ("", "{", "[]", '{"session": "a", "until": "soon"}', '{"other": 1}'):
         path.write_text(text)
         assert leases.running() == []

@@ -234,7 +234,7 @@ def test_a_damaged_line_of_the_journal_hides_no_other(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         memory.store("one")
         memory.store("two")
-        journal = memory.library.journal.path  # type: ignore[attr-defined]
+        journal = Path(memory.library.journal.path)  # type: ignore[attr-defined]
         lines = journal.read_bytes().split(b"\n")
         lines[1] = lines[1][:20] + b"\xff\x00 garbage" + lines[1][31:]
         journal.write_bytes(b"\n".join(lines))

@@ -67,7 +67,7 @@ class TestAVaultInFiles(VaultContract):
 
     def again(self, vault: Vault) -> Vault:
         assert isinstance(vault, FileVault)
-        return self.opened(vault.root)
+        return self.opened(Path(vault.root))
 
 
 class TestAVaultInPostgres(VaultContract):
@@ -90,7 +90,7 @@ class TestAJournalInFiles(JournalContract):
 
     def again(self, journal: Journal) -> Journal:
         assert isinstance(journal, FileJournal)
-        return FileJournal(journal.path.parent, clock=Clock())
+        return FileJournal(Path(journal.path).parent, clock=Clock())
 
 
 class TestAJournalInPostgres(JournalContract):

@@ -13,8 +13,8 @@ from commonplace.clock import monotonic
 from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING
 from commonplace.index import BEST, Asked, Candidate, Index, Query
-from commonplace.index.ranking import Ranked, ranked
 from commonplace.index.words import match
+from commonplace.lazily import Lazy
 from commonplace.records import Beside, Found, Hit, Sensitivity
 from commonplace.values import frozen, replace
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from threading import Thread
 
     from commonplace.embed import Encoder
+    from commonplace.index import ranking
+    from commonplace.index.ranking import Ranked
+else:
+    ranking = Lazy("index.ranking")
 
 
 @frozen
@@ -78,7 +82,7 @@ class Asker:
         if not found:
             # No word in it, but perhaps an emoji or a sign.
             return Found(self._index.search(query), degraded=degraded)
-        best = ranked(found, query.text, self._today(), limit=query.limit)
+        best = ranking.ranked(found, query.text, self._today(), limit=query.limit)
         hits = self._index.hits([(each.candidate.key, each.relevance) for each in best])
         hits = _told(hits, best, found, explain=query.explain)
         return Found(self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded)
@@ -92,7 +96,7 @@ class Asker:
             return Miss(hit.record.id, 0, ("Without words the newest are listed, not the best.",))
         asked, degraded = self.asked(query.text)
         found = self._index.candidates(query, asked)
-        order = ranked(found, query.text, self._today(), limit=len(found))
+        order = ranking.ranked(found, query.text, self._today(), limit=len(found))
         place = {each.candidate.id: at for at, each in enumerate(order, 1)}.get(hit.record.id, 0)
         lacking = (degraded,) if degraded else ()
         if not place:

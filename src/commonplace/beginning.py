@@ -80,9 +80,8 @@ def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
 def _root_of(path: Path, layout: Layout) -> Path:
     """Where the vault is: below the directory named, for the layouts that say so."""
     below = layout.subdirectory
-    if not below or path.name == below or (path.is_dir() and find_root(path) != path):
-        return find_root(path) if path.is_dir() else path
-    return path / below
+    found = Path(find_root(path)) if path.is_dir() else path
+    return found if not below or path.name == below or found != path else path / below
 
 
 def _first_documents(layout: Layout) -> dict[str, str]:

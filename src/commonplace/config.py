@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from commonplace.clock import zone_of
 from commonplace.errors import BadOption
-from commonplace.hints import Any
+from commonplace.hints import Any, StrPath
 from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"
@@ -119,18 +118,18 @@ class Options:
     @classmethod
     def load(
         cls,
-        root: Path | None,
+        root: StrPath | None,
         *,
         environ: Mapping[str, str] = os.environ,
         arguments: Mapping[str, Any] | None = None,
     ) -> Options:
         """The options in force: later sources win."""
         options = cls()
-        for path in (_user_file(environ), root / FILE if root else None):
-            if path and path.is_file():
-                options = options.overlaid(
-                    _read(path), source=str(path), trusted=not (root and _in_repository(path, root))
-                )
+        if os.path.isfile(path := _user_file(environ)):
+            options = options.overlaid(_read(path), source=path)
+        if root and os.path.isfile(path := os.path.join(root, FILE)):
+            trusted = not _in_repository(os.fspath(root))
+            options = options.overlaid(_read(path), source=path, trusted=trusted)
         prefix = "COMMONPLACE_"
         spoken = {
             name: environ[prefix + name.upper()]
@@ -221,22 +220,28 @@ TRUTH |= {"0": False, "false": False, "no": False, "off": False}
 NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            return tomllib.loads(file.read())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadOption("file", f"it cannot be read: {error}", source=str(path)) from None
+        raise BadOption("file", f"it cannot be read: {error}", source=path) from None
 
 
-def _user_file(environ: Mapping[str, str]) -> Path | None:
+def _user_file(environ: Mapping[str, str]) -> str:
     home = environ.get("XDG_CONFIG_HOME") or (
         environ.get("HOME", "") and environ["HOME"] + "/.config"
     )
-    return Path(home) / "commonplace" / FILE if home else None
+    return os.path.join(home, "commonplace", FILE) if home else ""
 
 
-def _in_repository(path: Path, root: Path) -> bool:
-    """Whether the file arrived, or could have arrived, by clone: only the user's own never does."""
-    return path.parent == root and any((above / ".git").exists() for above in (root, *root.parents))
+def _in_repository(directory: str) -> bool:
+    """Whether what is in a directory arrived, or could have arrived, by clone."""
+    while not os.path.exists(os.path.join(directory, ".git")):
+        above = os.path.dirname(directory)
+        if above == directory:
+            return False
+        directory = above
+    return True

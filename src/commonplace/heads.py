@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 from commonplace.errors import ReadOnly
-from commonplace.hints import TYPE_CHECKING, Protocol
+from commonplace.hints import TYPE_CHECKING, Protocol, StrPath
 from commonplace.index import Known, Signature
 
 if TYPE_CHECKING:
@@ -62,8 +61,8 @@ class Heads(Protocol):
 class FileHeads:
     """A file that keeps the marks."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: StrPath) -> None:
+        self.path = os.fspath(path)
         self.boot = _boot_id()
         self._descriptor = -1
         self._process = 0
@@ -83,7 +82,7 @@ class FileHeads:
         try:
             self._descriptor = os.open(self.path, flags, 0o600)
         except OSError:
-            raise ReadOnly(str(self.path.parent)) from None
+            raise ReadOnly(os.path.dirname(self.path)) from None
         self._process = os.getpid()
         return self._descriptor
 
@@ -131,8 +130,8 @@ def _text_of(marks: Marks) -> str:
 
 def _boot_id() -> str:
     try:
-        with open(BOOT, encoding="ascii") as file:
-            return file.read().strip()
+        with open(BOOT, "rb") as file:
+            return file.read().strip().decode()
     except OSError:
         return ""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    import os
     from typing import IO as IO
     from typing import Annotated as Annotated
     from typing import Any as Any
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from typing import TypeVar as TypeVar
     from typing import cast as cast
     from typing import dataclass_transform as dataclass_transform
+
+    StrPath = str | os.PathLike[str]
 else:
     from collections import namedtuple
 
     IO = list
-    Any = BinaryIO = NoReturn = Protocol = TextIO = object
+    Any = BinaryIO = NoReturn = Protocol = StrPath = TextIO = object
 
     def TypeVar(name: str) -> str:  # noqa: N802
         return name

@@ -17,9 +17,9 @@ class Lazy:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        from importlib import import_module
-
-        value = getattr(import_module(f"commonplace.{self._name}"), attribute)
+        # As importlib.import_module does it, which would have to be imported itself.
+        module = __import__(f"commonplace.{self._name}", fromlist=[attribute])
+        value = getattr(module, attribute)
         setattr(self, attribute, value)
         return value
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.errors import Busy
+from commonplace.hints import StrPath
+from commonplace.lean import digest
 from commonplace.values import frozen
 from commonplace.vault.locks import Lock
 
@@ -33,61 +34,61 @@ class Lease:
 class Leases:
     """The leases of one vault."""
 
-    def __init__(self, directory: Path, *, clock: Clock) -> None:
-        self.directory = directory
+    def __init__(self, directory: StrPath, *, clock: Clock) -> None:
+        self.directory = os.fspath(directory)
         self.clock = clock
 
     def note(self, session: str, *, seconds: float) -> Lease:
         """Say that a session talks, and may for so long be silent; said again, it goes on."""
         lease = Lease(session, self._after(seconds))
-        _write(self._path(session), lease)
+        _note(self._path(session), lease)
         return lease
 
     def end(self, session: str) -> None:
         """Say that a session talks no more."""
-        self._path(session).unlink(missing_ok=True)
+        _remove(self._path(session))
 
     @contextmanager
     def held(self, session: str, *, seconds: float) -> Iterator[Lease]:
         """A lease that ends with the block, with the process, or after `seconds`."""
-        path = self._path(self.clock.new_id()).with_suffix(HELD)
+        path = self._path(self.clock.new_id(), HELD)
         lock = Lock(path, seconds=5, clock=self.clock)
         with lock.held():
             lease = Lease(session, self._after(seconds))
-            path.write_text(json.dumps(lease.__dict__), encoding="utf-8")
+            _write(path, lease)
             try:
                 yield lease
             finally:
-                path.unlink(missing_ok=True)
+                _remove(path)
         lock.close()
 
     def running(self) -> list[Lease]:
         """The leases that have not ended."""
         return [lease for path, lease in self._found() if self._is_running(path, lease)]
 
-    def _found(self) -> Iterator[tuple[Path, Lease]]:
+    def _found(self) -> Iterator[tuple[str, Lease]]:
         """Every lease that can be read; one that is being made cannot yet."""
         try:
             names = sorted(os.listdir(self.directory))
         except FileNotFoundError:
             return
         for name in names:
-            path = self.directory / name
+            path = os.path.join(self.directory, name)
             lease = None if name.startswith(".") else _read(path)
             if lease:
                 yield path, lease
 
-    def _is_running(self, path: Path, lease: Lease) -> bool:
+    def _is_running(self, path: str, lease: Lease) -> bool:
         late = (self.clock.now() - parse_stamp(lease.until)).total_seconds()
         holder = self._has_holder(path)
         # One that ended just now may be noted again at this moment.
         if late > LONG_AGO or not holder:
-            path.unlink(missing_ok=True)
+            _remove(path)
         return late < 0 and holder
 
-    def _has_holder(self, path: Path) -> bool:
+    def _has_holder(self, path: str) -> bool:
         """Whether somebody holds the lock of a held lease; a noted one needs nobody."""
-        if path.suffix != HELD:
+        if not path.endswith(HELD):
             return True
         lock = Lock(path, seconds=0, clock=self.clock)
         try:
@@ -103,23 +104,34 @@ class Leases:
 
         return stamp(self.clock.now() + timedelta(seconds=seconds))
 
-    def _path(self, name: str) -> Path:
-        from hashlib import sha256
+    def _path(self, name: str, ending: str = ".json") -> str:
+        with suppress(FileExistsError):
+            os.mkdir(self.directory, 0o700)
+        return os.path.join(self.directory, digest(name.encode()) + ending)
 
-        self.directory.mkdir(mode=0o700, exist_ok=True)
-        return self.directory / f"{sha256(name.encode()).hexdigest()[:32]}.json"
 
-
-def _write(path: Path, lease: Lease) -> None:
+def _note(path: str, lease: Lease) -> None:
     """At once or not at all: others read it while this process is killed."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    fresh.write_text(json.dumps(lease.__dict__), encoding="utf-8")
+    directory, name = os.path.split(path)
+    fresh = os.path.join(directory, f".{name}.{os.getpid()}.tmp")
+    _write(fresh, lease)
     os.replace(fresh, path)
 
 
-def _read(path: Path) -> Lease | None:
+def _write(path: str, lease: Lease) -> None:
+    with open(path, "wb") as file:
+        file.write(json.dumps(lease.__dict__).encode())
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _read(path: str) -> Lease | None:
     try:
-        lease = Lease(**json.loads(path.read_text(encoding="utf-8")))
+        with open(path, "rb") as file:
+            lease = Lease(**json.loads(file.read()))
         parse_stamp(lease.until)
         return lease
     except (OSError, ValueError, TypeError):

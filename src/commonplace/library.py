@@ -34,16 +34,16 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.replay import after
 from commonplace.safety import neutralise
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from commonplace import documents, lines, merging
+    from commonplace import documents, lines, merging, replay
     from commonplace.documents import Parsed
     from commonplace.embed import Encoder
 else:
-    documents, lines, merging = Lazy("documents"), Lazy("lines"), Lazy("merging")
+    documents, lines = Lazy("documents"), Lazy("lines")
+    merging, replay = Lazy("merging"), Lazy("replay")
 
 WORD = pattern(r"\w+")
 OUT_OF_REACH = (
@@ -327,7 +327,7 @@ class Library(Ledger):
         text: bytes | None = None
         for entry in self.journal.entries():
             if name in entry.documents():
-                text = after(self.journal, text, entry, name)
+                text = replay.after(self.journal, text, entry, name)
                 if text is not None and etag_of(text) == etag:
                     return text
         return None

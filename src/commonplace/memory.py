@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from copy import copy
 from datetime import datetime
-from pathlib import Path
-from types import TracebackType
 
 from commonplace import budgets
 from commonplace.clock import Clock
@@ -28,7 +24,7 @@ from commonplace.errors import (
     SecretFound,
 )
 from commonplace.heads import FileHeads
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
@@ -55,6 +51,10 @@ from commonplace.values import frozen, replace
 from commonplace.vault.files import FileVault
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from types import TracebackType
+
     from commonplace import documents, embed, past, secrets, times
     from commonplace.asking import Miss
     from commonplace.experiences import Experiences
@@ -83,6 +83,7 @@ HEARTBEAT = "heartbeat"
 """The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
 """
 COMPACTION = "compaction"
+HISTORY = "history.db"
 DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
 
@@ -104,8 +105,8 @@ class Memory:
         library: Library,
         *,
         options: Options,
-        root: Path,
-        state: Path,
+        root: str,
+        state: str,
         session: str = "",
         group: str = "",
         origin: str = Origin.AGENT,
@@ -113,13 +114,13 @@ class Memory:
     ) -> None:
         self.library = library
         self.options = options
-        self.root = root
-        self.state = state
+        self.root_path = root
+        self.state_path = state
         self.session = session
         self.group = group
         self.origin = origin
         self.read_only = read_only
-        self.sessions = Sessions(state / "sessions")
+        self.sessions = Sessions(os.path.join(state, "sessions"))
         self._background: Background | None = None
         self.agent = ""
         self._histories: list[History] = []
@@ -127,7 +128,7 @@ class Memory:
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: StrPath,
         dialect: str | None = None,
         session: str | None = None,
         *,
@@ -144,11 +145,11 @@ class Memory:
         """
         session = budgets.check_word(session or "", argument="session")
         group = budgets.check_word(group, argument="group")
-        named = Path(path).expanduser()
+        named = os.path.expanduser(path)
         if create:
             make_directory(named)
-        if not named.is_dir():
-            raise NoSuchVault(str(named))
+        if not os.path.isdir(named):
+            raise NoSuchVault(named)
         root = find_root(named)
         settings = Options.load(root, environ=environ, arguments={**options, "dialect": dialect})
         clock = clock or Clock(zone=settings.timezone)
@@ -163,8 +164,8 @@ class Memory:
                 lock_seconds=settings.lock_seconds,
             ),
             FileJournal(state, clock=clock),
-            SqliteIndex(state / "index.db", rank=layout.rank),
-            heads=FileHeads(state / "heads.json"),
+            SqliteIndex(os.path.join(state, "index.db"), rank=layout.rank),
+            heads=FileHeads(os.path.join(state, "heads.json")),
             layout=layout,
             clock=clock,
             lock_seconds=settings.lock_seconds,
@@ -189,6 +190,8 @@ class Memory:
 
     def for_session(self, session: str, *, origin: str = "") -> Memory:
         """The same memory as another session sees and writes it. Closing this one closes both."""
+        from copy import copy
+
         other = copy(self)
         other.session = budgets.check_word(session, argument="session")
         other.origin = origin or self.origin
@@ -198,7 +201,7 @@ class Memory:
         """The same vault opened anew, as another process would: for a thread of its own."""
         kept = {name: getattr(self.options, name) for name in OPTIONS if name != "dialect"}
         return Memory.open(
-            self.root,
+            self.root_path,
             self.layout.name,
             self.session,
             group=self.group,
@@ -213,6 +216,20 @@ class Memory:
         from commonplace.upkeep.jobs import schedule_of
 
         return schedule_of(self)
+
+    @property
+    def root(self) -> Path:
+        """The directory of the vault; `root_path` is the same for who can do without pathlib."""
+        from pathlib import Path
+
+        return Path(self.root_path)
+
+    @property
+    def state(self) -> Path:
+        """The directory of the machine's own files; `state_path` likewise."""
+        from pathlib import Path
+
+        return Path(self.state_path)
 
     @property
     def layout(self) -> Layout:
@@ -507,7 +524,7 @@ class Memory:
 
     def _said(self, query: Query) -> Found:
         """The messages that fit a query, wherever there is a history."""
-        if not (self.state / "history.db").exists():
+        if not self._has_history():
             return Found()
         found = self.messages.find(query, self.clock.today())
         self._mind_said((hit.record.session, hit.record.username) for hit in found)
@@ -689,7 +706,10 @@ class Memory:
         return forgetting.doomed(self.library, record_ids, history=self._history_if_any())
 
     def _history_if_any(self) -> History | None:
-        return self.messages if (self.state / "history.db").exists() else None
+        return self.messages if self._has_history() else None
+
+    def _has_history(self) -> bool:
+        return os.path.exists(os.path.join(self.state_path, HISTORY))
 
     def strike(self, record_ids: Sequence[str]) -> None:
         """Take records out of every document they stand in. It can be undone."""
@@ -702,7 +722,7 @@ class Memory:
 
     def scan(self, *kinds: str) -> list[scan.Finding]:
         """What is no longer true, said twice or hangs in the air; nothing is changed."""
-        return scan.scan(self.library, now=self.clock.now(), root=str(self.root), kinds=kinds)
+        return scan.scan(self.library, now=self.clock.now(), root=self.root_path, kinds=kinds)
 
     def documents(self) -> list[str]:
         """The names of all documents."""
@@ -825,7 +845,7 @@ class Memory:
         if not self._histories:
             from commonplace.history.sqlite import SqliteHistory
 
-            self._histories.append(SqliteHistory(self.state / "history.db"))
+            self._histories.append(SqliteHistory(os.path.join(self.state_path, HISTORY)))
         return self._histories[0]
 
     def record_message(
@@ -926,7 +946,7 @@ class Memory:
         """Which conversations are running."""
         from commonplace.leases import Leases
 
-        return Leases(self.state / "leases", clock=self.clock)
+        return Leases(os.path.join(self.state_path, "leases"), clock=self.clock)
 
     def note_conversation(self, *, seconds: float | None = None) -> None:
         """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
@@ -954,7 +974,7 @@ class Memory:
     def _check_writable(self) -> None:
         """A message that went into the state of this process alone would be lost with it."""
         if self.read_only:
-            raise ReadOnly(str(self.root))
+            raise ReadOnly(self.root_path)
 
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""
@@ -987,9 +1007,8 @@ class Memory:
         self.library.refresh()
         index, everything = self.library.index, Query(include_superseded=True, include_secret=True)
         kinds = index.kinds()
-        has_history = (self.state / "history.db").exists()
         return {
-            "vault": str(self.root),
+            "vault": self.root_path,
             "dialect": self.layout.name,
             "records": self.count(),
             "kinds": kinds,
@@ -998,7 +1017,7 @@ class Memory:
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
             "vectors": index.vectors(),
-            "messages": self.messages.count() if has_history else 0,
+            "messages": self.messages.count() if self._has_history() else 0,
             "heartbeat": heartbeat.told(self.state) or "never",
             "compaction": self._last_compaction(),
             "upkeep": schedule.told(self.state) or "never",
@@ -1042,7 +1061,7 @@ class Memory:
         if self.read_only:
             from shutil import rmtree
 
-            rmtree(self.state, ignore_errors=True)
+            rmtree(self.state_path, ignore_errors=True)
 
     def __enter__(self) -> Memory:
         return self

@@ -17,16 +17,15 @@ from commonplace.lazily import Lazy
 from commonplace.levelling import Levelling
 from commonplace.reader import decoded
 from commonplace.records import OWNER, SYSTEM, Author, etag_of
-from commonplace.replay import state
 from commonplace.values import replace
 from commonplace.vault import Stat
 
 if TYPE_CHECKING:
-    from commonplace import stale
+    from commonplace import replay, stale
     from commonplace.documents import Parsed
     from commonplace.stale import Appended, Glimpse
 else:
-    stale = Lazy("stale")
+    replay, stale = Lazy("replay"), Lazy("stale")
 
 SETTLED = 0.05
 """Seconds without a write after which an outside save counts as finished …"""
@@ -209,7 +208,7 @@ class Outside:
         """
         base = known.base if known else -1
         if known and expected is None:
-            expected = state(self.journal, name, since=base)
+            expected = replay.state(self.journal, name, since=base)
         lost: list[Appended] = []
         if expected is None:
             base = self.journal_text(Op.SEEN, name, data, SYSTEM)

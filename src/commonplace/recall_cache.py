@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from threading import Lock
 
+from commonplace.lean import RLock
 from commonplace.records import Hit
 
 CHARACTERS = 4_000_000
@@ -37,7 +37,7 @@ class RecallCache:
         self._now_ns = now_ns
         self._glance: Hashable = None
         self._answers: OrderedDict[Hashable, tuple[int, int, tuple[Hit, ...]]] = OrderedDict()
-        self._lock = Lock()
+        self._lock = RLock()
 
     def __len__(self) -> int:
         return len(self._answers)

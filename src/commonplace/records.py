@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from commonplace.hints import Any
 from commonplace.lazily import pattern
+from commonplace.lean import digest
 from commonplace.values import fields_of, frozen
 
 
@@ -156,9 +157,7 @@ class Found(list[Hit]):
 
 def etag_of(data: bytes) -> str:
     """The mark of one exact text of a document."""
-    from hashlib import sha256
-
-    return sha256(data).hexdigest()[:32]
+    return digest(data)
 
 
 DERIVED = pattern(r"mem-[0-9a-f]{32}\Z")
@@ -166,6 +165,4 @@ DERIVED = pattern(r"mem-[0-9a-f]{32}\Z")
 
 def derived_id(*parts: str) -> str:
     """The id of a text that carries none: the same text in the same place has the same id."""
-    from hashlib import sha256
-
-    return "mem-" + sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return "mem-" + digest("\x1f".join(parts).encode("utf-8", "surrogatepass"))

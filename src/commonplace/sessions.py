@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from enum import StrEnum
-from pathlib import Path
 
 from commonplace.errors import BudgetSpent
-from commonplace.hints import Any
+from commonplace.hints import Any, StrPath
+from commonplace.lean import digest
 from commonplace.values import frozen, replace
 
 
@@ -55,8 +56,8 @@ class Session:
 class Sessions:
     """The sessions of one vault. Written under the vault's lock."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: StrPath) -> None:
+        self.directory = os.fspath(directory)
         self._nameless = Session("")
         """Without an id a session is as long as this object."""
 
@@ -64,8 +65,8 @@ class Sessions:
         if not session_id:
             return self._nameless
         try:
-            value = json.loads(self._path(session_id).read_text(encoding="utf-8"))
-            return Session(**value)
+            with open(self._path(session_id), "rb") as file:
+                return Session(**json.loads(file.read()))
         except (OSError, ValueError, TypeError):
             return Session(session_id)
 
@@ -94,14 +95,14 @@ class Sessions:
         if not session.id:
             self._nameless = session
             return
-        self.directory.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(self.directory, 0o700)
         path = self._path(session.id)
-        fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(json.dumps(session.__dict__), encoding="utf-8")
-        fresh.chmod(0o600)
+        fresh = f"{path.removesuffix('.json')}.{os.getpid()}.tmp"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(json.dumps(session.__dict__).encode())
         os.replace(fresh, path)
 
-    def _path(self, session_id: str) -> Path:
-        from hashlib import sha256
-
-        return self.directory / f"{sha256(session_id.encode()).hexdigest()[:32]}.json"
+    def _path(self, session_id: str) -> str:
+        return os.path.join(self.directory, digest(session_id.encode()) + ".json")

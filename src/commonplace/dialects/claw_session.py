@@ -52,9 +52,9 @@ def loadSessionMemoryContext(  # noqa: N802
     """
     given = dict(options or {})
     clock = given.get("clock") or Clock()
-    if not Path(profileRoot).expanduser().is_dir():
+    if not os.path.isdir(os.path.expanduser(profileRoot)):
         raise BadValue("profileRoot", "it is no directory", next_step="Name the profile's root.")
-    root = find_root(Path(profileRoot).expanduser())
+    root = Path(find_root(os.path.expanduser(profileRoot)))
     key = (str(root), *sorted((name, str(value)) for name, value in given.items()))
     marks = (clock.today(), *_marks(root))
     kept = _kept.get(key)

@@ -42,13 +42,11 @@ def open_vault(
 
     `for_tools`: a dialect that is named means its tools; a vault stays what it is.
     """
-    from pathlib import Path
-
     from commonplace.memory import Memory
     from commonplace.roots import has_layout
 
     environ = dict(environ)
-    if for_tools and os.path.isdir(path) and has_layout(Path(path)):
+    if for_tools and os.path.isdir(path) and has_layout(path):
         dialect = environ["COMMONPLACE_DIALECT"] = ""
     return Memory.open(
         path,

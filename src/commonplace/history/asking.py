@@ -8,10 +8,10 @@ stopped after a time.
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 from commonplace.clock import monotonic
 from commonplace.errors import BadStatement, TooSlow
+from commonplace.hints import StrPath
 from commonplace.history import Table
 from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, Bounds, table
 
@@ -32,7 +32,7 @@ CEILINGS = {
 }
 
 
-def asked(path: Path, statement: str, *, limit: int, bounds: Bounds = BOUNDS) -> Table:
+def asked(path: StrPath, statement: str, *, limit: int, bounds: Bounds = BOUNDS) -> Table:
     """The rows that one SELECT gives, at most `limit` of them."""
     db = _opened(path)
     deadline = monotonic() + bounds.seconds
@@ -53,8 +53,11 @@ def asked(path: Path, statement: str, *, limit: int, bounds: Bounds = BOUNDS) ->
         db.close()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+def _opened(path: StrPath) -> sqlite3.Connection:
+    from pathlib import Path
+
+    place = Path(path).absolute().as_uri()
+    db = sqlite3.connect(f"{place}?mode=ro", uri=True, isolation_level=None)
     for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
         db.execute(f"PRAGMA {pragma}")
     for limit, value in CEILINGS.items():

@@ -9,10 +9,9 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from commonplace.errors import BadValue, CommonplaceError
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.history import FIELDS, Conversation, Message, Table, line_of, loaded
 from commonplace.history.asking import asked
 from commonplace.history.migrations import migrate
@@ -72,11 +71,11 @@ UNWORD = f"""INSERT INTO message_words(message_words, rowid, content, words)
 class SqliteHistory:
     """The messages of one vault; of a program's own while it runs when there is no path."""
 
-    def __init__(self, path: Path | None) -> None:
-        is_new = path is not None and not path.exists()
+    def __init__(self, path: StrPath | None) -> None:
+        is_new = path is not None and not os.path.exists(path)
         self._connections = Connections(path, migrate=migrate)
         if path and is_new:
-            _keep_name(path.parent)
+            _keep_name(os.path.dirname(path))
 
     def append(self, messages: Iterable[Message]) -> int:
         with self._connections.transaction() as db:
@@ -184,7 +183,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _keep_name(directory: Path) -> None:
+def _keep_name(directory: str) -> None:
     """Put the directory on the disk too, or the new file in it could be lost with its name."""
     if os.name == "nt":  # pragma: no cover - another system's branch
         return

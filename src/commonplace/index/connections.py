@@ -10,14 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from pathlib import Path
 
 from commonplace.errors import Busy, DiskFull, ReadOnly, VaultTrouble
-from commonplace.hints import Any
+from commonplace.hints import Any, StrPath
+from commonplace.lean import RLock, WeakSet, local
 
 WAIT_SECONDS = 10.0
 PRAGMAS = (
@@ -32,7 +30,7 @@ PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 Row = tuple[Any, ...]
 
 
-class _Held(threading.local):
+class _Held(local):
     """The transaction that this thread is in."""
 
     db: sqlite3.Connection | None = None
@@ -44,14 +42,14 @@ class Connections:
 
     def __init__(
         self,
-        path: Path | None,
+        path: StrPath | None,
         *,
         schema: Sequence[str] = (),
         version: int = 0,
         migrate: Callable[[sqlite3.Connection, str], None] | None = None,
     ) -> None:
         """`migrate` brings a file of data up to date; without it the file can be made anew."""
-        self.path = path
+        self.path = os.fspath(path) if path else None
         self._schema = schema
         self._version = version
         self._migrate = migrate
@@ -62,7 +60,7 @@ class Connections:
     def _start(self) -> None:
         self._idle: list[sqlite3.Connection] = []
         self._held = _Held()
-        self._writing = threading.RLock()
+        self._writing = RLock()
         # The one in memory serves a thread at a time.
         self._using: AbstractContextManager[object] = nullcontext() if self.path else self._writing
 
@@ -130,8 +128,8 @@ class Connections:
         """Bytes that the file takes, or the memory."""
         if self.path is None:
             return int(self.rows(f"SELECT {PAGES}")[0][0])
-        files = [Path(f"{self.path}{suffix}") for suffix in ("", "-wal", "-shm")]
-        return sum(file.stat().st_size for file in files if file.exists())
+        files = [f"{self.path}{suffix}" for suffix in ("", "-wal", "-shm")]
+        return sum(os.path.getsize(file) for file in files if os.path.exists(file))
 
     def close(self) -> None:
         """Close those that nobody uses; they open again when they are wanted."""
@@ -176,8 +174,8 @@ class Connections:
         self.close()
         self._start()
         for suffix in ("-wal", "-shm", "") if self.path else ():
-            with _told_of_disk(self.path):
-                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+            with _told_of_disk(self.path), suppress(FileNotFoundError):
+                os.unlink(f"{self.path}{suffix}")
 
     def before_fork(self) -> None:
         if self.path:
@@ -193,7 +191,7 @@ class _OtherVersion(sqlite3.DatabaseError):
     """A file that is fine, but not ours as we make it now."""
 
 
-def _opened(path: Path | None, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
+def _opened(path: str | None, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
     if path:
         # Only a file that was not there: closing a descriptor beside SQLite's own drops every lock
         # that this process has on the file, and whoever closes next deletes the log under us.
@@ -250,7 +248,7 @@ def _code(error: sqlite3.DatabaseError) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _in_our_words(error: sqlite3.DatabaseError, path: Path | None, *, kept: bool) -> Exception:
+def _in_our_words(error: sqlite3.DatabaseError, path: str | None, *, kept: bool) -> Exception:
     where = str(path or "the database in memory")
     code = _code(error)
     if code == sqlite3.SQLITE_FULL:
@@ -273,7 +271,7 @@ def _in_our_words(error: sqlite3.DatabaseError, path: Path | None, *, kept: bool
 
 
 @contextmanager
-def _told_of_disk(path: Path | None) -> Iterator[None]:
+def _told_of_disk(path: str | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -283,7 +281,7 @@ def _told_of_disk(path: Path | None) -> Iterator[None]:
 
 # A connection must not live on in a forked child: SQLite's locks belong to the process, and the
 # parent would take away the log that the child writes to.
-_living: weakref.WeakSet[Connections] = weakref.WeakSet()
+_living: WeakSet[Connections] = WeakSet()
 _inherited: list[Any] = []
 """What was in use during a fork: to close it would take its locks from the parent."""
 

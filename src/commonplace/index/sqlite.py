@@ -9,11 +9,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from zlib import crc32
 
 from commonplace.errors import CommonplaceError
-from commonplace.hints import Any
+from commonplace.hints import Any, StrPath
 from commonplace.index import Asked, Candidate, Entry, Known, Query, nearest
 from commonplace.index.candidates import candidates, first_of, in_order
 from commonplace.index.conditions import as_json, clean, fits
@@ -139,7 +138,7 @@ class SqliteIndex:
 
     without_vectors = ""
 
-    def __init__(self, path: Path | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
+    def __init__(self, path: StrPath | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
         self._last_told: Told | None = None
         self._tolds: dict[int, Told] | None = None

@@ -14,6 +14,7 @@ from commonplace.hints import Any, NamedTuple
 from commonplace.index import Entry, Known, Signature
 from commonplace.index.conditions import listed, unlisted
 from commonplace.index.words import STOP, indexed
+from commonplace.lean import blake2b
 from commonplace.records import Record
 from commonplace.values import fields_of
 
@@ -75,9 +76,6 @@ def telling(record: Record) -> Told:
 
 
 def _digest(data: bytes) -> bytes:
-    # Loading it takes longer than a search that needs none.
-    from hashlib import blake2b
-
     return blake2b(data, digest_size=8).digest()
 
 

@@ -6,17 +6,19 @@ that positions stay true.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
+from commonplace.hints import TYPE_CHECKING, StrPath
 from commonplace.journal import Entry, coding
 from commonplace.records import etag_of
 from commonplace.values import replace
+
+if TYPE_CHECKING:
+    from mmap import mmap
 
 FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 SYNC = getattr(os, "fdatasync", os.fsync)
@@ -25,9 +27,9 @@ SYNC = getattr(os, "fdatasync", os.fsync)
 class FileJournal:
     """One journal below a state directory."""
 
-    def __init__(self, state: Path, *, clock: Clock) -> None:
-        self.path = state / "journal.jsonl"
-        self._versions = state / "versions"
+    def __init__(self, state: StrPath, *, clock: Clock) -> None:
+        self.path = os.path.join(state, "journal.jsonl")
+        self._versions = os.path.join(state, "versions")
         self._clock = clock
         self._descriptor = -1
         self._process = 0
@@ -48,7 +50,7 @@ class FileJournal:
         try:
             self._descriptor = os.open(self.path, FLAGS, 0o600)
         except OSError:
-            raise ReadOnly(str(self.path.parent)) from None
+            raise ReadOnly(os.path.dirname(self.path)) from None
         self._process = os.getpid()
         self._mark = self._read_mark()
         return self._descriptor
@@ -128,35 +130,40 @@ class FileJournal:
     def keep(self, data: bytes) -> str:
         name = etag_of(data)
         path = self._version_path(name)
-        if path.exists():
+        if os.path.exists(path):
             return name
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
             _write_whole(path, coding.packed(data))
         except OSError as error:
             raise _trouble(error, path) from None
         return name
 
-    def _version_path(self, name: str) -> Path:
-        return self._versions / name[:2] / f"{name}.z"
+    def _version_path(self, name: str) -> str:
+        return os.path.join(self._versions, name[:2], f"{name}.z")
 
     def version(self, name: str) -> bytes | None:
         try:
-            return coding.unpacked(self._version_path(name).read_bytes())
+            with open(self._version_path(name), "rb") as file:
+                return coding.unpacked(file.read())
         except FileNotFoundError:
             return None
 
     def versions(self) -> Iterator[str]:
-        for path in sorted(self._versions.glob("??/*.z")):
-            yield path.stem
+        from glob import glob
+
+        for path in sorted(glob("??/*.z", root_dir=self._versions)):
+            yield os.path.basename(path).removesuffix(".z")
 
     def scrub(
         self, ids: Iterable[str], *, needles: Iterable[str], clean: Callable[[bytes], bytes]
     ) -> int:
+        from mmap import mmap
+
         wanted, texts = set(ids), [text.encode() for text in needles]
         escaped = [coding.written(text) for text in needles]
         found = 0
-        with mmap.mmap(self._open(), 0) as journal:
+        with mmap(self._open(), 0) as journal:
             for start, line in _lines_with(journal, [*map(str.encode, wanted), *escaped]):
                 blank = coding.blanked(line, wanted, clean)
                 if blank != line:
@@ -176,7 +183,7 @@ class FileJournal:
         return cleaned != data
 
 
-def _lines_with(journal: mmap.mmap, needles: list[bytes]) -> Iterator[tuple[int, bytes]]:
+def _lines_with(journal: mmap, needles: list[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines in which one of the needles occurs, each once, with where it starts."""
     starts: set[int] = set()
     for needle in needles:
@@ -189,9 +196,10 @@ def _lines_with(journal: mmap.mmap, needles: list[bytes]) -> Iterator[tuple[int,
         yield start, journal[start : stop if stop >= 0 else len(journal)]
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def _write_whole(path: str, data: bytes) -> None:
     """Write a file that is there whole or not at all."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    directory, name = os.path.split(path)
+    fresh = os.path.join(directory, f".{name}.{os.getpid()}.tmp")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with open(descriptor, "wb") as file:
@@ -205,13 +213,13 @@ def _write_whole(path: Path, data: bytes) -> None:
         raise
 
 
-def _trouble(error: OSError, path: Path) -> VaultTrouble:
+def _trouble(error: OSError, path: str) -> VaultTrouble:
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return DiskFull(str(path))
+        return DiskFull(path)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return ReadOnly(str(path))
+        return ReadOnly(path)
     return VaultTrouble(
         f"{path} cannot be written: {error.strerror}.",
         next_step="Check the disk, then run 'commonplace doctor'.",

@@ -87,8 +87,10 @@ class Context(Protocol):
 class Mind(Protocol):
     """What a heartbeat asks of a memory, which stands above it."""
 
-    root: Path
-    state: Path
+    @property
+    def root(self) -> Path: ...
+    @property
+    def state(self) -> Path: ...
 
     @property
     def clock(self) -> Clock: ...

@@ -25,7 +25,9 @@ class Keeper(Protocol):
     """What the jobs ask of a memory."""
 
     options: Options
-    state: Path
+
+    @property
+    def state(self) -> Path: ...
 
     @property
     def clock(self) -> Clock: ...

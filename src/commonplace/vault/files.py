@@ -9,10 +9,10 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
+from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
 from commonplace.vault import Listing, Moved, Replaced, Stat
 from commonplace.vault.locks import Lock
@@ -30,13 +30,19 @@ class FileVault:
     transactional = False
 
     def __init__(
-        self, root: Path, *, state: Path, layout: Layout, clock: Clock, lock_seconds: float = 30.0
+        self,
+        root: StrPath,
+        *,
+        state: StrPath,
+        layout: Layout,
+        clock: Clock,
+        lock_seconds: float = 30.0,
     ) -> None:
-        self.root = root
+        self.root = os.fspath(root)
         self.layout = layout
         self._clock = clock
         self._tree = Tree(root)
-        self._lock = Lock(state / "lock", seconds=lock_seconds, clock=clock)
+        self._lock = Lock(os.path.join(state, "lock"), seconds=lock_seconds, clock=clock)
         self._keeps_atime = bool(NO_ATIME) and not _without_atime(root)
 
     def lock(self, *, undone: Callable[[], None] | None = None) -> AbstractContextManager[None]:
@@ -56,7 +62,7 @@ class FileVault:
         below: list[str] = []
         try:
             with self._tree.directory(steps) as directory:
-                where = directory if directory is not None else str(self.root.joinpath(*steps))
+                where = directory if directory is not None else os.path.join(self.root, *steps)
                 with os.scandir(where) as entries:
                     for entry in sorted(entries, key=lambda found: found.name):
                         name = "/".join((*steps, entry.name))
@@ -255,7 +261,7 @@ class FileVault:
     def being_edited(self, name: str) -> bool:
         directory, _, leaf = name.rpartition("/")
         marks = (f".{leaf}.swp", f".#{leaf}")
-        return any(os.path.lexists(self.root / directory / mark) for mark in marks)
+        return any(os.path.lexists(os.path.join(self.root, directory, mark)) for mark in marks)
 
 
 def _is_like(found: os.stat_result, like: Stat | None) -> bool:
@@ -318,6 +324,6 @@ def _sync_directory(directory: int | None) -> None:
         os.fsync(directory)
 
 
-def _without_atime(root: Path) -> bool:
+def _without_atime(root: StrPath) -> bool:
     """Whether the file system does not say when a file was read."""
     return bool(os.statvfs(root).f_flag & getattr(os, "ST_NOATIME", 0))

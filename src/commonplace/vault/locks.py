@@ -7,23 +7,23 @@ the file closes, and a lock file made with O_EXCL stays after kill -9.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import Busy, ReadOnly
+from commonplace.hints import StrPath
+from commonplace.lean import RLock
 
 
 class Lock:
     """Held by one thread of one process at a time; the same thread may take it again."""
 
-    def __init__(self, path: Path, *, seconds: float, clock: Clock) -> None:
-        self.path = path
+    def __init__(self, path: StrPath, *, seconds: float, clock: Clock) -> None:
+        self.path = os.fspath(path)
         self.seconds = seconds
         self._clock = clock
-        self._threads = threading.RLock()
+        self._threads = RLock()
         self._depth = 0
         self._descriptor = -1
         self._process = 0
@@ -36,7 +36,7 @@ class Lock:
     @contextmanager
     def held(self) -> Iterator[None]:
         if not self._threads.acquire(timeout=self.seconds):
-            raise Busy(str(self.path), self.seconds)
+            raise Busy(self.path, self.seconds)
         try:
             if self._depth == 0:
                 self._take()
@@ -59,7 +59,7 @@ class Lock:
         deadline, pause = monotonic() + self.seconds, 0.0002
         while not _try_lock(self._descriptor):
             if monotonic() > deadline:
-                raise Busy(str(self.path), self.seconds)
+                raise Busy(self.path, self.seconds)
             self._clock.sleep(pause)
             pause = min(pause * 1.5, 0.004)
 
@@ -68,7 +68,7 @@ class Lock:
         try:
             self._descriptor = os.open(self.path, flags, 0o600)
         except OSError:
-            raise ReadOnly(str(self.path.parent)) from None
+            raise ReadOnly(os.path.dirname(self.path)) from None
         self._process = os.getpid()
 
     def close(self) -> None:

@@ -11,9 +11,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from commonplace.errors import CommonplaceError, DiskFull, NoSuchVault, ReadOnly, Unreadable
+from commonplace.hints import StrPath
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -26,24 +26,24 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 class Tree:
     """The files below `root`."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: StrPath) -> None:
+        self.root = os.fspath(root)
         self._descriptor = self._open_root() if DESCRIPTORS else -1
 
     def _open_root(self) -> int:
         try:
             return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
-            raise NoSuchVault(str(self.root)) from None
+            raise NoSuchVault(self.root) from None
         except OSError as error:
-            raise Unreadable(str(self.root), _reason(error)) from None
+            raise Unreadable(self.root, _reason(error)) from None
 
     def check_root(self) -> None:
         """Fail when the directory was moved or deleted under us: what is written would be lost."""
         try:
             found = os.stat(self.root)
         except OSError:
-            raise NoSuchVault(str(self.root)) from None
+            raise NoSuchVault(self.root) from None
         if DESCRIPTORS and found.st_ino != os.fstat(self._descriptor).st_ino:
             os.close(self._descriptor)
             self._descriptor = self._open_root()
@@ -86,15 +86,16 @@ class Tree:
     def _check_links(self, steps: list[str], *, make: bool) -> None:
         path = self.root
         for step in steps:
-            path = path / step
-            if make and not path.exists():
-                path.mkdir(mode=0o700, exist_ok=True)
-            if path.is_symlink():
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            path = os.path.join(path, step)
+            if make and not os.path.exists(path):
+                with suppress(FileExistsError):
+                    os.mkdir(path, 0o700)
+            if os.path.islink(path):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
 
     def leaf(self, name: str, directory: int | None) -> str:
         """What to hand to the system together with `directory`."""
-        return name.rpartition("/")[2] if directory is not None else str(self.root / name)
+        return name.rpartition("/")[2] if directory is not None else os.path.join(self.root, name)
 
     def open(self, name: str, flags: int, *, make: bool = False) -> int:
         """A descriptor of a plain file. Anything else by that name is an `OSError`."""

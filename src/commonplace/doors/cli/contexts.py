@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from pathlib import Path
 
 from commonplace.doors.cli import Page, open_memory
 from commonplace.errors import BadValue
@@ -74,7 +74,8 @@ def context(arguments: argparse.Namespace) -> int:
 
 def _text_of(file: str) -> str:
     try:
-        return Path(file).expanduser().read_text(encoding="utf-8")
+        with open(os.path.expanduser(file), encoding="utf-8") as text:
+            return text.read()
     except (OSError, UnicodeDecodeError) as error:
         why = f"{file} cannot be read ({error})"
         raise BadValue("system", why, next_step="Name a text file.") from None

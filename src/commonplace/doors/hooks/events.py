@@ -6,12 +6,12 @@ It does not know clients, only a `Call`; a fault here is caught by whoever calle
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
 
 from commonplace.doors.hooks import outputs, spool
 from commonplace.doors.hooks.inputs import Call
 from commonplace.errors import SecretFound, Unreadable
 from commonplace.hints import TYPE_CHECKING
+from commonplace.lean import digest
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -141,7 +141,7 @@ def session_end(memory: Memory, call: Call) -> str:
     memory.end_conversation()
     if call.transcript:
         work = {"session": memory.session, "client": call.client, "transcript": call.transcript}
-        spool.leave(memory.state, memory.session, work)
+        spool.leave(memory.state_path, memory.session, work)
     return ""
 
 
@@ -155,7 +155,7 @@ def take_over(memory: Memory) -> None:
     """Do what ended sessions left: record what was said in turns that no hook saw the end of."""
     if memory.read_only:
         return
-    for work in spool.waiting(memory.state):
+    for work in spool.waiting(memory.state_path):
         session, transcript = work.get("session"), work.get("transcript")
         if isinstance(session, str) and isinstance(transcript, str):
             _catch_up(memory, session, transcript, channel=str(work.get("client", "")))
@@ -210,7 +210,7 @@ def _message_id(session: str, turn: str, role: str, text: str) -> str:
 
 
 def _mark(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:32]
+    return digest(text.encode())
 
 
 def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:

@@ -10,45 +10,47 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from contextlib import suppress
 
-from commonplace.hints import Any
+from commonplace.hints import Any, StrPath
+from commonplace.lean import digest
 
 AT_ONCE = 8
 """Sessions whose work one start takes over: the person waits."""
 LARGEST = 64 * 1024
 
 
-def leave(state: Path, session: str, work: Mapping[str, Any]) -> None:
+def leave(state: StrPath, session: str, work: Mapping[str, Any]) -> None:
     """Write down what is left to do for a session, instead of what was left before."""
-    from hashlib import sha256
-
-    directory = state / "spool"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    path = directory / f"{sha256(session.encode()).hexdigest()[:32]}.json"
-    fresh = path.with_suffix(f".{os.getpid()}.tmp")
+    directory = os.path.join(state, "spool")
+    with suppress(FileExistsError):
+        os.mkdir(directory, 0o700)
+    path = os.path.join(directory, digest(session.encode()))
+    fresh = f"{path}.{os.getpid()}.tmp"
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         os.write(descriptor, json.dumps(dict(work)).encode())
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    os.replace(fresh, path)
+    os.replace(fresh, f"{path}.json")
 
 
-def waiting(state: Path) -> Iterator[dict[str, Any]]:
+def waiting(state: StrPath) -> Iterator[dict[str, Any]]:
     """What is left to do, each taken away after its turn. One that is no such work is dropped."""
     try:
-        names = sorted(name for name in os.listdir(state / "spool") if name.endswith(".json"))
+        directory = os.path.join(state, "spool")
+        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
     except OSError:
         return
     for name in names[:AT_ONCE]:
-        path = state / "spool" / name
+        path = os.path.join(directory, name)
         yield _read(path)
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             work = json.loads(file.read(LARGEST))

@@ -10,6 +10,11 @@ import re
 from commonplace.hints import TYPE_CHECKING, Any
 
 
+def module(name: str) -> Any:
+    """A module of ours, as importlib gives it, which would have to be imported itself."""
+    return __import__(f"commonplace.{name}", fromlist=["*"])
+
+
 class Lazy:
     """Stands for a module of ours until something of it is asked for."""
 
@@ -17,9 +22,7 @@ class Lazy:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        # As importlib.import_module does it, which would have to be imported itself.
-        module = __import__(f"commonplace.{self._name}", fromlist=[attribute])
-        value = getattr(module, attribute)
+        value = getattr(module(self._name), attribute)
         setattr(self, attribute, value)
         return value
 

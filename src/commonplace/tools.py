@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 
 from commonplace.dialects import Answer, Tool
 from commonplace.errors import BadValue, UnknownDialect, UnknownTool
 from commonplace.hints import Any
+from commonplace.lazily import module
 from commonplace.memory import Memory
 
 DIALECTS = ("native", "earl", "journal", "notebook", "claw", "typed", "anthropic")
@@ -23,8 +23,7 @@ def table(dialect: str) -> dict[str, Tool]:
     """The tools of a dialect by name."""
     if dialect not in DIALECTS:
         raise UnknownDialect(dialect, list(DIALECTS))
-    module = import_module(f"commonplace.dialects.{dialect}")
-    return {tool.name: tool for tool in module.TOOLS}
+    return {tool.name: tool for tool in module(f"dialects.{dialect}").TOOLS}
 
 
 def dialect_of(layout: str) -> str:

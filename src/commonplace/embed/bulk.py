@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 
 from commonplace.embed.weights import ZERO, Weights
 from commonplace.hints import Any
@@ -21,6 +19,8 @@ AT_ONCE = 4096
 
 
 def installed() -> bool:
+    from importlib.util import find_spec
+
     return "numpy" in sys.modules or find_spec("numpy") is not None
 
 
@@ -32,6 +32,8 @@ class Table:
     """The rows of a weights file as numbers."""
 
     def __init__(self, weights: Weights) -> None:
+        from importlib import import_module
+
         self._numpy: Any = import_module("numpy")
         scales, rows = weights.arrays()
         self._scales = self._numpy.frombuffer(scales, "<u2").astype("i4")

@@ -17,6 +17,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── NoSuchVault
     │   ├── NoSuchDocument
     │   ├── NoSuchRecord
+    │   ├── NoSuchReader               a login for psql that was not made, or is gone
     │   └── NothingToUndo
     ├── Conflict              4  409   it changed meanwhile, or a person must confirm
     │   ├── DocumentChanged      412
@@ -180,6 +181,16 @@ class NoSuchDocument(NotFound):
         super().__init__(
             f"There is no document {name}.",
             next_step="'commonplace read' lists the documents of the vault.",
+        )
+
+
+class NoSuchReader(NotFound):
+    """A login for psql that was not made, or is gone."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no reader {name} of this memory.",
+            next_step="'commonplace history reader --list' shows those there are.",
         )
 
 

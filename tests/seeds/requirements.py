@@ -326,7 +326,6 @@ JOURNAL = (
         "journal.history-in-postgres",
         "journal, Storage",
         "Messages can be kept in PostgreSQL.",
-        awaits="postgres",
     ),
     Claim(
         "journal.history-both-roles",

@@ -13,6 +13,7 @@ from commonplace.lazily import pattern
 from commonplace.values import frozen
 
 SCHEMES = ("postgresql://", "postgres://")
+OF_A_USER = ("user", "password", "passfile", "sslcert", "sslkey", "options")
 PROFILE = pattern(r"[\w][\w.@+-]{0,99}\Z")
 SCHEMA = pattern(r"[a-z][a-z0-9_]{0,39}\Z")
 
@@ -34,6 +35,12 @@ class Place:
         hidden = [(name, value) for name, value in _query(self.server) if name != "password"]
         return _joined(self.server, [*hidden, ("profile", self.profile)], netloc=netloc)
 
+    def url_for(self, user: str, password: str) -> str:
+        """The URL with which another user reaches the same database, as libpq takes it."""
+        host = urlsplit(self.server).netloc.rpartition("@")[2]
+        rest = [(name, value) for name, value in _query(self.server) if name not in OF_A_USER]
+        return _joined(self.server, rest, netloc=f"{quote(user)}:{quote(password)}@{host}")
+
     def url(self) -> str:
         """The URL that `place_of` reads as this place."""
         return _joined(
@@ -51,7 +58,8 @@ def place_of(url: str) -> Place:
     """What a URL such as `postgresql://me@host/memories?profile=alice` names."""
     try:
         parts, given = urlsplit(url), dict(_query(url))
-        _ = parts.port
+        for host in parts.netloc.rpartition("@")[2].split(","):
+            _ = urlsplit(f"//{host}").port
     except ValueError as error:
         raise BadUrl(str(error)) from None
     if not is_url(url) or not (parts.path.strip("/") or "dbname" in given or "service" in given):

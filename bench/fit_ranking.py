@@ -33,7 +33,7 @@ VECTORS = ("alike", "alike_rank", "neighbours_alike", "two_away_alike", "answers
            "session_best_alike", "session_mean_alike")  # fmt: skip
 ROLES = ("by_assistant", "of_assistant", "length_by_assistant")
 WHO = (*ROLES, "speaker")
-BY_HAND = ("superseded", "untrusted", "derived")
+BY_HAND = ("beside_event", "superseded", "untrusted", "derived")
 SHOWN = ("locomo turn R@5", "locomo turn R@10", "locomo session R@10", "longmemeval session any@1",
          "longmemeval session all@5", "longmemeval turn R@5", "longmemeval turn R@10")  # fmt: skip
 

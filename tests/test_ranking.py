@@ -15,7 +15,7 @@ from tests.clocks import SkippingClock
 TODAY = date(2023, 5, 17)
 
 
-def candidate(key: int, text: str, **rest: object) -> Candidate:
+def candidate(key: int, text: object, **rest: object) -> Candidate:
     told = {
         "key": key,
         "id": f"mem-{key}",
@@ -63,6 +63,7 @@ PAIRS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         {"username": "user"},
         "What did you tell me of the garden?",
     ),
+    "said of oneself": ({"text": "my garden"}, {"text": "a garden"}, "garden"),
     "not replaced": ({}, {"superseded": True}, "garden"),
     "not from the web": ({}, {"origin": "web"}, "garden"),
     "first hand": ({}, {"kind": "compaction"}, "garden"),
@@ -73,7 +74,8 @@ PAIRS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
 def test_of_two_that_are_else_alike_one_is_better(name: str) -> None:
     better, worse, question = PAIRS[name]
     # The worse has the lower id and stands first, so that no order of theirs helps.
-    pair = [candidate(1, "a garden", **worse), candidate(2, "a garden", **better)]
+    text: dict[str, object] = {"text": "a garden"}
+    pair = [candidate(1, **(text | worse)), candidate(2, **(text | better))]
     order = ranked(pair, question, TODAY, limit=2)
     assert [each.candidate.key for each in order] == [2, 1]
 
@@ -94,6 +96,39 @@ def test_a_short_answer_gains_by_the_question_before_it() -> None:
     ]
     keys = [each.candidate.key for each in ranked(found, "Which dog?", TODAY, limit=4)]
     assert keys.index(2) < keys.index(3)
+
+
+def test_an_offer_at_the_end_of_what_the_assistant_says_makes_no_answer_of_the_next_turn() -> None:
+    said = {"session": "s", "within": "s", "words_rank": 0}
+    found = [
+        candidate(1, "Dogs are loyal. More on a dog?", after=2, username="assistant", **said),
+        candidate(2, "A beagle!", before=1, username="user", **(said | {"words_rank": -1})),
+    ]
+    by_another = [found[0]._replace(username="Ben"), found[1]]
+    for talk, value in ((found, 0.0), (by_another, 1.0)):
+        order = ranked(talk, "Which dog?", TODAY, limit=2)
+        (signals,) = [each.signals for each in order if each.candidate.key == 2]
+        assert signals["answers"] == value
+
+
+def test_words_of_the_question_count_together_with_those_of_the_turns_around_and_the_session() -> (
+    None
+):
+    said = {"session": "s", "within": "s"}
+    found = [
+        candidate(1, "The harbour was cold", after=2, **said),
+        candidate(2, "We saw a puffin", before=1, after=3, **said),
+        candidate(3, "Then it rained", before=2, **said),
+        candidate(4, "A puffin", session="t", within="t"),
+    ]
+    order = ranked(found, "harbour puffin", TODAY, limit=4)
+    signals = {each.candidate.key: each.signals for each in order}
+    around = {key: each["told_around"] for key, each in signals.items()}
+    session = {key: each["told_in_session"] for key, each in signals.items()}
+    assert around[1] == around[2] == pytest.approx(1.0)
+    assert 0 < around[3] == around[4] < 1
+    assert session[1] == session[2] == session[3] == pytest.approx(1.0)
+    assert 0 < session[4] < 1
 
 
 def test_the_parts_of_a_rank_are_its_signals_times_their_weights() -> None:
@@ -158,6 +193,26 @@ def test_a_hit_says_why_and_what_stands_beside_it(memory: Memory) -> None:
     assert [each.text for each in hit.beside] == ["Which cake shall I bake?"]
     assert dict(hit.why)["words"] > 0
     assert memory.search("cake with apricots")[0].why == ()
+
+
+def test_what_was_before_an_event_is_better_where_the_question_names_the_event(
+    tmp_path: Path,
+) -> None:
+    clock = SkippingClock()
+    memory = Memory.open(tmp_path, "native", clock=clock, environ={})
+    texts = ("The rent was 900", "Today we moved to Bergen, finally", "The rent was 1200")
+    for text in texts:
+        memory.store(text)
+        clock.sleep(40 * 86_400)
+    for question, best in (
+        ("What was the rent before the move to Bergen?", texts[0]),
+        ("What was the rent after we moved to Bergen?", texts[2]),
+    ):
+        rents = [hit for hit in memory.search(question, explain=True) if "rent" in hit.record.text]
+        assert rents[0].record.text == best
+        assert dict(rents[0].why)["beside_event"] > 0
+    unknown = memory.search("What was the rent before the eruption?", explain=True)
+    assert not any("beside_event" in dict(hit.why) for hit in unknown)
 
 
 def test_since_and_until_bound_what_is_found(memory: Memory) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from commonplace.errors import BadValue
-from commonplace.times import Period, first_day, last_day, period_in
+from commonplace.times import Event, Period, event_in, first_day, last_day, period_in
 
 TODAY = date(2023, 5, 17)
 
@@ -87,3 +87,36 @@ def test_since_and_until_take_days_and_words() -> None:
     assert last_day("last week", TODAY) == "2023-05-14"
     with pytest.raises(BadValue, match="is no day that is understood"):
         last_day("whenever", TODAY)
+
+
+def test_what_comes_after_a_time_without_a_beginning_is_far_from_it() -> None:
+    period = period_in("What did we do before 2021?", TODAY)
+    assert period is not None
+    assert period.closeness(date(1999, 5, 5)) == 1
+    assert period.closeness(date(2021, 1, 5)) > 0.5
+    assert period.closeness(date(2021, 12, 5)) < 0.01
+
+
+EVENTS = [
+    ("What was the rent before the move?", Event("the move", before=True)),
+    ("Where did she live after her divorce?", Event("her divorce", before=False)),
+    ("How often did I swim since starting at the gym?", Event("starting at the gym", before=False)),
+    ("How many days before my party did I order it?", Event("my party", before=True)),
+    ("What did I use until I bought the kiln, if any?", Event("I bought the kiln", before=True)),
+    ("Do this before anything else", None),
+    ("beforehand the move", None),
+    ("What is the afternoon like?", None),
+    ("", None),
+]
+
+
+@pytest.mark.parametrize(("question", "event"), EVENTS)
+def test_a_question_may_name_an_event(question: str, event: Event | None) -> None:
+    assert event_in(question) == event
+
+
+def test_the_side_of_an_event_has_its_own_day() -> None:
+    day = date(2023, 3, 1)
+    assert Event("the move", before=True).side(day, TODAY).last == day
+    after = Event("the move", before=False).side(day, TODAY)
+    assert (after.first, after.last) == (day, TODAY)

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from datetime import date
     from threading import Thread
 
+    from commonplace import times
     from commonplace.embed import Encoder
     from commonplace.index import ranking
     from commonplace.index.ranking import Ranked
+    from commonplace.times import Period
 else:
+    times = Lazy("times")
     ranking = Lazy("index.ranking")
 
 
@@ -52,6 +55,8 @@ MANY = 256
 """How many texts get their vector at once: during a question, and when nobody waits for one."""
 PATIENCE = 0.1
 """Seconds of a search that may go into vectors that are missing."""
+SURE = 0.3
+"""The relevance from which the best answer is taken for the event that a question names."""
 PAUSE = 0.005
 """Seconds between two batches in the background, for whoever searches meanwhile."""
 
@@ -82,7 +87,7 @@ class Asker:
         if not found:
             # No word in it, but perhaps an emoji or a sign.
             return Found(self._index.search(query), degraded=degraded)
-        best = ranking.ranked(found, query.text, self._today(), limit=query.limit)
+        best = self._ranked(found, query, limit=query.limit)
         hits = self._index.hits([(each.candidate.key, each.relevance) for each in best])
         hits = _told(hits, best, found, explain=query.explain)
         return Found(self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded)
@@ -96,7 +101,7 @@ class Asker:
             return Miss(hit.record.id, 0, ("Without words the newest are listed, not the best.",))
         asked, degraded = self.asked(query.text)
         found = self._index.candidates(query, asked)
-        order = ranking.ranked(found, query.text, self._today(), limit=len(found))
+        order = self._ranked(found, query, limit=len(found))
         place = {each.candidate.id: at for at, each in enumerate(order, 1)}.get(hit.record.id, 0)
         lacking = (degraded,) if degraded else ()
         if not place:
@@ -104,6 +109,26 @@ class Asker:
         its = order[place - 1]
         below = _below(its, order[query.limit - 1], place) if place > query.limit else ()
         return Miss(hit.record.id, place, below, tuple(its.parts().items()))
+
+    def _ranked(self, found: Sequence[Candidate], query: Query, *, limit: int) -> list[Ranked]:
+        side = self._side_of_event(query)
+        return ranking.ranked(found, query.text, self._today(), limit=limit, event=side)
+
+    def _side_of_event(self, query: Query) -> Period | None:
+        """The time before or after an event of the question's, if the vault knows its day.
+
+        The event's words are a question of their own, whose best answer has the day.
+        """
+        event = times.event_in(query.text)
+        if event is None or times.period_in(query.text, self._today()):
+            return None
+        asked, _ = self.asked(event.words)
+        found = self._index.candidates(replace(query, text=event.words), asked)
+        for best in ranking.ranked(found, event.words, self._today(), limit=1):
+            day = ranking.day_of(best.candidate.timestamp)
+            if day and best.relevance >= SURE:
+                return event.side(day, self._today())
+        return None
 
     def _barred(self, hit: Hit, query: Query) -> tuple[str, ...]:
         """What keeps it out whatever the words are."""

@@ -1,7 +1,8 @@
 """Time in questions: "two weeks ago", "last Tuesday", "in March" as days of the calendar.
 
 It reads English and knows neither records nor the clock: it is told which day today is. A question
-that names no time, or names it in a way that is not understood here, has no period.
+that names no time, or names it in a way that is not understood here, has no period; of an event
+("before the move") it knows the words, and whoever has the records knows the day.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from commonplace.values import frozen
 
 LONGEST = 2000
 """Characters of a question that are looked at."""
+OPEN = 30
+"""Days that a period without a beginning counts as, for what is near it but not within."""
 EARLIEST, LATEST = date(MINYEAR, 1, 1), date(MAXYEAR, 12, 31)
 
 
@@ -33,7 +36,8 @@ class Period:
         if self.first <= day <= self.last:
             return 1.0
         off = (self.first - day).days if day < self.first else (day - self.last).days
-        return exp(-off / (2.0 + (self.last - self.first).days / 4))
+        length = (self.last - self.first).days if self.first > EARLIEST else OPEN
+        return exp(-off / (2.0 + length / 4))
 
 
 def period_in(question: str, today: date) -> Period | None:
@@ -43,6 +47,29 @@ def period_in(question: str, today: date) -> Period | None:
         return None
     found = _between(text, today) or _named(text, today)
     return found and _bounded(found, text, today)
+
+
+@frozen
+class Event:
+    """Something that happened, as a question names it, and which side of it is asked about."""
+
+    words: str
+    before: bool
+
+    def side(self, day: date, today: date) -> Period:
+        """The time before or after, with the day itself, on which people speak of both."""
+        if self.before:
+            return Period(EARLIEST, day, self.words)
+        return Period(day, max(day, today), self.words)
+
+
+def event_in(question: str) -> Event | None:
+    """The event before or after which something was, as in "before the move"."""
+    text = " ".join(question[:LONGEST].split())
+    if not any(word in text for word in ("before", "after", "since", "until")):
+        return None
+    match = _events().search(text)
+    return match and Event(match["words"], before=match["side"] in ("before", "until"))
 
 
 def first_day(text: str, today: date) -> str:
@@ -163,6 +190,15 @@ def _hints() -> re.Pattern[str]:
 def _measures() -> re.Pattern[str]:
     """What stands before `before`, which may be the first word of the period's own."""
     return re.compile(rf"\b(?P<count>the|{COUNT[len('(?P<count>') : -1]}) {UNIT}(?: before)?\s*\Z")
+
+
+@cache
+def _events() -> re.Pattern[str]:
+    """Up to the verb that goes on with the question, or to its end."""
+    return re.compile(
+        r"\b(?P<side>before|after|since|until)\s+(?P<words>(?:the|my|our|his|her|its|their|I|we|he"
+        r"|she|they|(?!\w*thing\b|morning|evening)[a-z]+ing)\b[^?,.;]{2,80}?)(?=\s+(?:did|do|does|have|has|had|when)\b|[?,.;]|$)"
+    )
 
 
 @cache

@@ -40,7 +40,7 @@ BEGINNING = 5
 """Letters by which a word is told from others, whatever its ending."""
 NEAR = 0.4
 """A cosine from which a text without any word of the question is an answer."""
-CURVE, SLOPE = (-3.55, 1.47, 3.83), 0.97
+CURVE, SLOPE = (-3.50, 1.74, 3.50), 1.02
 """How likely a hit is an answer, by how good the best match is and how far behind that one it is.
 Fitted with the weights, also on questions that nothing in the vault answers.
 """
@@ -54,6 +54,9 @@ OF_TIME = frozenset((*WORDS_OF_TIME.split(), *map(str, YEARS)))
 OF_TIME_IN_ASCII = frozenset(word.encode() for word in OF_TIME)
 SPACED = bytes(code if WORD.match(chr(code)) else 0x20 for code in range(256))
 """ASCII with a space for whatever is in no word."""
+OF_ONESELF = 400
+"""Characters in which those words are counted that people speak of themselves with."""
+LOGS = tuple(log(1 + count) for count in range(OF_ONESELF))
 UNTRUSTED = frozenset((Origin.WEB, Origin.TOOL))
 MADE_OF_OTHERS = frozenset(("compaction", "turn-summary", "heartbeat", PASSAGE))
 
@@ -79,7 +82,13 @@ class Ranked:
 class Scene:
     """A question and its candidates, with what several signals look at."""
 
-    def __init__(self, found: Sequence[Candidate], question: str, today: date) -> None:
+    def __init__(
+        self,
+        found: Sequence[Candidate],
+        question: str,
+        today: date,
+        event: Period | None = None,
+    ) -> None:
         self.found = found
         self.question = question
         self.today = today
@@ -93,12 +102,14 @@ class Scene:
         self.length = [log(count / BRIEF) if count > BRIEF else 0.0 for count in lengths]
         self.asks = [1.0 if text.rstrip().endswith("?") else 0.0 for text in self.texts]
         self.assistant = [*map(_by_assistant, self.all.username, self.all.channel)]
+        self.event = event
         within: dict[str, list[int]] = {}
         for at, name in enumerate(self.all.within):
             within.setdefault(name, []).append(at)
         self.together = [members for members in within.values() if len(members) > 1]
         self.before = [self.at.get(key, -1) for key in self.all.before]
         self.after = [self.at.get(key, -1) for key in self.all.after]
+        self.told = _Told(self.texts, _terms(question))
 
     @property
     def weights(self) -> dict[str, float]:
@@ -138,9 +149,16 @@ class Scene:
         ]
 
     def answering(self, column: Column) -> Column:
-        """What the record before has, where that one asks a question."""
-        asks, padded = [*self.asks, 0.0], [*column, 0.0]
-        return [asks[before] * padded[before] for before in self.before]
+        """What the record before has, where that one asks a question.
+
+        Not the assistant's: most of what it says ends with an offer.
+        """
+        asked = [
+            value if ask and not own else 0.0
+            for value, ask, own in zip(column, self.asks, self.assistant)
+        ]
+        asked.append(0.0)
+        return [asked[before] for before in self.before]
 
     def sessions(self, column: Column, kept: int) -> Column:
         """The mean of the best so many in the same session."""
@@ -151,6 +169,30 @@ class Scene:
             for at in members:
                 means[at] = mean
         return means
+
+
+class _Told:
+    """Which of the question's words each text has, and how much they say."""
+
+    def __init__(self, texts: Sequence[str], terms: Sequence[str]) -> None:
+        self.has = [0] * len(texts)
+        rare = []
+        bits = [1 << at for at in range(len(terms))]
+        for bit, term in zip(bits, terms):
+            self.has = [has | bit if term in text else has for has, text in zip(self.has, texts)]
+            count = sum([1 for has in self.has if has >= bit])
+            rare.append(log(1 + len(texts) / (count + 0.5)))
+        self._rare = [*zip(bits, rare)]
+        self._whole = sum(rare)
+        self._shares: dict[int, float] = {}
+
+    def share(self, has: int) -> float:
+        """How much of the question such words make up, the rare ones more than the common."""
+        found = self._shares.get(has)
+        if found is None:
+            known = sum([rare for bit, rare in self._rare if has & bit])
+            found = self._shares[has] = known / self._whole if known else 0.0
+        return found
 
 
 def words(scene: Scene) -> Column:
@@ -223,6 +265,28 @@ def session_mean_alike(scene: Scene) -> Column:
     return scene.sessions(scene.alike, 3)
 
 
+def told_around(scene: Scene) -> Column:
+    """How much of the question's words it and its neighbours have between them."""
+    has = [*scene.told.has, 0]
+    return [
+        scene.told.share(own | has[before] | has[after])
+        for own, before, after in zip(has, scene.before, scene.after)
+    ]
+
+
+def told_in_session(scene: Scene) -> Column:
+    """How much of them the candidates of its session have between them."""
+    shares = [*map(scene.told.share, scene.told.has)]
+    for members in scene.together:
+        has = 0
+        for at in members:
+            has |= scene.told.has[at]
+        share = scene.told.share(has)
+        for at in members:
+            shares[at] = share
+    return shares
+
+
 def opens_session(scene: Scene) -> Column:
     return [
         1.0 if session and not before else 0.0
@@ -242,6 +306,14 @@ def speaker(scene: Scene) -> Column:
 
 def asks(scene: Scene) -> Column:
     return scene.asks
+
+
+def of_oneself(scene: Scene) -> Column:
+    """How often it says "I" or "my": what people tell of themselves is asked for later."""
+    return [
+        0.0 if own else _of_oneself(f" {text[:OF_ONESELF]}")
+        for text, own in zip(scene.texts, scene.assistant)
+    ]
 
 
 def tells_when(scene: Scene) -> Column:
@@ -277,6 +349,14 @@ def in_period(scene: Scene) -> Column:
     return [_closeness(period, stamp[:10]) for stamp in scene.all.timestamp]
 
 
+def beside_event(scene: Scene) -> Column:
+    """Whether it is of the time before or after an event that the question names."""
+    if scene.event is None:
+        return [0.0] * len(scene.found)
+    first, last = scene.event.first.isoformat(), scene.event.last.isoformat()
+    return [float(first <= stamp[:10] <= last) for stamp in scene.all.timestamp]
+
+
 def recent(scene: Scene) -> Column:
     days = [stamp[:10] for stamp in scene.all.timestamp]
     recencies = {day: _recency(day, scene.today) for day in set(days)}
@@ -297,34 +377,39 @@ def derived(scene: Scene) -> Column:
 
 
 # With vectors, and by words alone. Fitted by bench/fit_ranking.py, which prints this table. The
-# last three are set by hand: no set to measure by has replaced, untrusted or derived records.
+# last four are set by hand: few questions name events, and no set to measure by has replaced,
+# untrusted or derived records.
 WEIGHTS: dict[Signal, tuple[float, float]] = {
-    words: (1.27, 2.09),
-    words_rank: (0.74, 1.36),
-    alike: (0.38, 0.00),
-    alike_rank: (1.76, 0.00),
-    phrases: (0.86, 0.98),
-    neighbours_words: (0.73, 1.23),
-    neighbours_alike: (0.27, 0.00),
-    two_away_words: (0.46, 1.26),
-    two_away_alike: (0.95, 0.00),
-    answers_words: (1.36, 1.54),
-    answers_alike: (0.46, 0.00),
-    answers: (0.05, 0.23),
-    session_best_words: (2.24, 2.77),
-    session_best_alike: (1.19, 0.00),
-    session_mean_words: (-0.94, -0.15),
-    session_mean_alike: (-0.07, 0.00),
-    opens_session: (1.16, 1.16),
-    speaker: (1.02, 0.97),
-    asks: (-0.61, -0.55),
-    tells_when: (1.88, 1.92),
-    by_assistant: (-1.56, -1.64),
-    of_assistant: (5.02, 4.93),
-    length: (-0.02, -0.06),
-    length_by_assistant: (-0.46, -0.46),
-    in_period: (3.52, 3.55),
-    recent: (0.62, 0.77),
+    words: (0.76, 1.32),
+    words_rank: (0.66, 1.00),
+    alike: (0.40, 0.00),
+    alike_rank: (1.17, 0.00),
+    phrases: (0.71, 0.80),
+    neighbours_words: (0.38, 0.58),
+    neighbours_alike: (0.03, 0.00),
+    two_away_words: (0.78, 1.34),
+    two_away_alike: (0.58, 0.00),
+    answers_words: (1.56, 1.90),
+    answers_alike: (0.70, 0.00),
+    answers: (0.06, 0.29),
+    session_best_words: (1.35, 1.63),
+    session_best_alike: (1.15, 0.00),
+    session_mean_words: (-1.19, -0.41),
+    session_mean_alike: (0.21, 0.00),
+    told_around: (1.93, 2.12),
+    told_in_session: (1.31, 1.69),
+    opens_session: (1.17, 1.30),
+    speaker: (0.95, 0.92),
+    asks: (-0.39, -0.35),
+    of_oneself: (0.87, 0.87),
+    tells_when: (1.68, 1.67),
+    by_assistant: (-1.09, -1.12),
+    of_assistant: (4.48, 4.49),
+    length: (-0.11, -0.14),
+    length_by_assistant: (-0.34, -0.34),
+    in_period: (3.71, 3.74),
+    recent: (0.66, 0.77),
+    beside_event: (1.5, 1.5),
     superseded: (-2.0, -2.0),
     untrusted: (-1.5, -1.5),
     derived: (-0.3, -0.3),
@@ -336,9 +421,19 @@ def features(scene: Scene) -> dict[str, Column]:
     return {signal.__name__: signal(scene) for signal in WEIGHTS}
 
 
-def ranked(found: Sequence[Candidate], question: str, today: date, *, limit: int) -> list[Ranked]:
-    """The likeliest answers, best first; of those that are level, the newest."""
-    scene = Scene(found, question, today)
+def ranked(
+    found: Sequence[Candidate],
+    question: str,
+    today: date,
+    *,
+    limit: int,
+    event: Period | None = None,
+) -> list[Ranked]:
+    """The likeliest answers, best first; of those that are level, the newest.
+
+    `event` is the time before or after an event of the question's, where one was made out.
+    """
+    scene = Scene(found, question, today, event)
     columns, weights = features(scene), scene.weights
     totals = [0.0] * len(found)
     for column, weight in zip(columns.values(), weights.values()):
@@ -358,6 +453,15 @@ def ranked(found: Sequence[Candidate], question: str, today: date, *, limit: int
         )
         for at in shown
     ]
+
+
+@lru_cache(1024)
+def day_of(stamp: str) -> date | None:
+    """The day of a stamp, where it has one."""
+    try:
+        return date.fromisoformat(stamp[:10])
+    except ValueError:
+        return None
 
 
 def strength(found: Sequence[Candidate], question: str) -> tuple[float, float]:
@@ -416,28 +520,25 @@ def _speaks_of_time(text: str) -> bool:
     return not OF_TIME.isdisjoint(WORD.findall(text))
 
 
+def _of_oneself(text: str) -> float:
+    # Counted one by one: to cut the text into words would take ten times as long.
+    return LOGS[text.count(" i ") + text.count(" my ") + text.count(" i'")]
+
+
 @lru_cache(1024)
 def _by_assistant(username: str, channel: str) -> float:
     return float(username.lower() in ASSISTANTS or channel.lower() in ASSISTANTS)
 
 
 def _closeness(period: Period, stamp: str) -> float:
-    day = _day(stamp)
+    day = day_of(stamp)
     return period.closeness(day) if day else 0.0
 
 
 @lru_cache(1024)
 def _recency(day: str, today: date) -> float:
-    then = _day(day)
+    then = day_of(day)
     return exp(-max((today - then).days, 0) / MONTH) if then else 0.0
-
-
-@lru_cache(1024)
-def _day(stamp: str) -> date | None:
-    try:
-        return date.fromisoformat(stamp)
-    except ValueError:
-        return None
 
 
 @cache

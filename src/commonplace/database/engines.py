@@ -16,6 +16,16 @@ from commonplace.values import frozen
 OLDEST = 140000
 OLDEST_VECTORS = (0, 8)
 """Before pgvector 0.8 a search among one profile's vectors finds a third of what it should."""
+GRAPHS = (256, 384, 512, 768, 1024)
+"""The dimensions whose vectors can be in a graph, when they are many; others are compared each."""
+SETTINGS = {
+    # The nearest of all profiles may be none of the one that is asked for: then look on.
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
+    # To compile a statement takes longer than any of ours.
+    "jit": "off",
+}
+"""What is set for every connection, known to the server or not."""
 OWN = "profile = nullif(current_setting('commonplace.profile', true), '')::uuid"
 """The rows that a connection may see: those of the profile it has named."""
 ASKED_FOR = """profile = coalesce(
@@ -91,6 +101,14 @@ def kept_apart(engine: Engine, *tables: str, forced: bool = True, seen: str = OW
             made.append(f"alter table {table} force row level security")
         made.append(f"create policy own on {table} using ({seen}) with check ({OWN})")
     return made
+
+
+def graph_of_vectors(dim: int) -> str:
+    """The statement that makes the graph of one dimension, which has only what is marked for it."""
+    return (
+        f"create index embedding_graph_{dim} on embedding "
+        f"using hnsw ((vector::halfvec({dim})) halfvec_cosine_ops) where graph = {dim}"
+    )
 
 
 def known_everywhere(engine: Engine, table: str) -> list[str]:

@@ -12,6 +12,7 @@ import threading
 import psycopg
 from psycopg import sql
 
+from commonplace.database.engines import SETTINGS
 from commonplace.errors import PoolFull
 from commonplace.hints import Any
 
@@ -76,6 +77,7 @@ class Pool:
                         ("search_path", f"{self.schema}, public"),
                         ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
                         ("TimeZone", "UTC"),
+                        *SETTINGS.items(),
                     )
                 )
             )

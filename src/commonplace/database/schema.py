@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 from commonplace.database.engines import (
     ASKED_FOR,
+    GRAPHS,
     Engine,
+    graph_of_vectors,
     kept_apart,
     known_everywhere,
 )
@@ -173,13 +175,14 @@ def index_of_vectors(engine: Engine) -> list[str]:
     return [
         """create table model(
             profile uuid not null, number int not null, name text collate "C" not null,
-            dim int not null, upto bigint not null default 0,
+            dim int not null, upto bigint not null default 0, graph boolean not null default false,
             primary key (profile, number), unique (profile, name, dim)
         )""",
         """create table embedding(
             profile uuid not null, model int not null, key bigint not null,
-            norm float8 not null, vector halfvec not null,
+            norm float8 not null, vector halfvec not null, graph int not null default 0,
             primary key (profile, model, key)
         )""",
         *kept_apart(engine, "model", "embedding", forced=False),
+        *(graph_of_vectors(dim) for dim in GRAPHS),
     ]

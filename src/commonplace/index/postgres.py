@@ -456,7 +456,8 @@ class PostgresIndex:
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         asked = None if self.without_vectors else asked
-        said = postgres_candidates.candidates(query, asked, self._tag)
+        in_graph = asked is not None and self._vectors.in_graph(asked)
+        said = postgres_candidates.candidates(query, asked, self._tag, in_graph=in_graph)
         return made(self._said(said.text, said)) if said else []
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
@@ -503,7 +504,8 @@ class PostgresIndex:
         if self.without_vectors or not asked.norm:
             return []
         condition = fitting(query)
-        near = by_vectors(asked, condition, best=max(query.limit, 0))
+        in_graph = self._vectors.in_graph(asked)
+        near = by_vectors(asked, condition, best=max(query.limit, 0), in_graph=in_graph)
         hits = self._hits(self._said(NEAREST.format(found=near.text), condition, near))
         return [Hit(it.record, it.places, min(max(it.score, 0.0), 1.0)) for it in hits]
 

@@ -80,18 +80,20 @@ MODEL = """(select number from model
     where profile = %(profile)s and name = %(model)s and dim = %(dim)s)"""
 MORE = 20
 # The nearest are looked at in their order until there are enough that fit, and some more that may
-# be level with the last.
+# be level with the last: one at a time, since a join could look at all of them first.
+SCANNED = f"""select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(norm)s) as cosine
+        from embedding e
+        where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0"""
+EACH = f"{SCANNED} order by cosine desc offset 0"
+IN_GRAPH = f"""{SCANNED} and e.graph = {{dim}}
+        order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) offset 0"""
 BY_VECTORS = f"""
 near as (
-    select e.key, r.id, r.timestamp, e.cosine from (
-        select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(norm)s) as cosine
-        from embedding e
-        where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0
-        order by cosine desc offset 0) e
+    select e.key, r.id, r.timestamp, e.cosine from ({{scanned}}) e
     cross join lateral (
         select r.id, r.timestamp from record r
-        where r.profile = %(profile)s and r.key = e.key and {{fits}}) r
-    order by e.cosine desc limit %(best)s + {MORE}),
+        where r.profile = %(profile)s and r.key = e.key and {{fits}} limit 1) r
+    limit %(best)s + {MORE}),
 by_vectors as materialized (
     select key, id, timestamp, cosine,
         row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
@@ -255,8 +257,8 @@ def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying 
     )
 
 
-def by_vectors(asked: Asked, condition: Saying, *, best: int) -> Saying:
-    """The nearest that fit as `by_vectors`."""
+def by_vectors(asked: Asked, condition: Saying, *, best: int, in_graph: bool) -> Saying:
+    """The nearest that fit as `by_vectors`: by comparing each, or by following a graph."""
     values = {
         "vector": vector_text(asked.vector),
         "norm": asked.norm,
@@ -264,7 +266,8 @@ def by_vectors(asked: Asked, condition: Saying, *, best: int) -> Saying:
         "dim": len(asked.vector),
         "best": best,
     }
-    return Saying(BY_VECTORS.format(fits=condition.text), values)
+    scanned = IN_GRAPH.format(dim=len(asked.vector)) if in_graph else EACH
+    return Saying(BY_VECTORS.format(fits=condition.text, scanned=scanned), values)
 
 
 def vector_text(vector: bytes) -> str:
@@ -272,11 +275,15 @@ def vector_text(vector: bytes) -> str:
     return str(memoryview(vector).cast("b").tolist())
 
 
-def candidates(query: Query, asked: Asked | None, tag: str) -> Saying | None:
+def candidates(
+    query: Query, asked: Asked | None, tag: str, *, in_graph: bool = False
+) -> Saying | None:
     """The statement for all candidates; None when there is neither a word nor a vector."""
     condition = fitting(query)
     words = by_words(query, condition, tag, best=BEST)
-    vectors = by_vectors(asked, condition, best=BEST) if asked and asked.norm else None
+    vectors = None
+    if asked and asked.norm:
+        vectors = by_vectors(asked, condition, best=BEST, in_graph=in_graph)
     if words is None and vectors is None:
         return None
     text = CANDIDATES.format(

@@ -11,15 +11,23 @@ import json
 from collections.abc import Sequence
 
 from commonplace.database import Database
+from commonplace.database.engines import GRAPHS
 from commonplace.hints import Any
+from commonplace.index import Asked
 from commonplace.index.nearest import COUNTED_ONE_BY_ONE, STRIDE, WITHHELD
 from commonplace.index.postgres_candidates import MODEL, kept, unkept, vector_text
 from commonplace.index.tellings import Row
 from commonplace.index.vectors import code_of
 
-REACHED = """select l.last_key, coalesce((select upto from model
-        where profile = %(profile)s and name = %(model)s and dim = %(dim)s), 0)
-    from level l where l.profile = %(profile)s"""
+MANY = 20_000
+"""Records from which on vectors are found by a graph: to compare so many takes some 10 ms."""
+EAGERNESS = 4
+"""How many that had no place in the graph get theirs with each new one."""
+
+REACHED = """select l.last_key, l.records, coalesce(m.upto, 0), coalesce(m.graph, false)
+    from level l left join model m
+        on m.profile = l.profile and m.name = %(model)s and m.dim = %(dim)s
+    where l.profile = %(profile)s"""
 WAITING = f"""from record r where r.profile = %(profile)s and r.key > %(upto)s
     and r.sensitivity not in ({{withheld}})
     and not exists(select 1 from embedding e
@@ -31,12 +39,19 @@ ADD_MODEL = """insert into model(profile, number, name, dim)
 SET_REACHED = """update model set upto = %(upto)s
     where profile = %(profile)s and name = %(model)s and dim = %(dim)s"""
 # One whose text is gone by now is left out.
-EMBED = f"""insert into embedding(profile, model, key, norm, vector)
-    select %(profile)s, {MODEL}, r.key, t.norm, t.vector::halfvec
+EMBED = f"""insert into embedding(profile, model, key, norm, vector, graph)
+    select %(profile)s, {MODEL}, r.key, t.norm, t.vector::halfvec, %(graph)s
     from unnest(%(keys)s::bigint[], %(norms)s::float8[], %(vectors)s::text[]) t(key, norm, vector)
     join record r on r.profile = %(profile)s and r.key = t.key
     on conflict (profile, model, key) do update
-        set norm = excluded.norm, vector = excluded.vector"""
+        set norm = excluded.norm, vector = excluded.vector, graph = excluded.graph"""
+INTO_GRAPH = f"""update embedding set graph = %(dim)s
+    where profile = %(profile)s and model = {MODEL} and key in (
+        select key from embedding
+        where profile = %(profile)s and model = {MODEL} and graph = 0 limit %(some)s)
+    returning key"""
+SET_GRAPH = """update model set graph = true
+    where profile = %(profile)s and name = %(model)s and dim = %(dim)s"""
 REMOVE = """delete from embedding e where e.profile = %(profile)s and e.key = any(%(keys)s)
     and not exists(select 1 from record r where r.profile = e.profile and r.key = e.key)"""
 OF_NAME = "(select number from model where profile = %(profile)s and name = %(model)s)"
@@ -70,6 +85,8 @@ class PostgresVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.tables = () if database.engine.without_vectors else TABLES
+        self._in_graph: dict[tuple[str, int], bool] = {}
+        """Models by whether all their vectors were in the graph at the last look."""
 
     def _rows(self, statement: str, **values: Any) -> list[Row]:
         if not self.tables:
@@ -85,8 +102,7 @@ class PostgresVectors:
         noting, or 0.
         """
         named = {"model": kept(model), "dim": dim}
-        found = self._rows(REACHED, **named)
-        last, upto = found[0] if found else (0, 0)
+        last, _, upto = self._reached(model, dim)
         if upto == last:
             return [], 0, 0
         waiting = WAITING.format(withheld=WITHHELD[sensitive])
@@ -101,6 +117,17 @@ class PostgresVectors:
                 total = self._rows(f"select count(*) {waiting}", **named, upto=done)[0][0]
         return _texts(rows), total, done if done - upto >= STRIDE else 0
 
+    def _reached(self, model: str, dim: int) -> tuple[int, int, int]:
+        """The last key, how many records there are, and the key up to which all have a vector."""
+        found = self._rows(REACHED, model=kept(model), dim=dim)
+        last, records, upto, in_graph = found[0] if found else (0, 0, 0, False)
+        self._in_graph[model, dim] = in_graph
+        return last, records, upto
+
+    def in_graph(self, asked: Asked) -> bool:
+        """Whether the nearest can be found by the graph."""
+        return self._in_graph.get((asked.model, len(asked.vector)), False)
+
     def reached(self, model: str, *, dim: int, upto: int) -> None:
         """Note that every text up to this key that is to have a vector has one."""
         self._rows(ADD_MODEL, model=kept(model), dim=dim)
@@ -110,13 +137,21 @@ class PostgresVectors:
         """Keep vectors; one whose text is gone by now is left out."""
         named = {"model": kept(model), "dim": dim}
         self._rows(ADD_MODEL, **named)
+        _, records, _ = self._reached(model, dim)
+        many = records >= MANY and dim in GRAPHS
         self._rows(
             EMBED,
             **named,
+            graph=dim if many else 0,
             keys=[key for key, _, _ in rows],
             norms=[norm for _, _, norm in rows],
             vectors=[vector_text(vector) for _, vector, _ in rows],
         )
+
+        if many and not self._in_graph[model, dim]:
+            some = EAGERNESS * len(rows)
+            if not self._rows(INTO_GRAPH, **named, some=some):
+                self._rows(SET_GRAPH, **named)
 
     def remove(self, keys: Sequence[int]) -> None:
         """Drop the vectors of records that are gone."""

@@ -181,6 +181,19 @@ class IndexContract:
             assert found(index, "quince") == ["mem-00001"]
         assert index.count(Query()) == 1
 
+    def test_what_is_added_in_a_transaction_is_found_in_it_and_after_it(self, index: Index) -> None:
+        with index.transaction():
+            index.add(MEMORY, [(record(1, "quince"), 1)], known=known(1))
+            index.add(DAILY, [(record(1, "quince"), 4)], known=known(4))
+            assert (index.known_of(DAILY), index.known_of(OTHER)) == (known(4), None)
+            assert found(index, "quince") == ["mem-00001"]
+            index.add(MEMORY, [(record(2, "quince"), 2), (record(1, "tea"), 3)], known=known(3))
+        assert found(index, "quince") == ["mem-00002"]
+        assert index.documents_of("mem-00001") == (
+            Place(MEMORY, 1), Place(MEMORY, 3), Place(DAILY, 4),
+        )  # fmt: skip
+        assert index.known() == {MEMORY: known(3), DAILY: known(4)}
+
     def test_put_makes_a_document_hold_exactly_this(self, index: Index) -> None:
         fill(index, record(1), record(2), record(3))
         fill(index, record(3), record(4), record(2, "Changed"))

@@ -7,6 +7,7 @@ database knows.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -69,8 +70,12 @@ CLEAR_LEVEL = """update level set position = 0, mark = '', records = 0, lexemes 
 KNOWN = "name, size, mtime_ns, inode, digest, racy, atime_ns, lines, base, glimpse"
 GET_KNOWN = f"select {KNOWN} from known where profile = %(profile)s"
 GET_ONE_KNOWN = f"{GET_KNOWN} and name = %(name)s"
+KNOWN_TYPES = ("text", "bigint", "bigint", "text", "text", "int", *("bigint",) * 3, "text")
+KNOWN_VALUES = ", ".join(
+    f"%({name})s::{kind}[]" for name, kind in zip(KNOWN.split(", "), KNOWN_TYPES, strict=True)
+)
 SET_KNOWN = f"""insert into known(profile, {KNOWN})
-    values (%(profile)s, {", ".join(f"%({name})s" for name in KNOWN.split(", "))})
+    select %(profile)s, * from unnest({KNOWN_VALUES})
     on conflict (profile, name) do update set
     {", ".join(f"{name} = excluded.{name}" for name in KNOWN.split(", ")[1:])}"""
 DROP_KNOWN = "delete from known where profile = %(profile)s and name = %(name)s"
@@ -80,9 +85,10 @@ STANDING = """select p.line, p.key, r.id, r.digest
     where p.profile = %(profile)s and p.document = %(document)s
         and p.line between %(first)s and %(last)s"""
 PLACED = """insert into place(profile, document, line, key)
-    select %(profile)s, %(document)s, * from unnest(%(lines)s::bigint[], %(keys)s::bigint[])
+    select %(profile)s, * from unnest(
+        %(documents)s::text[], %(lines)s::bigint[], %(keys)s::bigint[])
     on conflict (profile, document, line)"""
-ADD_PLACES = f"{PLACED} do nothing returning line"
+ADD_PLACES = f"{PLACED} do nothing returning document, line"
 SET_PLACES = f"{PLACED} do update set key = excluded.key"
 CLEAR_PLACES = """delete from place
     where profile = %(profile)s and document = %(document)s and line = any(%(lines)s)"""
@@ -186,6 +192,18 @@ OTHER_WORDS = """select t.key from record r
 TABLES = ("level", "known", "record", "place")
 
 
+class Added:
+    """What was added to documents, and is written all at once."""
+
+    def __init__(self) -> None:
+        self.tolds: dict[tuple[str, int], Told] = {}
+        self.known: dict[str, Known] = {}
+
+    def take(self, document: str, tolds: Mapping[int, Told], known: Known) -> None:
+        self.tolds |= {(document, line): told for line, told in tolds.items()}
+        self.known[document] = known
+
+
 class PostgresIndex:
     """The index of one profile."""
 
@@ -196,7 +214,8 @@ class PostgresIndex:
         self._last_told: Told | None = None
         self._tolds: dict[int, Told] | None = None
         """Between `clear` and the new mark: most records stand in two documents."""
-        self._vectors = PostgresVectors(database)
+        self._threads = threading.local()
+        self._vectors = PostgresVectors(self._rows, can_be_kept=not self.without_vectors)
 
     @property
     def without_vectors(self) -> str:
@@ -205,7 +224,22 @@ class PostgresIndex:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         with self._database.locked():
-            yield
+            if self._added() is not None:
+                yield
+                return
+            self._threads.added = Added()
+            try:
+                yield
+                self._flush()
+            finally:
+                self._threads.added = None
+
+    def _flush(self) -> None:
+        """Write what was added: whoever asks next, or ends the transaction, must find it."""
+        added = self._added()
+        if added is not None and (added.tolds or added.known):
+            self._threads.added = Added()
+            self._append(added)
 
     def _write(self, work: Callable[[], Result]) -> Result:
         """Do work that changes rows, as one deed."""
@@ -217,6 +251,7 @@ class PostgresIndex:
         return self._database.repeated(under_lock)
 
     def _rows(self, statement: str, **values: Any) -> list[Row]:
+        self._flush()
         return self._database.rows(statement, {"profile": self._database.profile, **values})
 
     def _said(self, statement: str, *parts: Saying, **values: Any) -> list[Row]:
@@ -243,24 +278,31 @@ class PostgresIndex:
         return {row[0]: known_of(row) for row in self._rows(GET_KNOWN)}
 
     def known_of(self, document: str) -> Known | None:
+        added = self._added()
+        if added is not None and document in added.known:
+            return added.known[document]
         rows = self._rows(GET_ONE_KNOWN, name=document)
         return known_of(rows[0]) if rows else None
 
     def note(self, document: str, *, known: Known) -> None:
-        self._write(lambda: self._note(document, known))
-
-    def _note(self, document: str, known: Known) -> None:
-        values = dict(zip(KNOWN.split(", "), known_row(document, known), strict=True))
-        self._rows(SET_KNOWN, **values)
+        self._add(document, {}, known)
 
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
-        tolds = {line: self._tell(record) for record, line in entries}
+        self._add(document, {line: self._tell(record) for record, line in entries}, known)
 
-        def work() -> None:
-            self._append(document, tolds)
-            self._note(document, known)
+    def _add(self, document: str, tolds: Mapping[int, Told], known: Known) -> None:
+        added = self._added()
+        if added is None:
+            added = Added()
+            added.take(document, tolds, known)
+            self._write(lambda: self._append(added))
+        else:
+            added.take(document, tolds, known)
 
-        self._write(work)
+    def _added(self) -> Added | None:
+        """What was added in this thread's transaction and is not written yet; None outside one."""
+        found: Added | None = getattr(self._threads, "added", None)
+        return found
 
     def _tell(self, record: Record) -> Told:
         """As it is told; a record mostly goes to a second document right after the first."""
@@ -269,24 +311,31 @@ class PostgresIndex:
             self._last_told = told = telling(record)
         return told
 
-    def _append(self, document: str, wanted: dict[int, Told]) -> None:
-        if not wanted:
-            return
+    def _append(self, added: Added) -> None:
+        if added.tolds:
+            self._place(added.tolds)
+        if added.known:
+            columns = zip(*(known_row(*each) for each in added.known.items()), strict=True)
+            self._rows(SET_KNOWN, **dict(zip(KNOWN.split(", "), map(list, columns), strict=True)))
+
+    def _place(self, wanted: Mapping[tuple[str, int], Told]) -> None:
+        """Put records on lines where nothing stands; where something does, in its place."""
         keys, settled = self._keys(wanted.values())
-        lines = {line: keys[told.identity] for line, told in wanted.items()}
         placed = self._rows(
-            ADD_PLACES, document=document, lines=list(lines), keys=list(lines.values())
+            ADD_PLACES,
+            documents=[document for document, _ in wanted],
+            lines=[line for _, line in wanted],
+            keys=[keys[told.identity] for told in wanted.values()],
         )
-        taken = {line: wanted[line] for line in set(lines).difference(line for (line,) in placed)}
-        if taken:
-            self._replace(document, [(line, line, {line: it}) for line, it in taken.items()])
+        for document, line in set(wanted).difference(placed):
+            self._replace(document, [(line, line, {line: wanted[document, line]})])
         if not settled:
             self._settle({id_ for id_, _ in keys})
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         def work() -> None:
             self._replace(document, pieces(entries, self._tolds))
-            self._note(document, known)
+            self.note(document, known=known)
 
         self._write(work)
 
@@ -324,7 +373,8 @@ class PostgresIndex:
         if fresh:
             keys, _ = self._keys(fresh.values())
             placed = [keys[told.identity] for told in fresh.values()]
-            self._rows(SET_PLACES, document=document, lines=list(fresh), keys=placed)
+            documents = [document] * len(fresh)
+            self._rows(SET_PLACES, documents=documents, lines=list(fresh), keys=placed)
         gone = [line for line in left if line not in wanted]
         if gone:
             self._rows(CLEAR_PLACES, document=document, lines=gone)

@@ -8,9 +8,8 @@ it does not know.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from commonplace.database import Database
 from commonplace.database.engines import GRAPHS
 from commonplace.hints import Any
 from commonplace.index import Asked
@@ -82,16 +81,14 @@ TABLES = ("model", "embedding")
 class PostgresVectors:
     """The vectors of one profile; none where the server can keep none."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.tables = () if database.engine.without_vectors else TABLES
+    def __init__(self, rows: Callable[..., list[Row]], *, can_be_kept: bool) -> None:
+        self._asked = rows
+        self.tables = TABLES if can_be_kept else ()
         self._in_graph: dict[tuple[str, int], bool] = {}
         """Models by whether all their vectors were in the graph at the last look."""
 
     def _rows(self, statement: str, **values: Any) -> list[Row]:
-        if not self.tables:
-            return []
-        return self._database.rows(statement, {"profile": self._database.profile, **values})
+        return self._asked(statement, **values) if self.tables else []
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool

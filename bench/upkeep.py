@@ -108,7 +108,7 @@ def compact(root: Path, count: int) -> None:
         beside = stores(memory, until=lambda _: child.poll() is None, pause=0.02)
         took = time.perf_counter() - started
         said, _ = child.communicate()
-        report = last_report(memory.state)
+        report = last_report(memory.notes)
     text, peak = said.strip().rsplit("\n", 1)
     print(text)
     if report is None or report.status != "done":

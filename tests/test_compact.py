@@ -217,7 +217,7 @@ def test_an_append_does_not_try_again_at_once_when_there_was_nothing_to_do(tmp_p
         for number in range(5):
             memory.store(f"Young {number}")
             memory._background.wait()  # type: ignore[union-attr]
-        assert len(compact.reports(memory.state)) == 1
+        assert len(compact.reports(memory.notes)) == 1
 
 
 @pytest.mark.claim("claw.longmemory-path-used")
@@ -335,7 +335,7 @@ def test_a_run_that_cannot_take_the_lock_is_skipped_and_logged(tmp_path: Path) -
             # What is not enabled or has nothing in scope does not come as far as the lock.
             assert memory.compact().why == "memory_compaction_enabled is off"
             assert memory.compact(forced=True, min_age_days=365).why == "no record is in scope"
-        assert compact.reports(memory.state)[0].why == report.why
+        assert compact.reports(memory.notes)[0].why == report.why
         assert memory.compact(forced=True).status == "done"
 
 
@@ -457,7 +457,7 @@ def test_a_full_disk_midway_leaves_everything_as_it_was_and_is_logged(
         vault.replace = real
         assert report.status == "failed"
         assert "disk is full" in report.why
-        assert compact.last_report(memory.state) == report
+        assert compact.last_report(memory.notes) == report
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == before
         assert memory.library.index.dump() == rebuilt(memory)
         assert memory.compact(forced=True).status == "done"
@@ -539,7 +539,7 @@ def test_each_run_logs_how_many_records_there_were_before_and_after(tmp_path: Pa
         report = memory.compact(forced=True)
         assert (report.records_before, report.records_after) == (8, 0)
         assert (report.compacted, report.summaries) == (8, 1)
-        assert compact.reports(memory.state) == [report]
+        assert compact.reports(memory.notes) == [report]
         assert "8 records to 0" in memory.status()["compaction"]
 
 
@@ -794,7 +794,7 @@ def test_the_log_of_runs_outlives_a_torn_line(tmp_path: Path) -> None:
         memory.compact(forced=True)
         path = memory.state / compact.LOG
         path.write_text('{"status": "do\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
-        assert [report.status for report in compact.reports(memory.state)] == ["done"]
+        assert [report.status for report in compact.reports(memory.notes)] == ["done"]
         assert json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["summaries"] == 1
 
 

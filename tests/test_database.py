@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from commonplace.clock import Clock
+from commonplace.config import is_url
 from commonplace.database import Database
-from commonplace.database.places import Place, is_url, place_of
+from commonplace.database.places import Place, place_of
 from commonplace.database.troubles import Interrupted
 from commonplace.errors import (
     BadUrl,

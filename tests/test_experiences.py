@@ -70,8 +70,8 @@ def test_each_record_is_looked_at_once(memory: Memory, monkeypatch: pytest.Monke
             encoded.extend(texts)
             return super().encode(texts)
 
-    path = memory.state / "experiences.json"
-    experiences.Experiences(memory.library, path, encoder=Watching()).take_in(threshold=0.8)
+    kept = experiences.Experiences(memory.library, memory.notes, encoder=Watching())
+    kept.take_in(threshold=0.8)
     assert encoded == ["Wren baked bread"]
 
 

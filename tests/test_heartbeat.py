@@ -19,9 +19,10 @@ from commonplace.doors.cli import main
 from commonplace.doors.cli.heartbeat import CODES
 from commonplace.errors import BadValue
 from commonplace.memory import Memory
+from commonplace.notes import FileNotes
 from commonplace.upkeep import heartbeat as module
 from commonplace.upkeep.compact import Report
-from commonplace.upkeep.heartbeat import Beat, Heartbeat, Log, Outcome, seconds_of, told
+from commonplace.upkeep.heartbeat import LOG, Beat, Heartbeat, Log, Outcome, seconds_of, told
 from tests import mcp_client
 from tests.test_compact import old_notes, opened, summaries
 
@@ -432,13 +433,13 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 def test_the_log_keeps_the_last_beats_and_does_not_grow_without_end(tmp_path: Path) -> None:
-    log = Log(tmp_path / "heartbeat.jsonl")
+    log = Log(FileNotes(tmp_path))
     assert log.read() == []
     for number in range(4000):
         log.append(Beat("2026-11-15T14:30:00.000Z", Outcome.DONE, code=number))
-    assert log.path.stat().st_size < 300_000
+    assert (tmp_path / LOG).stat().st_size < 300_000
     assert [beat.code for beat in log.read()[-2:]] == [3998, 3999]
-    with log.path.open("a") as file:
+    with (tmp_path / LOG).open("a") as file:
         file.write('{"at": "2026-11-15T14:\n{}\n[]\n')
     assert log.read()[-1].code == 3999
 
@@ -448,7 +449,7 @@ def test_the_status_tells_of_the_last_beat_the_next_and_the_failures(memory: Mem
     beating(memory, "raise SystemExit(3)").tick()
     beating(memory, "pass").tick(next_at="2026-11-15T14:30:00.000Z")
     said = memory.status()["heartbeat"]
-    assert said == told(memory.state)
+    assert said == told(memory.notes)
     assert said.endswith("Z done, next 2026-11-15T14:30:00Z, 1 of the last 2 failed")
     [fine] = [finding for finding in examine(memory) if finding.what == "heartbeat"]
     assert (fine.good, fine.says) == (True, said)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.leases import Lease, Leases
+from commonplace.leases import FileLeases, Lease
 from commonplace.memory import Memory
 from tests.clocks import FixedClock
 
@@ -23,16 +23,16 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def leases(tmp_path: Path, clock: FixedClock) -> Leases:
-    return Leases(tmp_path / "leases", clock=clock)
+def leases(tmp_path: Path, clock: FixedClock) -> FileLeases:
+    return FileLeases(tmp_path / "leases", clock=clock)
 
 
-def test_nothing_runs_at_first(leases: Leases) -> None:
+def test_nothing_runs_at_first(leases: FileLeases) -> None:
     assert leases.running() == []
 
 
 def test_a_noted_conversation_runs_until_its_time_is_over(
-    leases: Leases, clock: FixedClock
+    leases: FileLeases, clock: FixedClock
 ) -> None:
     leases.note("monday", seconds=60)
     assert leases.running() == [Lease("monday", "2025-11-15T12:01:00.000Z")]
@@ -40,7 +40,7 @@ def test_a_noted_conversation_runs_until_its_time_is_over(
     assert leases.running() == []
 
 
-def test_noted_again_it_goes_on(leases: Leases, clock: FixedClock) -> None:
+def test_noted_again_it_goes_on(leases: FileLeases, clock: FixedClock) -> None:
     leases.note("monday", seconds=60)
     clock.sleep(59)
     leases.note("monday", seconds=60)
@@ -48,7 +48,7 @@ def test_noted_again_it_goes_on(leases: Leases, clock: FixedClock) -> None:
     assert [lease.session for lease in leases.running()] == ["monday"]
 
 
-def test_one_that_ended_just_now_can_be_noted_again(leases: Leases, clock: FixedClock) -> None:
+def test_one_that_ended_just_now_can_be_noted_again(leases: FileLeases, clock: FixedClock) -> None:
     leases.note("monday", seconds=60)
     clock.sleep(61)
     assert leases.running() == []
@@ -58,7 +58,7 @@ def test_one_that_ended_just_now_can_be_noted_again(leases: Leases, clock: Fixed
     assert list(Path(leases.directory).iterdir()) == []
 
 
-def test_sessions_are_told_apart_and_ended_one_by_one(leases: Leases) -> None:
+def test_sessions_are_told_apart_and_ended_one_by_one(leases: FileLeases) -> None:
     leases.note("monday", seconds=60)
     leases.note("../tuesday\n", seconds=60)
     leases.end("monday")
@@ -66,7 +66,7 @@ def test_sessions_are_told_apart_and_ended_one_by_one(leases: Leases) -> None:
     assert [lease.session for lease in leases.running()] == ["../tuesday\n"]
 
 
-def test_a_held_conversation_ends_with_its_block(leases: Leases) -> None:
+def test_a_held_conversation_ends_with_its_block(leases: FileLeases) -> None:
     with leases.held("monday", seconds=60), leases.held("monday", seconds=60):
         assert [lease.session for lease in leases.running()] == ["monday", "monday"]
     assert leases.running() == []
@@ -74,14 +74,14 @@ def test_a_held_conversation_ends_with_its_block(leases: Leases) -> None:
 
 
 def test_a_held_conversation_that_hangs_ends_after_its_time(
-    leases: Leases, clock: FixedClock
+    leases: FileLeases, clock: FixedClock
 ) -> None:
     with leases.held("monday", seconds=60):
         clock.sleep(61)
         assert leases.running() == []
 
 
-def test_a_file_that_says_nothing_is_no_conversation(leases: Leases) -> None:
+def test_a_file_that_says_nothing_is_no_conversation(leases: FileLeases) -> None:
     leases.note("monday", seconds=60)
     [path] = Path(leases.directory).iterdir()
     for text in ("", "{", "[]", '{"session": "a", "until": "soon"}', '{"other": 1}'):

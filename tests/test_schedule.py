@@ -17,6 +17,7 @@ import pytest
 from commonplace import doctor
 from commonplace.errors import BadValue, VaultTrouble
 from commonplace.memory import Memory
+from commonplace.notes import FileNotes
 from commonplace.upkeep.cron import read
 from commonplace.upkeep.schedule import Job, Run, Schedule
 from commonplace.upkeep.schedule import read as read_runs
@@ -41,7 +42,7 @@ class Bench:
         self.state = state
         self.schedule = Schedule(
             [Job(name, read(when, argument=name), self._job(name)) for name, when in jobs.items()],
-            state=state,
+            notes=FileNotes(state),
             clock=clock,
         )
 
@@ -98,14 +99,14 @@ def test_a_failing_job_does_not_stop_the_others_and_comes_again_when_it_is_due(
     bench = Bench(tmp_path, clock, compaction="1h", scan="1h")
     bench.ailing.add("compaction")
     assert bench.once() == ["compaction", "scan"]
-    runs = read_runs(tmp_path)
+    runs = read_runs(FileNotes(tmp_path))
     assert (runs["compaction"].outcome, runs["compaction"].what) == ("failed", "the disk is full")
     assert runs["scan"].outcome == "done"
     assert bench.once() == []
     clock.sleep(HOUR)
     bench.ailing.clear()
     bench.once()
-    assert read_runs(tmp_path)["compaction"].outcome == "done"
+    assert read_runs(FileNotes(tmp_path))["compaction"].outcome == "done"
 
 
 def test_the_job_named_runs_whether_or_not_it_is_due(tmp_path: Path, clock: FixedClock) -> None:
@@ -128,7 +129,7 @@ def test_a_run_that_ended_with_its_process_is_begun_again_but_not_for_ever(
     bench = Bench(tmp_path, clock, scan="1h")
     bench.once()
     for wanted in (["scan"], ["scan"], []):
-        runs = read_runs(tmp_path)
+        runs = read_runs(FileNotes(tmp_path))
         cut = runs["scan"].cut
         half = {"scan": runs["scan"].__dict__ | {"outcome": "running"}}
         (tmp_path / "upkeep.json").write_text(json.dumps(half), encoding="utf-8")
@@ -136,7 +137,7 @@ def test_a_run_that_ended_with_its_process_is_begun_again_but_not_for_ever(
         assert bench.ran == wanted, cut
     clock.sleep(HOUR)
     assert bench.once() == ["scan"]
-    assert read_runs(tmp_path)["scan"].cut == 0
+    assert read_runs(FileNotes(tmp_path))["scan"].cut == 0
 
 
 def kill_in_the_middle(bench: Bench) -> None:
@@ -185,11 +186,11 @@ def test_the_loop_runs_what_is_due_in_a_thread_until_it_is_stopped(
 ) -> None:
     done = threading.Event()
     job = Job("scan", read("1h", argument="scan"), lambda: done.set() or "did it")  # type: ignore[func-returns-value]
-    schedule = Schedule([job], state=tmp_path, clock=clock)
+    schedule = Schedule([job], notes=FileNotes(tmp_path), clock=clock)
     schedule.start()
     assert done.wait(30)
     schedule.stop(seconds=30)
-    assert read_runs(tmp_path)["scan"].outcome == "done"
+    assert read_runs(FileNotes(tmp_path))["scan"].outcome == "done"
 
 
 OPTIONS: Any = {

@@ -17,6 +17,7 @@ import pytest
 from commonplace.config import Options
 from commonplace.errors import BadOption, SummarizerFailed
 from commonplace.memory import Memory
+from commonplace.notes import FileNotes
 from commonplace.records import Record
 from commonplace.upkeep.summaries import Extractive, agreed, dropped, facts, headed, shortened
 from commonplace.upkeep.summarizers import Chat, Command, Tokens, prompt, summarizer_of
@@ -194,7 +195,7 @@ def said_with(text: str, tokens: int) -> dict[str, Any]:
 
 
 def chat(url: str, state: Path, limit: int) -> Chat:
-    tokens = Tokens(state / "tokens.json", limit=limit, clock=SkippingClock())
+    tokens = Tokens(FileNotes(state), limit=limit, clock=SkippingClock())
     return Chat(url, model="small", key="k-1", tokens=tokens)
 
 
@@ -258,7 +259,10 @@ def options(**given: Any) -> Options:
 def test_the_options_name_the_summarizer(tmp_path: Path) -> None:
     def chosen(environ: dict[str, str] | None = None, **given: Any) -> Any:
         return summarizer_of(
-            options(**given), state=tmp_path, clock=SkippingClock(), environ=environ or {}
+            options(**given),
+            notes=FileNotes(tmp_path),
+            clock=SkippingClock(),
+            environ=environ or {},
         )
 
     assert isinstance(chosen(), Extractive)

@@ -57,7 +57,8 @@ IGNORED = {
 class Beginning:
     """A vault that was made, and the files that are new in it."""
 
-    root: Path
+    shown: str
+    """Where it is, as it may be printed."""
     layout: Layout
     created: tuple[str, ...]
 
@@ -70,11 +71,25 @@ def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
     alone = not any(root.iterdir())
     created = [*_write_settings(root, layout), *_write_ignored(root, layout, alone=alone)]
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
-        for name, text in _first_documents(layout).items():
-            if memory.library.vault.stat(name) is None:
-                memory.library.create(name, text, author=OWNER)
-                created.append(name)
-    return Beginning(root, layout, tuple(created))
+        created += _write_documents(memory)
+    return Beginning(str(root), layout, tuple(created))
+
+
+def begin_at(url: str, *, dialect: str) -> Beginning:
+    """Make a vault in PostgreSQL, or complete the one that is there."""
+    with Memory.open(url, dialect=dialect or None, origin=OWNER.origin) as memory:
+        return Beginning(memory.shown, memory.layout, tuple(_write_documents(memory)))
+
+
+def _write_documents(memory: Memory) -> list[str]:
+    missing = {
+        name: text
+        for name, text in _first_documents(memory.layout).items()
+        if memory.library.vault.stat(name) is None
+    }
+    for name, text in missing.items():
+        memory.library.create(name, text, author=OWNER)
+    return list(missing)
 
 
 def _root_of(path: Path, layout: Layout) -> Path:

@@ -16,6 +16,12 @@ from commonplace.hints import Any, StrPath
 from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"
+URLS = ("postgresql://", "postgres://")
+
+
+def is_url(vault: object) -> bool:
+    """Whether what names a vault is a URL of PostgreSQL rather than a directory."""
+    return isinstance(vault, str) and vault.startswith(URLS)
 
 
 def _option(default: Any, description: str, *, harmless: bool = True) -> Any:

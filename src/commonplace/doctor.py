@@ -180,16 +180,16 @@ def _hooks(memory: Memory) -> Iterator[Finding]:
 
 
 def _upkeep(memory: Memory) -> Iterator[Finding]:
-    failed = schedule.failures(memory.state)
+    failed = schedule.failures(memory.notes)
     for run in failed:
         says = f"{run.name} failed on {run.at[:10]}: {run.what}"
         yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
     if not failed:
-        yield Finding("upkeep", True, schedule.told(memory.state) or "nothing has run yet")
+        yield Finding("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")
 
 
 def _history(memory: Memory) -> Iterator[Finding]:
-    if not (memory.state / "history.db").exists():
+    if not memory.stores.has_history():
         return
     try:
         history = memory.messages
@@ -206,9 +206,9 @@ def _history(memory: Memory) -> Iterator[Finding]:
 
 
 def _heartbeat(memory: Memory) -> Iterator[Finding]:
-    log = heartbeat.Log(memory.state / heartbeat.LOG)
+    log = heartbeat.Log(memory.notes)
     beats = log.read()
     if beats:
         bad = beats[-1].outcome in (heartbeat.Outcome.FAILED, heartbeat.Outcome.TIMED_OUT)
-        fix = f"Try the command by hand; {log.path} has the last beats."
-        yield Finding("heartbeat", not bad, heartbeat.told(memory.state), fix)
+        fix = "Try the command by hand; 'commonplace status' tells how the last beats went."
+        yield Finding("heartbeat", not bad, heartbeat.told(memory.notes), fix)

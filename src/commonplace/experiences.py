@@ -1,16 +1,14 @@
 """The experience store: of all that was remembered, the records that were unlike the ones before.
 
-A small file of vectors and ids below the state directory: it can be made again from the records,
-and holds no word of them. When it is time to take in new ones it does not know.
+A small note of vectors and ids: it can be made again from the records, and holds no word of them.
+When it is time to take in new ones it does not know.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from pathlib import Path
 
 from commonplace.embed import Encoder
 from commonplace.hints import Any
@@ -18,9 +16,11 @@ from commonplace.index import Query
 from commonplace.index.vectors import closest
 from commonplace.journal import Op
 from commonplace.library import Library
+from commonplace.notes import Notes
 from commonplace.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.values import frozen, replace
 
+NAME = "experiences.json"
 RECENT = 2000
 """The newest records that are looked at in one go: more are no news."""
 MOST = 5000
@@ -38,7 +38,7 @@ class Experience:
 
 @frozen
 class Shelf:
-    """What the file holds."""
+    """What the note holds."""
 
     model: str = ""
     journal: str = ""
@@ -51,14 +51,14 @@ class Shelf:
 class Experiences:
     """The experiences of one vault."""
 
-    def __init__(self, library: Library, path: Path, *, encoder: Encoder) -> None:
+    def __init__(self, library: Library, notes: Notes, *, encoder: Encoder) -> None:
         self._library = library
-        self._path = path
+        self._notes = notes
         self._encoder = encoder
 
     def are_there(self) -> bool:
         """Whether records were ever taken in."""
-        return self._path.exists()
+        return self._notes.has(NAME)
 
     def count(self) -> int:
         return len(self._load().kept)
@@ -66,7 +66,7 @@ class Experiences:
     def take_in(self, *, threshold: float) -> list[Record]:
         """Look at what is new, and keep what is less alike to all that is kept. Returns those.
 
-        The vault is locked only while the file is written.
+        The vault is locked only while the note is written.
         """
         self._library.refresh()
         shelf, end = self._load(), self._library.journal.end()
@@ -151,16 +151,16 @@ class Experiences:
         return fresh
 
     def _load(self) -> Shelf:
-        """The file; an empty shelf where it is missing, damaged or of another model or journal."""
+        """The note; an empty shelf where it is missing, damaged or of another model or journal."""
         empty = Shelf(self._encoder.model, self._library.journal.mark())
         try:
-            value: dict[str, Any] = json.loads(self._path.read_bytes())
+            value: dict[str, Any] = json.loads(self._notes.read(NAME) or b"")
             kept = tuple(
                 Experience(key, b64decode(vector), float(norm))
                 for key, vector, norm in value["kept"]
             )
             shelf = Shelf(value["model"], value["journal"], int(value["upto"]), kept)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             return empty
         if shelf.model != empty.model:
             return empty
@@ -174,13 +174,7 @@ class Experiences:
             "upto": shelf.upto,
             "kept": rows,
         }
-        fresh = self._path.with_suffix(f".{os.getpid()}.tmp")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(json.dumps(value).encode())
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(fresh, self._path)
+        self._notes.write(NAME, json.dumps(value).encode(), durable=True)
 
 
 def _may_be_shown(record: Record) -> bool:

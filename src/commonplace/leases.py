@@ -1,4 +1,4 @@
-"""Leases: which conversations are running just now, told by small files with an end in time.
+"""Leases: which conversations are running just now, told by small notes with an end in time.
 
 It does not know who talks about what, nor who waits. No lease outlives its holder: one that was
 noted ends by itself, and one that is held ends with its process, kill -9 included.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.errors import Busy
-from commonplace.hints import StrPath
+from commonplace.hints import Protocol, StrPath
 from commonplace.lean import digest
 from commonplace.values import frozen
 from commonplace.vault.locks import Lock
@@ -31,26 +31,39 @@ class Lease:
     until: str
 
 
-class Leases:
+class Leases(Protocol):
     """The leases of one vault."""
+
+    def note(self, session: str, *, seconds: float) -> Lease:
+        """Say that a session talks, and may for so long be silent; said again, it goes on."""
+
+    def end(self, session: str) -> None:
+        """Say that a session talks no more."""
+
+    def held(self, session: str, *, seconds: float) -> AbstractContextManager[Lease]:
+        """A lease that ends with the block, with the process, or after `seconds`."""
+
+    def running(self) -> list[Lease]:
+        """The leases that have not ended."""
+
+
+class FileLeases:
+    """Leases as files in a directory."""
 
     def __init__(self, directory: StrPath, *, clock: Clock) -> None:
         self.directory = os.fspath(directory)
         self.clock = clock
 
     def note(self, session: str, *, seconds: float) -> Lease:
-        """Say that a session talks, and may for so long be silent; said again, it goes on."""
         lease = Lease(session, self._after(seconds))
         _note(self._path(session), lease)
         return lease
 
     def end(self, session: str) -> None:
-        """Say that a session talks no more."""
         _remove(self._path(session))
 
     @contextmanager
     def held(self, session: str, *, seconds: float) -> Iterator[Lease]:
-        """A lease that ends with the block, with the process, or after `seconds`."""
         path = self._path(self.clock.new_id(), HELD)
         lock = Lock(path, seconds=5, clock=self.clock)
         with lock.held():
@@ -63,7 +76,6 @@ class Leases:
         lock.close()
 
     def running(self) -> list[Lease]:
-        """The leases that have not ended."""
         return [lease for path, lease in self._found() if self._is_running(path, lease)]
 
     def _found(self) -> Iterator[tuple[str, Lease]]:

@@ -11,25 +11,20 @@ from datetime import datetime
 
 from commonplace import budgets
 from commonplace.clock import Clock
-from commonplace.config import OPTIONS, Options
+from commonplace.config import OPTIONS
 from commonplace.errors import (
     BadName,
     BadValue,
     HeldForReview,
     LessTrusted,
     NoSuchRecord,
-    NoSuchVault,
-    ReadOnly,
     Refused,
     SecretFound,
 )
-from commonplace.heads import FileHeads
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
-from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Entry
-from commonplace.journal.files import FileJournal
-from commonplace.layouts import Layout, check_name, configured, is_entry
+from commonplace.layouts import Layout, check_name, is_entry
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -43,12 +38,11 @@ from commonplace.records import (
     Problem,
     Record,
 )
-from commonplace.roots import find_root, layout_of, make_directory, state_directory
 from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
 from commonplace.sessions import Sessions
 from commonplace.standing import by_standing
+from commonplace.stores import Stores, stores_at
 from commonplace.values import frozen, replace
-from commonplace.vault.files import FileVault
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -103,26 +97,28 @@ class Memory:
     def __init__(
         self,
         library: Library,
+        stores: Stores,
         *,
-        options: Options,
-        root: str,
-        state: str,
         session: str = "",
         group: str = "",
         origin: str = Origin.AGENT,
-        read_only: bool = False,
+        agent: str = "",
     ) -> None:
         self.library = library
-        self.options = options
-        self.root_path = root
-        self.state_path = state
+        self.stores = stores
+        self.options = stores.options
+        self.place = stores.place
+        self.shown = stores.shown
+        self.root_path = stores.root
+        self.state_path = stores.state
+        self.notes = stores.notes
+        self.read_only = stores.read_only
         self.session = session
         self.group = group
         self.origin = origin
-        self.read_only = read_only
-        self.sessions = Sessions(os.path.join(state, "sessions"))
+        self.agent = agent
+        self.sessions = Sessions(stores.notes)
         self._background: Background | None = None
-        self.agent = ""
         self._histories: list[History] = []
 
     @classmethod
@@ -139,52 +135,31 @@ class Memory:
         environ: Mapping[str, str] = os.environ,
         **options: Any,
     ) -> Memory:
-        """Open the vault at `path`; a directory that is not there yet is made, unless told not to.
+        """Open the vault in a directory or at a URL of PostgreSQL.
 
-        `options` are those of `config.Options`; `origin` is where this program's texts come from.
+        One that is not there yet is made, unless told not to. `options` are those of
+        `config.Options`; `origin` is where this program's texts come from.
         """
         session = budgets.check_word(session or "", argument="session")
         group = budgets.check_word(group, argument="group")
-        named = os.path.expanduser(path)
-        if create:
-            make_directory(named)
-        if not os.path.isdir(named):
-            raise NoSuchVault(named)
-        root = find_root(named)
-        settings = Options.load(root, environ=environ, arguments={**options, "dialect": dialect})
-        clock = clock or Clock(zone=settings.timezone)
-        state, read_only = state_directory(root, settings)
-        layout = configured(layout_of(root, settings, state), settings)
+        given = {**options, "dialect": dialect}
+        stores = stores_at(path, clock=clock, create=create, environ=environ, options=given)
+        settings = stores.options
         library = Library(
-            FileVault(
-                root,
-                state=state,
-                layout=layout,
-                clock=clock,
-                lock_seconds=settings.lock_seconds,
-            ),
-            FileJournal(state, clock=clock),
-            SqliteIndex(os.path.join(state, "index.db"), rank=layout.rank),
-            heads=FileHeads(os.path.join(state, "heads.json")),
-            layout=layout,
-            clock=clock,
+            stores.vault,
+            stores.journal,
+            stores.index,
+            heads=stores.heads,
+            layout=stores.layout,
+            clock=stores.clock,
             lock_seconds=settings.lock_seconds,
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
-        memory = cls(
-            library,
-            options=settings,
-            root=root,
-            state=state,
-            session=session,
-            group=group,
-            origin=origin,
-            read_only=read_only,
-        )
-        memory.agent = environ.get("COMMONPLACE_AGENT", "")
+        agent = environ.get("COMMONPLACE_AGENT", "")
+        memory = cls(library, stores, session=session, group=group, origin=origin, agent=agent)
         memory.make_first_document()
         return memory
 
@@ -201,7 +176,7 @@ class Memory:
         """The same vault opened anew, as another process would: for a thread of its own."""
         kept = {name: getattr(self.options, name) for name in OPTIONS if name != "dialect"}
         return Memory.open(
-            self.root_path,
+            self.place,
             self.layout.name,
             self.session,
             group=self.group,
@@ -353,8 +328,8 @@ class Memory:
         return compaction.Compaction(
             self.library,
             compaction.settings_of(self.layout, self.options, min_age_days=min_age_days),
-            state=self.state,
-            summarizer=summarizer_of(self.options, state=self.state, clock=self.clock),
+            notes=self.notes,
+            summarizer=summarizer_of(self.options, notes=self.notes, clock=self.clock),
             checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
             findings=lambda: self.scan(*compaction.CAUSED),
         )
@@ -364,7 +339,7 @@ class Memory:
         from commonplace.upkeep.background import Background
 
         if self._background is None:
-            self._background = Background(self.library, self.options, state=self.state)
+            self._background = Background(self.library, self.options, notes=self.notes)
         self._background.consider(self._compact_apart)
 
     def _compact_apart(self) -> None:
@@ -524,7 +499,7 @@ class Memory:
 
     def _said(self, query: Query) -> Found:
         """The messages that fit a query, wherever there is a history."""
-        if not self._has_history():
+        if not self.stores.has_history():
             return Found()
         found = self.messages.find(query, self.clock.today())
         self._mind_said((hit.record.session, hit.record.username) for hit in found)
@@ -590,7 +565,7 @@ class Memory:
         from commonplace.embed.hashed import HashedEncoder
         from commonplace.experiences import Experiences
 
-        return Experiences(self.library, self.state / "experiences.json", encoder=HashedEncoder())
+        return Experiences(self.library, self.notes, encoder=HashedEncoder())
 
     def take_in_experiences(self) -> list[Record]:
         """Keep the new records that are unlike the experiences there are. Returns those."""
@@ -706,10 +681,7 @@ class Memory:
         return forgetting.doomed(self.library, record_ids, history=self._history_if_any())
 
     def _history_if_any(self) -> History | None:
-        return self.messages if self._has_history() else None
-
-    def _has_history(self) -> bool:
-        return os.path.exists(os.path.join(self.state_path, HISTORY))
+        return self.messages if self.stores.has_history() else None
 
     def strike(self, record_ids: Sequence[str]) -> None:
         """Take records out of every document they stand in. It can be undone."""
@@ -843,9 +815,7 @@ class Memory:
     def messages(self) -> History:
         """The messages of the conversations, as they were recorded."""
         if not self._histories:
-            from commonplace.history.sqlite import SqliteHistory
-
-            self._histories.append(SqliteHistory(os.path.join(self.state_path, HISTORY)))
+            self._histories.append(self.stores.history())
         return self._histories[0]
 
     def record_message(
@@ -944,9 +914,7 @@ class Memory:
     @property
     def leases(self) -> Leases:
         """Which conversations are running."""
-        from commonplace.leases import Leases
-
-        return Leases(os.path.join(self.state_path, "leases"), clock=self.clock)
+        return self.stores.leases()
 
     def note_conversation(self, *, seconds: float | None = None) -> None:
         """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
@@ -974,7 +942,7 @@ class Memory:
     def _check_writable(self) -> None:
         """A message that went into the state of this process alone would be lost with it."""
         if self.read_only:
-            raise ReadOnly(self.root_path)
+            raise self.stores.refusal()
 
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""
@@ -1008,7 +976,7 @@ class Memory:
         index, everything = self.library.index, Query(include_superseded=True, include_secret=True)
         kinds = index.kinds()
         return {
-            "vault": self.root_path,
+            "vault": self.shown,
             "dialect": self.layout.name,
             "records": self.count(),
             "kinds": kinds,
@@ -1017,10 +985,10 @@ class Memory:
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
             "vectors": index.vectors(),
-            "messages": self.messages.count() if self._has_history() else 0,
-            "heartbeat": heartbeat.told(self.state) or "never",
+            "messages": self.messages.count() if self.stores.has_history() else 0,
+            "heartbeat": heartbeat.told(self.notes) or "never",
             "compaction": self._last_compaction(),
-            "upkeep": schedule.told(self.state) or "never",
+            "upkeep": schedule.told(self.notes) or "never",
             "read only": self.read_only,
             "troubles": list(self.library.troubles.values()),
         }
@@ -1028,11 +996,11 @@ class Memory:
     def _last_compaction(self) -> str:
         from commonplace.upkeep.summarizers import tokens_of
 
-        last = compaction.last_report(self.state)
+        last = compaction.last_report(self.notes)
         said = compaction.described(last) if last else "none yet"
         if self.options.summarizer != "openai":
             return said
-        tokens = tokens_of(self.state, self.options, self.clock)
+        tokens = tokens_of(self.notes, self.options, self.clock)
         return f"{said}; {tokens.spent():,} of {tokens.limit:,} tokens today"
 
     def options_described(self) -> list[dict[str, Any]]:
@@ -1055,13 +1023,10 @@ class Memory:
         """Return when everything is on disk, and let go of the files."""
         if self._background:
             self._background.wait()
-        self.library.close()
         for history in self._histories:
             history.close()
-        if self.read_only:
-            from shutil import rmtree
-
-            rmtree(self.state_path, ignore_errors=True)
+        self.library.close()
+        self.stores.close()
 
     def __enter__(self) -> Memory:
         return self

@@ -1,19 +1,17 @@
 """What a session has used up and seen: its budgets, and whether it read untrusted content.
 
-It belongs to the session, not to a process: a small file a session, below the state directory. It
-does not know who calls.
+It belongs to the session, not to a process: a small note a session. It does not know who calls.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from contextlib import suppress
 from enum import StrEnum
 
 from commonplace.errors import BudgetSpent
-from commonplace.hints import Any, StrPath
+from commonplace.hints import Any
 from commonplace.lean import digest
+from commonplace.notes import Notes
 from commonplace.values import frozen, replace
 
 
@@ -56,8 +54,8 @@ class Session:
 class Sessions:
     """The sessions of one vault. Written under the vault's lock."""
 
-    def __init__(self, directory: StrPath) -> None:
-        self.directory = os.fspath(directory)
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
         self._nameless = Session("")
         """Without an id a session is as long as this object."""
 
@@ -65,9 +63,8 @@ class Sessions:
         if not session_id:
             return self._nameless
         try:
-            with open(self._path(session_id), "rb") as file:
-                return Session(**json.loads(file.read()))
-        except (OSError, ValueError, TypeError):
+            return Session(**json.loads(self._notes.read(_name(session_id)) or b""))
+        except (ValueError, TypeError):
             return Session(session_id)
 
     def check(self, session_id: str, what: str, *, limit: int) -> None:
@@ -94,15 +91,9 @@ class Sessions:
     def _write(self, session: Session) -> None:
         if not session.id:
             self._nameless = session
-            return
-        with suppress(FileExistsError):
-            os.mkdir(self.directory, 0o700)
-        path = self._path(session.id)
-        fresh = f"{path.removesuffix('.json')}.{os.getpid()}.tmp"
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(json.dumps(session.__dict__).encode())
-        os.replace(fresh, path)
+        else:
+            self._notes.write(_name(session.id), json.dumps(session.__dict__).encode())
 
-    def _path(self, session_id: str) -> str:
-        return os.path.join(self.directory, digest(session_id.encode()) + ".json")
+
+def _name(session_id: str) -> str:
+    return f"sessions/{digest(session_id.encode())}.json"

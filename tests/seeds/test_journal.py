@@ -76,9 +76,10 @@ def test_opening_and_reading_leave_every_file_byte_for_byte(tmp_path: Path) -> N
 @pytest.mark.claim("journal.soul-file", "journal.user-file")
 def test_soul_and_user_are_called_so_in_lower_case(tmp_path: Path) -> None:
     done = begin(tmp_path, dialect="journal", clock=SkippingClock())
-    assert done.root == tmp_path / "memories"
+    root = tmp_path / "memories"
+    assert done.shown == str(root)
     assert {"soul.md", "user.md"} <= set(done.created)
-    names = {path.name for path in done.root.iterdir()}
+    names = {path.name for path in root.iterdir()}
     assert {"soul.md", "user.md"} <= names
     assert not {"SOUL.md", "USER.md"} & names
     with Memory.open(vault(tmp_path), clock=SkippingClock()) as memory:

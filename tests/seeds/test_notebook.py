@@ -27,7 +27,7 @@ SECTIONS = [
 def new_memory(tmp_path: Path) -> str:
     """The MEMORY.md of a vault that was just made."""
     done = begin(tmp_path, dialect="notebook", clock=SkippingClock())
-    return (done.root / "MEMORY.md").read_text(encoding="utf-8")
+    return (Path(done.shown) / "MEMORY.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.claim("notebook.file")

@@ -207,6 +207,15 @@ class Database:
         """Change the profile's own row, under the lock. It is written once, at the end of it."""
         self._threads.head = replace(self.head(), **changes)
 
+    def set_dialect(self, name: str) -> None:
+        """Note the layout of the profile's documents."""
+
+        def work() -> None:
+            with self.locked():
+                self.set_head(dialect=name)
+
+        self.repeated(work)
+
     def repeated(self, work: Callable[[], Result]) -> Result:
         """Do work in one transaction, from the start again while the server goes away."""
 

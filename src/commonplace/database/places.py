@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
+from commonplace.config import is_url
 from commonplace.errors import BadUrl
 from commonplace.lazily import pattern
 from commonplace.values import frozen
 
-SCHEMES = ("postgresql://", "postgres://")
 OF_A_USER = ("user", "password", "passfile", "sslcert", "sslkey", "options")
 PROFILE = pattern(r"[\w][\w.@+-]{0,99}\Z")
 SCHEMA = pattern(r"[a-z][a-z0-9_]{0,39}\Z")
@@ -47,11 +47,6 @@ class Place:
             self.server,
             [*_query(self.server), ("profile", self.profile), ("schema", self.schema)],
         )
-
-
-def is_url(path: object) -> bool:
-    """Whether what names a vault is a URL of PostgreSQL rather than a directory."""
-    return isinstance(path, str) and path.startswith(SCHEMES)
 
 
 def place_of(url: str) -> Place:

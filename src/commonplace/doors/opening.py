@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+from commonplace.config import is_url
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ HOMES = {"earl": "~/.config/earl/memory"}
 def vault_path(vault: str, dialect: str) -> str:
     """The vault that is named, the working directory if it is one, or the one at home."""
     if vault:
-        return os.path.expanduser(vault)
+        return vault if is_url(vault) else os.path.expanduser(vault)
     here = os.getcwd()
     is_vault = os.path.isdir(f"{here}/.commonplace") or os.path.isfile(f"{here}/commonplace.toml")
     return here if is_vault else os.path.expanduser(HOMES.get(dialect, HOME))
@@ -46,7 +47,7 @@ def open_vault(
     from commonplace.roots import has_layout
 
     environ = dict(environ)
-    if for_tools and os.path.isdir(path) and has_layout(path):
+    if for_tools and (is_url(path) or (os.path.isdir(path) and has_layout(path))):
         dialect = environ["COMMONPLACE_DIALECT"] = ""
     return Memory.open(
         path,

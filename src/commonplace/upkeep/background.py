@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 
 from commonplace.clock import parse_stamp
 from commonplace.config import Options
 from commonplace.library import Library
+from commonplace.notes import Notes
 from commonplace.upkeep.compact import last_report
 
 PAUSE = timedelta(hours=1)
@@ -22,10 +22,10 @@ PAUSE = timedelta(hours=1)
 class Background:
     """At most one run at a time, ended before the vault is closed."""
 
-    def __init__(self, library: Library, options: Options, *, state: Path) -> None:
+    def __init__(self, library: Library, options: Options, *, notes: Notes) -> None:
         self.library = library
         self.options = options
-        self.state = state
+        self.notes = notes
         self._thread: Thread | None = None
 
     def consider(self, run: Callable[[], None]) -> None:
@@ -51,7 +51,7 @@ class Background:
 
     def _in_vain(self) -> bool:
         """Whether the last run found nothing to do, a short while ago."""
-        last = last_report(self.state)
+        last = last_report(self.notes)
         if last is None or last.status == "done":
             return False
         return self.library.clock.now() - parse_stamp(last.at) < PAUSE

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 from commonplace import lines, past
 from commonplace.clock import monotonic, parse_stamp, stamp
@@ -26,6 +25,7 @@ from commonplace.index import Query
 from commonplace.journal import Change, Cut, Entry, Op, Text, without
 from commonplace.layouts import Layout
 from commonplace.library import Library, spans_of
+from commonplace.notes import Notes
 from commonplace.reader import decoded
 from commonplace.records import PASSAGE, SYSTEM, Origin, Record, Sensitivity
 from commonplace.safety import lowest, one_line
@@ -33,7 +33,6 @@ from commonplace.secrets import redact
 from commonplace.upkeep.summaries import Extractive, Summarizer, dropped, headed, most_common
 from commonplace.upkeep.window import archived, as_line, joined
 from commonplace.values import frozen, replace
-from commonplace.vault.locks import Lock
 
 COMPACTION = "compaction"
 COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
@@ -299,14 +298,14 @@ class Compaction:
         library: Library,
         settings: Settings,
         *,
-        state: Path,
+        notes: Notes,
         summarizer: Summarizer,
         checkpoint: Callable[[], object] = lambda: None,
         findings: Callable[[], Iterable[Any]] = lambda: (),
     ) -> None:
         self.library = library
         self.settings = settings
-        self.state = state
+        self.notes = notes
         self.summarizer = summarizer
         self.checkpoint = checkpoint
         self.findings = findings
@@ -316,13 +315,10 @@ class Compaction:
         if not forced and (why := self.not_due(scheduled=scheduled)):
             return Report("skipped", why, at=self.library.clock.stamp())
         started = monotonic()
-        lock = Lock(self.state / LOCK, seconds=0.0, clock=self.library.clock)
         try:
-            report = self._run(lock)
+            report = self._run()
         except (CommonplaceError, OSError, Unwell) as error:
             report = Report("failed", str(error))
-        finally:
-            lock.close()
         return self._logged(replace(report, seconds=round(monotonic() - started, 3)))
 
     def not_due(self, *, scheduled: bool = False) -> str:
@@ -360,11 +356,11 @@ class Compaction:
             made, now.records, document=settings.document, long_document=settings.long_document
         )
 
-    def _run(self, lock: Lock) -> Report:
+    def _run(self) -> Report:
         if not self._in_scope(self._read()):
             return Report("skipped", "no record is in scope")
         try:
-            with lock.held():
+            with self.notes.alone(LOCK):
                 if name := self._open_in_editor():
                     return Report("skipped", f"{name} is open in an editor")
                 return self._work()
@@ -560,14 +556,13 @@ class Compaction:
 
     def _logged(self, report: Report) -> Report:
         report = replace(report, at=self.library.clock.stamp())
-        with open(self.state / LOG, "a", encoding="utf-8") as file:
-            file.write(json.dumps(report.__dict__) + "\n")
+        self.notes.add(LOG, json.dumps(report.__dict__))
         return report
 
 
-def last_report(state: Path) -> Report | None:
+def last_report(notes: Notes) -> Report | None:
     """How the last run that came past the first checks ended."""
-    found = reports(state)
+    found = reports(notes)
     return found[-1] if found else None
 
 
@@ -583,14 +578,10 @@ def described(report: Report) -> str:
     )
 
 
-def reports(state: Path) -> list[Report]:
+def reports(notes: Notes) -> list[Report]:
     """How the runs ended, oldest first."""
-    try:
-        written = (state / LOG).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
     found = []
-    for line in written:
+    for line in (notes.read(LOG) or b"").splitlines():
         with suppress(ValueError, TypeError, KeyError):
             value = json.loads(line)
             found.append(Report(**value | {"refused": tuple(value["refused"]), "rolled_up": ()}))

@@ -17,15 +17,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
-from pathlib import Path
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.errors import BadValue, Busy, CommonplaceError
 from commonplace.hints import IO, Any, Protocol
+from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.secrets import redact
 from commonplace.values import frozen, replace
-from commonplace.vault.locks import Lock
 
 TIMEOUT = 600.0
 GRACE = 2.0
@@ -33,6 +32,7 @@ GRACE = 2.0
 OUTPUT_MOST = 1_000_000
 """Bytes of a command's output that are kept; what comes after them is let go."""
 WHY_MOST = 500
+LOCK = "heartbeat.lock"
 LOG = "heartbeat.jsonl"
 LOG_MOST = 256_000
 LOG_KEPT = 500
@@ -87,10 +87,11 @@ class Context(Protocol):
 class Mind(Protocol):
     """What a heartbeat asks of a memory, which stands above it."""
 
-    @property
-    def root(self) -> Path: ...
-    @property
-    def state(self) -> Path: ...
+    place: str
+    """What opens its vault, a password too."""
+    shown: str
+    """The same, as it may be printed."""
+    notes: Notes
 
     @property
     def clock(self) -> Clock: ...
@@ -122,19 +123,16 @@ class Heartbeat:
         self.diary_from_output = diary_from_output
         self._environ = dict(environ)
         self._stopping = threading.Event()
-        self._log = Log(memory.state / LOG)
+        self._log = Log(memory.notes)
 
     def tick(self, *, next_at: str = "") -> Beat:
         """One beat, logged. Never raises for what the command does."""
         started, at = monotonic(), self.memory.clock.stamp()
-        lock = Lock(self.memory.state / "heartbeat.lock", seconds=0, clock=self.memory.clock)
         try:
-            with lock.held():
-                beat = self._beat(at, lock.descriptor)
+            with self.memory.notes.alone(LOCK) as holding:
+                beat = self._beat(at, holding)
         except Busy:
             beat = Beat(at, Outcome.OVERLAPPING, why="an earlier beat is still running")
-        finally:
-            lock.close()
         beat = replace(beat, seconds=round(monotonic() - started, 3), next=next_at)
         self._log.append(beat)
         return beat
@@ -161,14 +159,14 @@ class Heartbeat:
         since = (self.memory.clock.now() - parse_stamp(beats[-1].at)).total_seconds()
         return max(0.0, every - since) if since >= 0 else 0.0
 
-    def _beat(self, at: str, lock: int) -> Beat:
+    def _beat(self, at: str, holding: tuple[int, ...]) -> Beat:
         if self.memory.conversation_running():
             return Beat(at, Outcome.SKIPPED, why="a conversation is running")
         session = f"heartbeat-{at}"
         mind = self.memory.for_session(session, origin="agent")
         try:
             text = self._given(mind.context(self.prompt, agent="heartbeat"))
-            ran = self._run(text, session, lock)
+            ran = self._run(text, session, holding)
             beat = Beat(at, ran.outcome, code=ran.code, why=ran.why, output=ran.size)
             if ran.outcome != Outcome.DONE:
                 return beat
@@ -178,7 +176,9 @@ class Heartbeat:
             return Beat(at, Outcome.FAILED, why=_short(str(error)))
 
     def _given(self, context: Context) -> str:
-        ours = shlex.join(["commonplace", "--vault", str(self.memory.root)])
+        place, shown = self.memory.place, self.memory.shown
+        # A password is handed over in the environment alone.
+        ours = shlex.join(["commonplace", *(["--vault", shown] if place == shown else [])])
         return f"{context.text.rstrip()}\n\n{RETURNING.format(command=ours)}"
 
     def _entry(self, output: str) -> str:
@@ -188,14 +188,14 @@ class Heartbeat:
             output.strip() if self.diary_from_output and not parts else ""
         )
 
-    def _run(self, text: str, session: str, lock: int) -> Ran:
+    def _run(self, text: str, session: str, holding: tuple[int, ...]) -> Ran:
         environ = self._environ | {
             "COMMONPLACE_AGENT": "heartbeat",
             "COMMONPLACE_SESSION": session,
-            "COMMONPLACE_VAULT": str(self.memory.root),
+            "COMMONPLACE_VAULT": self.memory.place,
         }
         try:
-            process = _started(self.command, environ, lock)
+            process = _started(self.command, environ, holding)
         except OSError as error:
             return Ran(Outcome.FAILED, why=f"{self.command[0]}: {error.strerror}")
         out, err = Drain(process.stdout, OUTPUT_MOST), Drain(process.stderr, 4 * WHY_MOST, end=True)
@@ -259,27 +259,17 @@ class Drain(threading.Thread):
 
 
 class Log:
-    """The last beats, one line of JSON each, in a file that does not grow without end."""
+    """The last beats, one line of JSON each, in a note that does not grow without end."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, notes: Notes) -> None:
+        self.notes = notes
 
     def append(self, beat: Beat) -> None:
-        line = json.dumps(beat.__dict__) + "\n"
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line)
-        if self.path.stat().st_size > LOG_MOST:
-            fresh = self.path.with_suffix(".tmp")
-            kept = self.path.read_text(encoding="utf-8").splitlines(keepends=True)[-LOG_KEPT:]
-            fresh.write_text("".join(kept), encoding="utf-8")
-            os.replace(fresh, self.path)
+        self.notes.add(LOG, json.dumps(beat.__dict__), most=LOG_MOST, kept=LOG_KEPT)
 
     def read(self) -> list[Beat]:
-        """The beats that the file tells of, oldest first; a line that is torn is left out."""
-        try:
-            lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
-        except FileNotFoundError:
-            return []
+        """The beats that the note tells of, oldest first; a line that is torn is left out."""
+        lines = (self.notes.read(LOG) or b"").decode("utf-8", "replace").splitlines()
         return [beat for line in lines if (beat := _beat_of(line))]
 
 
@@ -292,9 +282,9 @@ def _beat_of(line: str) -> Beat | None:
     return beat
 
 
-def told(state: Path) -> str:
+def told(notes: Notes) -> str:
     """The heartbeat in a sentence, for who asks how things are; empty when there never was one."""
-    beats = Log(state / LOG).read()[-20:]
+    beats = Log(notes).read()[-20:]
     if not beats:
         return ""
     bad = sum(beat.outcome in (Outcome.FAILED, Outcome.TIMED_OUT) for beat in beats)
@@ -359,7 +349,7 @@ def _feed(stream: IO[bytes] | None, text: str) -> None:
 
 
 def _started(
-    command: Sequence[str], environ: Mapping[str, str], lock: int
+    command: Sequence[str], environ: Mapping[str, str], holding: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
     """Start a command in a group of its own, which keeps the lock should we be killed."""
     pipe = subprocess.PIPE
@@ -372,7 +362,7 @@ def _started(
         stderr=pipe,
         env=dict(environ),
         start_new_session=True,
-        pass_fds=(lock,),
+        pass_fds=holding,
     )
 
 

@@ -9,12 +9,12 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.config import Options
 from commonplace.errors import VaultTrouble
 from commonplace.hints import Any, Protocol
+from commonplace.notes import Notes
 from commonplace.upkeep.cron import read
 from commonplace.upkeep.schedule import Job, Schedule
 
@@ -25,9 +25,7 @@ class Keeper(Protocol):
     """What the jobs ask of a memory."""
 
     options: Options
-
-    @property
-    def state(self) -> Path: ...
+    notes: Notes
 
     @property
     def clock(self) -> Clock: ...
@@ -38,7 +36,7 @@ class Keeper(Protocol):
 
 def schedule_of(memory: Keeper) -> Schedule:
     """The schedule that a memory's options ask for."""
-    return Schedule(tuple(_jobs(memory)), state=memory.state, clock=memory.clock)
+    return Schedule(tuple(_jobs(memory)), notes=memory.notes, clock=memory.clock)
 
 
 def _jobs(memory: Keeper) -> Iterator[Job]:

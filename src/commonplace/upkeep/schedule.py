@@ -7,21 +7,19 @@ never waits for it.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from pathlib import Path
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp, zone_of
 from commonplace.errors import Busy
 from commonplace.hints import Any
+from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.upkeep.cron import Cron, When
 from commonplace.values import frozen, replace
-from commonplace.vault.locks import Lock
 
-FILE = "upkeep.json"
+NAME = "upkeep.json"
 LOCK = "upkeep.lock"
 LOOK = 60.0
 """Seconds after which a loop looks again at the latest: another process may have run a job."""
@@ -57,23 +55,20 @@ class Run:
 class Schedule:
     """The jobs of one vault."""
 
-    def __init__(self, jobs: Sequence[Job], *, state: Path, clock: Clock) -> None:
+    def __init__(self, jobs: Sequence[Job], *, notes: Notes, clock: Clock) -> None:
         self.jobs = jobs
         self._clock = clock
-        self._state = state
+        self._notes = notes
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def once(self, *names: str) -> list[Run]:
         """Run what is due, or the jobs named. Returns how they went; empty if another runs them."""
-        lock = Lock(self._state / LOCK, seconds=0, clock=self._clock)
         try:
-            with lock.held():
+            with self._notes.alone(LOCK):
                 return self._once(names)
         except Busy:
             return []
-        finally:
-            lock.close()
 
     def _once(self, names: Sequence[str]) -> list[Run]:
         runs = self._seen()
@@ -84,7 +79,7 @@ class Schedule:
 
     def _seen(self) -> dict[str, Run]:
         """The last runs; those that ended with their process told so, new jobs noted."""
-        runs = read(self._state)
+        runs = read(self._notes)
         for run in [run for run in runs.values() if run.outcome == "running"]:
             ended = replace(run, outcome="failed", what="it was cut short", cut=run.cut + 1)
             runs[run.name] = ended
@@ -92,7 +87,7 @@ class Schedule:
         missing = [job.name for job in self.jobs if job.name not in runs]
         runs |= {name: Run(name, now) for name in missing}
         if missing:
-            _write(self._state, runs)
+            _write(self._notes, runs)
         return runs
 
     def _is_due(self, job: Job, runs: dict[str, Run]) -> bool:
@@ -117,7 +112,7 @@ class Schedule:
         begun, before = monotonic(), runs[job.name]
         run = Run(job.name, self._clock.stamp(), "running", cut=before.cut)
         runs[job.name] = run
-        _write(self._state, runs)
+        _write(self._notes, runs)
         try:
             run = replace(run, outcome="done", what=job.run())
         except Exception as error:  # Whatever ails one job, the others must run.
@@ -126,14 +121,14 @@ class Schedule:
             )
         run = replace(run, seconds=round(monotonic() - begun, 3), cut=0)
         # Others may have noted theirs meanwhile.
-        runs |= {name: told for name, told in read(self._state).items() if name not in runs}
+        runs |= {name: told for name, told in read(self._notes).items() if name not in runs}
         runs[job.name] = run
-        _write(self._state, runs)
+        _write(self._notes, runs)
         return run
 
     def described(self) -> list[dict[str, Any]]:
         """Each job with how it last went and when it is due, as plain data."""
-        runs = read(self._state)
+        runs = read(self._notes)
         return [
             {
                 "job": job.name,
@@ -155,7 +150,7 @@ class Schedule:
             self._stop.wait(self._pause())
 
     def _pause(self) -> float:
-        runs, now = read(self._state), self._clock.now()
+        runs, now = read(self._notes), self._clock.now()
         waits = [(self._next(job, runs.get(job.name)) - now).total_seconds() for job in self.jobs]
         # Due, and somebody else runs it: look again in a second.
         return min([LOOK, *(max(wait, 1.0) for wait in waits)])
@@ -172,41 +167,32 @@ class Schedule:
             self._thread.join(seconds)
 
 
-def read(state: Path) -> dict[str, Run]:
+def read(notes: Notes) -> dict[str, Run]:
     """How the jobs went the last time, by name; what cannot be read counts as never."""
     try:
-        told = json.loads((state / FILE).read_bytes())
+        told = json.loads(notes.read(NAME) or b"")
         runs = {name: Run(**run) for name, run in told.items()}
         for run in runs.values():
             parse_stamp(run.at)
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return {}
     return runs
 
 
-def failures(state: Path) -> list[Run]:
+def failures(notes: Notes) -> list[Run]:
     """The jobs whose last run failed."""
-    return [run for run in read(state).values() if run.outcome == "failed"]
+    return [run for run in read(notes).values() if run.outcome == "failed"]
 
 
-def told(state: Path) -> str:
+def told(notes: Notes) -> str:
     """The last runs in a sentence, for who asks how things are; empty when there was none."""
     return "; ".join(
         f"{run.name} {run.outcome} {run.at[:19]}Z{f' ({run.what})' if run.what else ''}"
-        for run in read(state).values()
+        for run in read(notes).values()
         if run.outcome
     )
 
 
-def _write(state: Path, runs: dict[str, Run]) -> None:
-    """At once or not at all."""
-    fresh = state / f".{FILE}.{os.getpid()}.tmp"
-    with open(fresh, "w", encoding="utf-8", opener=_private) as file:
-        file.write(json.dumps({name: run.__dict__ for name, run in runs.items()}))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, state / FILE)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+def _write(notes: Notes, runs: dict[str, Run]) -> None:
+    value = {name: run.__dict__ for name, run in runs.items()}
+    notes.write(NAME, json.dumps(value).encode(), durable=True)

@@ -10,12 +10,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.config import Options
 from commonplace.errors import BadOption, SummarizerFailed
 from commonplace.hints import Any
+from commonplace.notes import Notes
 from commonplace.records import Record, Sensitivity
 from commonplace.safety import one_line
 from commonplace.upkeep.summaries import Extractive, Summarizer
@@ -24,6 +24,7 @@ SECONDS = 120.0
 """How long a program or an endpoint may take for one summary."""
 LONGEST = 100_000
 """Bytes of an answer that are looked at."""
+TOKENS = "summarizer-tokens.json"
 KEYS = ("COMMONPLACE_SUMMARIZER_KEY", "OPENAI_API_KEY")
 PROMPT = (
     "Below are old notes from an assistant's memory, one a line. Say in one plain paragraph of at "
@@ -89,18 +90,18 @@ def _end(program: Any) -> None:
 
 
 class Tokens:
-    """What was spent today, kept in a file; nothing goes past the limit."""
+    """What was spent today, kept in a note; nothing goes past the limit."""
 
-    def __init__(self, path: Path, *, limit: int, clock: Clock) -> None:
-        self.path = path
+    def __init__(self, notes: Notes, *, limit: int, clock: Clock) -> None:
+        self.notes = notes
         self.limit = limit
         self.clock = clock
 
     def spent(self) -> int:
         try:
-            kept = json.loads(self.path.read_text(encoding="utf-8"))
+            kept = json.loads(self.notes.read(TOKENS) or b"")
             return int(kept["tokens"]) if kept["day"] == str(self.clock.today()) else 0
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             return 0
 
     def reserve(self, tokens: int) -> None:
@@ -115,10 +116,8 @@ class Tokens:
         self._write(max(self.spent() - reserved, 0) + used)
 
     def _write(self, tokens: int) -> None:
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         value = {"day": str(self.clock.today()), "tokens": tokens}
-        fresh.write_text(json.dumps(value), encoding="utf-8")
-        os.replace(fresh, self.path)
+        self.notes.write(TOKENS, json.dumps(value).encode())
 
 
 class Chat:
@@ -182,14 +181,12 @@ def _no_redirects() -> Any:
     return Refusing()
 
 
-def tokens_of(state: Path, options: Options, clock: Clock) -> Tokens:
-    return Tokens(
-        state / "summarizer-tokens.json", limit=options.summarizer_daily_tokens, clock=clock
-    )
+def tokens_of(notes: Notes, options: Options, clock: Clock) -> Tokens:
+    return Tokens(notes, limit=options.summarizer_daily_tokens, clock=clock)
 
 
 def summarizer_of(
-    options: Options, *, state: Path, clock: Clock, environ: Mapping[str, str] = os.environ
+    options: Options, *, notes: Notes, clock: Clock, environ: Mapping[str, str] = os.environ
 ) -> Summarizer:
     """The summarizer that the options name."""
     if options.summarizer == "command":
@@ -197,7 +194,7 @@ def summarizer_of(
     if options.summarizer == "openai":
         key = next((environ[name] for name in KEYS if environ.get(name)), "")
         url = _checked(options.summarizer_url, key)
-        tokens = tokens_of(state, options, clock)
+        tokens = tokens_of(notes, options, clock)
         return Chat(url, model=options.summarizer_model, key=key, tokens=tokens)
     return Extractive()
 

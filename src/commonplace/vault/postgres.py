@@ -81,7 +81,7 @@ class PostgresVault:
             self._threads.release()
 
     def close(self) -> None:
-        self._database.close()
+        """The connections are the database's."""
 
     def listing(self) -> Listing:
         found = self._database.rows(LIST, (self._database.profile,))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from commonplace.config import is_url
 from commonplace.dialects import Answer
 from commonplace.doors.cli import Page, open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
@@ -52,23 +53,30 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
 
 def init(arguments: argparse.Namespace) -> int:
     """Make a vault, or complete the one that is there. Nothing is overwritten."""
-    from commonplace.beginning import begin
+    from commonplace.beginning import begin, begin_at
 
-    path = Path(arguments.path or arguments.vault or HOME).expanduser()
-    others = [entry.name for entry in path.iterdir()] if path.is_dir() else []
-    strange = others and not _is_vault(path)
-    if strange and not arguments.yes and not _agrees(path, len(others)):
+    named = arguments.path or arguments.vault or HOME
+    if is_url(named):
+        done = begin_at(named, dialect=arguments.dialect)
+    elif _may_become_one(path := Path(named).expanduser(), sure=arguments.yes):
+        done = begin(path, dialect=arguments.dialect or _detected(path))
+    else:
         return 2
-    done = begin(path, dialect=arguments.dialect or _detected(path))
     made = ", ".join(done.created) or "nothing was missing"
     show(
         Answer(
-            {"vault": str(done.root), "dialect": done.layout.name, "created": done.created},
-            f"Vault {done.root} ({done.layout.name}): {made}.",
+            {"vault": done.shown, "dialect": done.layout.name, "created": done.created},
+            f"Vault {done.shown} ({done.layout.name}): {made}.",
         ),
         as_json=arguments.json,
     )
     return 0
+
+
+def _may_become_one(path: Path, *, sure: bool) -> bool:
+    """Whether a directory is a vault or empty, or the person agrees that it becomes one."""
+    others = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    return sure or not others or _is_vault(path) or _agrees(path, len(others))
 
 
 def _is_vault(path: Path) -> bool:
@@ -342,7 +350,9 @@ def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
     from commonplace.doors.setup import run
 
     with open_memory(arguments) as memory:
-        vault, state = str(memory.root.resolve()), memory.state
+        in_files = memory.place == str(memory.root)
+        vault = str(memory.root.resolve()) if in_files else memory.place
+        state = memory.state
     return run(arguments, vault=vault, state=state, undo=undo)
 
 

@@ -140,12 +140,13 @@ def run_or_fail(asked: Asked) -> None:
 
 def open_for(asked: Asked, session: str) -> Memory:
     """The vault of a hook. A directory that is not one yet is left alone."""
+    from commonplace.config import is_url
     from commonplace.doors.opening import open_vault, vault_path
     from commonplace.roots import STATE, has_layout
 
     path = vault_path(asked.vault, asked.dialect)
-    if not os.path.isdir(path) or not (
-        os.path.isdir(os.path.join(path, STATE)) or has_layout(path)
+    if not is_url(path) and not (
+        os.path.isdir(path) and (os.path.isdir(os.path.join(path, STATE)) or has_layout(path))
     ):
         raise NoSuchVault(path)
     environ = {**os.environ, **dict(map(_variable, asked.options))}

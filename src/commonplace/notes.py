@@ -1,0 +1,100 @@
+"""Small named values that all who have a vault open share, and names that one of them holds alone.
+
+They are files below the state directory; `postgres_notes` keeps them as rows. It does not know what
+they are for. A name that is held is free again when its holder dies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+from commonplace.clock import Clock
+from commonplace.hints import Protocol, StrPath
+
+
+class Notes(Protocol):
+    """What sessions, experiences, schedules and the like are kept in."""
+
+    def read(self, name: str) -> bytes | None:
+        """A value; None when there is none."""
+
+    def has(self, name: str) -> bool: ...
+
+    def write(self, name: str, data: bytes, *, durable: bool = False) -> None:
+        """Set a value, at once or not at all; when it is to be durable, it is on disk then."""
+
+    def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
+        """Add a line to a log. Past so many bytes only its last lines are kept; 0: any number."""
+
+    def alone(self, name: str) -> AbstractContextManager[tuple[int, ...]]:
+        """Hold a name; `Busy` at once when somebody has it.
+
+        Yields the descriptors with which a child process goes on holding it should we be killed.
+        """
+
+
+class FileNotes:
+    """Notes as files below a directory, each named as it is called."""
+
+    def __init__(self, directory: StrPath) -> None:
+        self.directory = os.fspath(directory)
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            with open(self._path(name), "rb") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def has(self, name: str) -> bool:
+        return os.path.exists(self._path(name))
+
+    def write(self, name: str, data: bytes, *, durable: bool = False) -> None:
+        path = self._path(name)
+        above, leaf = os.path.split(path)
+        with suppress(FileExistsError):
+            os.mkdir(above, 0o700)
+        fresh = os.path.join(above, f".{leaf}.{os.getpid()}.tmp")
+        with open(fresh, "wb", opener=_private) as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(fresh, path)
+
+    def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
+        with open(self._path(name), "ab", opener=_private) as file:
+            file.write(ended(line))
+            size = file.tell()
+        if most and size > most:
+            self.write(name, last_lines(self.read(name) or b"", kept))
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[tuple[int, ...]]:
+        from commonplace.vault.locks import Lock
+
+        lock = Lock(self._path(name), seconds=0, clock=Clock())
+        try:
+            with lock.held():
+                yield (lock.descriptor,)
+        finally:
+            lock.close()
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+
+def ended(line: str) -> bytes:
+    """A line of a log as it is written."""
+    return line.encode() + b"\n"
+
+
+def last_lines(log: bytes, count: int) -> bytes:
+    """The end of a log."""
+    return b"".join(log.splitlines(keepends=True)[-count:])
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

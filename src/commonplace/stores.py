@@ -1,0 +1,230 @@
+"""The stores of one vault, chosen by where it is: in a directory, or in PostgreSQL.
+
+The only place that knows both. What is done with the stores it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from commonplace.clock import Clock
+from commonplace.config import Options, is_url
+from commonplace.errors import CommonplaceError, NoSuchVault, ReadOnly, ReadOnlyDatabase
+from commonplace.heads import FileHeads, Heads, ProfileHeads
+from commonplace.hints import TYPE_CHECKING, Any, Protocol
+from commonplace.index import Index
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.journal import Journal
+from commonplace.journal.files import FileJournal
+from commonplace.layouts import LAYOUTS, SHARED, Layout, configured, layout_named
+from commonplace.mishaps import log_path
+from commonplace.notes import FileNotes, Notes, PostgresNotes
+from commonplace.roots import find_root, layout_of, make_directory, state_directory
+from commonplace.vault import Vault
+from commonplace.vault.files import FileVault
+
+if TYPE_CHECKING:
+    from commonplace.database import Database
+    from commonplace.history import History
+    from commonplace.leases import Leases
+
+SERVERS_OWN = "what the server keeps: dead rows until it vacuums, its log and its backups"
+
+
+class Stores(Protocol):
+    """Everything that one vault is kept in."""
+
+    place: str
+    """What opens it again, a password too."""
+    shown: str
+    """The same, as it may be printed."""
+    root: Path
+    """The directory of the documents; this machine's own where they are in no directory."""
+    state: Path
+    """What belongs to this machine: what hooks could not say at once, the gateway's token."""
+    read_only: bool
+    options: Options
+    layout: Layout
+    clock: Clock
+    vault: Vault
+    journal: Journal
+    index: Index
+    heads: Heads
+    notes: Notes
+    out_of_reach: tuple[str, ...]
+    """Where what is forgotten may still be, beside what is out of reach anywhere."""
+
+    def leases(self) -> Leases: ...
+
+    def history(self) -> History: ...
+
+    def has_history(self) -> bool:
+        """Whether any message was ever kept."""
+
+    def refusal(self) -> CommonplaceError:
+        """What to say to who wants to write where `read_only` is set."""
+
+    def close(self) -> None:
+        """Let go of what is not a store of its own."""
+
+
+def stores_at(
+    path: str | Path,
+    *,
+    clock: Clock | None,
+    create: bool,
+    environ: Mapping[str, str],
+    options: Mapping[str, Any],
+) -> Stores:
+    """The stores of a vault, which are made where there are none yet, unless told not to."""
+    kind: Any = PostgresStores if is_url(path) else FileStores
+    found: Stores = kind(path, clock=clock, create=create, environ=environ, options=options)
+    return found
+
+
+class FileStores:
+    """A vault in a directory."""
+
+    out_of_reach = ()
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Clock | None,
+        create: bool,
+        environ: Mapping[str, str],
+        options: Mapping[str, Any],
+    ) -> None:
+        named = Path(path).expanduser()
+        if create:
+            make_directory(named)
+        if not named.is_dir():
+            raise NoSuchVault(str(named))
+        self.root = find_root(named)
+        self.place = self.shown = str(self.root)
+        self.options = Options.load(self.root, environ=environ, arguments=options)
+        self.clock = clock or Clock(zone=self.options.timezone)
+        self.state, self.read_only = state_directory(self.root, self.options)
+        self.layout = configured(layout_of(self.root, self.options, self.state), self.options)
+        self.vault = FileVault(
+            self.root,
+            state=self.state,
+            layout=self.layout,
+            clock=self.clock,
+            lock_seconds=self.options.lock_seconds,
+        )
+        self.journal = FileJournal(self.state, clock=self.clock)
+        self.index = SqliteIndex(self.state / "index.db", rank=self.layout.rank)
+        self.heads = FileHeads(self.state / "heads.json")
+        self.notes = FileNotes(self.state)
+
+    def leases(self) -> Leases:
+        from commonplace.leases import FileLeases
+
+        return FileLeases(self.state / "leases", clock=self.clock)
+
+    def history(self) -> History:
+        from commonplace.history.sqlite import SqliteHistory
+
+        return SqliteHistory(self.state / "history.db")
+
+    def has_history(self) -> bool:
+        return (self.state / "history.db").exists()
+
+    def refusal(self) -> CommonplaceError:
+        return ReadOnly(self.shown)
+
+    def close(self) -> None:
+        if self.read_only:
+            from shutil import rmtree
+
+            rmtree(self.state, ignore_errors=True)
+
+
+class PostgresStores:
+    """A vault in a profile of a PostgreSQL database."""
+
+    out_of_reach = (SERVERS_OWN,)
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Clock | None,
+        create: bool,
+        environ: Mapping[str, str],
+        options: Mapping[str, Any],
+    ) -> None:
+        from commonplace.database import Database
+        from commonplace.database.places import place_of
+
+        self.options = Options.load(None, environ=environ, arguments=options)
+        self.clock = clock or Clock(zone=self.options.timezone)
+        where = place_of(str(path))
+        seconds = self.options.lock_seconds
+        self.database = Database.open(where, clock=self.clock, seconds=seconds, create=create)
+        self.place, self.shown = where.url(), where.shown()
+        self.read_only = self.database.engine.replica
+        self.state = self.root = _own_state(self.options, self.database.profile, environ)
+        try:
+            self.layout = configured(_noted_layout(self.database, self.options), self.options)
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        from commonplace.index.postgres import PostgresIndex
+        from commonplace.journal.postgres import PostgresJournal
+        from commonplace.vault.postgres import PostgresVault
+
+        database, clock = self.database, self.clock
+        self.vault = PostgresVault(database, layout=self.layout, clock=clock)
+        self.journal = PostgresJournal(database, clock=clock)
+        self.index = PostgresIndex(database, rank=self.layout.rank)
+        self.heads = ProfileHeads(database)
+        self.notes = PostgresNotes(database)
+
+    def leases(self) -> Leases:
+        from commonplace.leases import PostgresLeases
+
+        return PostgresLeases(self.database, clock=self.clock)
+
+    def history(self) -> History:
+        from commonplace.history.postgres import PostgresHistory
+
+        return PostgresHistory(self.database)
+
+    def has_history(self) -> bool:
+        return True
+
+    def refusal(self) -> CommonplaceError:
+        return ReadOnlyDatabase(self.shown)
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def _noted_layout(database: Database, options: Options) -> Layout:
+    """The layout that was asked for, or that the profile was opened with before."""
+    noted = database.head().dialect
+    if options.dialect and options.dialect not in SHARED:
+        layout = layout_named(options.dialect)
+    else:
+        layout = LAYOUTS.get(noted) or LAYOUTS["native"]
+    if noted != layout.name and not database.engine.replica:
+        database.set_dialect(layout.name)
+    return layout
+
+
+def _own_state(options: Options, profile: str, environ: Mapping[str, str]) -> Path:
+    """Where this machine keeps what belongs to it alone, made if it can be."""
+    near = options.state_dir or os.path.dirname(log_path(environ) or log_path())
+    path = Path(near).expanduser() / profile
+    with suppress(OSError):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path

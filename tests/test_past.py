@@ -13,7 +13,7 @@ from commonplace.journal import Append, Cut, Entry, Gone, Op, Text
 from commonplace.memory import Memory
 from commonplace.records import Record
 from tests.clocks import FixedClock
-from tests.data import clock_at, contents
+from tests.data import clock_at, documents_of
 
 HOUR = 3600.0
 GARDEN = "garden.md"
@@ -26,9 +26,9 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     """A vault with a record and a document of prose, an hour old."""
-    with Memory.open(tmp_path, "native", session="s-1", clock=clock) as memory:
+    with Memory.open(place, "native", session="s-1", clock=clock) as memory:
         memory.store("The kettle is new", kind="fact")
         memory.update(BEFORE, document=GARDEN)
         clock.sleep(HOUR)
@@ -46,7 +46,7 @@ def last(memory: Memory, op: Op) -> Entry:
 
 def lasting(memory: Memory) -> tuple[dict[str, bytes], list[str]]:
     """What a vault says: its documents, and what is found in them."""
-    return contents(memory.root), texts(memory)
+    return documents_of(memory), texts(memory)
 
 
 def kettle(memory: Memory) -> Record:
@@ -121,7 +121,7 @@ def test_a_change_is_taken_back_by_its_number_and_what_came_later_stays(
     memory.update("Appended later.", document=GARDEN)
     memory.undo(position)
 
-    kept = {path: text.decode() for path, text in contents(memory.root).items()}
+    kept = {path: text.decode() for path, text in documents_of(memory).items()}
     daily = kept["memory/2026-11-15.md"]
     assert kept[GARDEN] == BEFORE + "Appended later.\n"
     assert memory.get(later.id).record == later
@@ -139,7 +139,7 @@ def test_undo_goes_back_step_by_step_to_the_beginning(memory: Memory) -> None:
     memory.store("The tea is green")
     taken = [memory.undo().op for _ in range(3)]
     assert taken == [Op.ADD, Op.ADD, Op.ADD]
-    assert contents(memory.root) == {}
+    assert documents_of(memory) == {}
     with pytest.raises(NothingToUndo, match=r"no change is left.*commonplace log"):
         memory.undo()
 
@@ -172,10 +172,10 @@ def test_a_number_that_is_no_change_is_refused(memory: Memory, position: int) ->
 
 
 def test_undo_of_a_session_takes_back_only_what_that_session_did(
-    memory: Memory, tmp_path: Path, clock: FixedClock
+    memory: Memory, place: str, clock: FixedClock
 ) -> None:
     memory.store("Mine")
-    with Memory.open(tmp_path, session="s-2", clock=clock) as other:
+    with Memory.open(place, session="s-2", clock=clock) as other:
         other.store("Theirs")
     assert memory.undo(session="s-1").session == "s-1"
     assert texts(memory)[-1] == "Theirs"
@@ -228,7 +228,7 @@ def test_no_undo_brings_back_a_forgotten_record_that_its_change_had_around_it(
     undone = last(memory, Op.UNDO).position
     memory.undo(undone)
     assert "A remark." in memory.read("MEMORY.md").text
-    everything = b"".join(contents(memory.root).values())
+    everything = b"".join(documents_of(memory).values())
     assert b"garage" not in everything
     assert memory.search("garage") == []
 
@@ -242,15 +242,17 @@ def edited(memory: Memory, document: str, old: str, new: str) -> None:
     memory.library.refresh()
 
 
+@pytest.mark.in_files
 def test_an_outside_edit_is_taken_back_by_its_number(memory: Memory) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     edited(memory, GARDEN, "white", "yellow")
     edit = memory.log()[0]
     assert (edit.op, edit.origin, edit.documents()) == (Op.EDITED, "owner", (GARDEN,))
     memory.undo(edit.position)
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
+@pytest.mark.in_files
 def test_an_outside_edit_with_changes_since_is_taken_back_alone(memory: Memory) -> None:
     edited(memory, GARDEN, "white", "yellow")
     edit = memory.log()[0]
@@ -259,6 +261,7 @@ def test_an_outside_edit_with_changes_since_is_taken_back_alone(memory: Memory) 
     assert memory.read(GARDEN).text == BEFORE + "Appended later.\n"
 
 
+@pytest.mark.in_files
 def test_plain_undo_leaves_a_persons_edit_alone(memory: Memory) -> None:
     edited(memory, GARDEN, "white", "yellow")
     memory.store("The tea is green")
@@ -266,6 +269,7 @@ def test_plain_undo_leaves_a_persons_edit_alone(memory: Memory) -> None:
     assert memory.read(GARDEN).text == BEFORE.replace("white", "yellow")
 
 
+@pytest.mark.in_files
 def test_a_document_that_a_person_deleted_is_brought_back_by_number(memory: Memory) -> None:
     (memory.root / GARDEN).unlink()
     memory.library.refresh()
@@ -275,6 +279,7 @@ def test_a_document_that_a_person_deleted_is_brought_back_by_number(memory: Memo
     assert memory.read(GARDEN).text == BEFORE
 
 
+@pytest.mark.in_files
 def test_undo_works_in_a_document_in_crlf(tmp_path: Path, clock: FixedClock) -> None:
     (tmp_path / "MEMORY.md").write_bytes(b"# Memory\r\n\r\n- by hand\r\n")
     with Memory.open(tmp_path, "native", clock=clock) as memory:
@@ -289,8 +294,8 @@ def test_undo_works_in_a_document_in_crlf(tmp_path: Path, clock: FixedClock) -> 
         assert lasting(memory) == before
 
 
-def test_undo_works_where_lines_carry_no_data(tmp_path: Path, clock: FixedClock) -> None:
-    with Memory.open(tmp_path, "earl", clock=clock) as memory:
+def test_undo_works_where_lines_carry_no_data(place: str, clock: FixedClock) -> None:
+    with Memory.open(place, "earl", clock=clock) as memory:
         memory.store("Likes tea", username="alice")
         before = lasting(memory)
         memory.store("Likes tea", username="alice")
@@ -300,6 +305,7 @@ def test_undo_works_where_lines_carry_no_data(tmp_path: Path, clock: FixedClock)
         assert texts(memory) == ["Likes tea", "Likes tea"]
 
 
+@pytest.mark.in_files
 def test_undo_finds_what_a_person_moved_to_another_place_of_the_document(memory: Memory) -> None:
     record = memory.store("The tea is green")
     position = memory.log()[0].position
@@ -313,6 +319,7 @@ def test_undo_finds_what_a_person_moved_to_another_place_of_the_document(memory:
     assert texts(memory)[-1] == "The kettle is new"
 
 
+@pytest.mark.in_files
 def test_history_is_every_change_about_one_record_oldest_first(
     memory: Memory, clock: FixedClock
 ) -> None:
@@ -354,6 +361,7 @@ def test_the_history_of_a_forgotten_record_tells_no_word_of_it(memory: Memory) -
     assert "hush" not in repr(memory.history(record.id))
 
 
+@pytest.mark.in_files
 def test_blame_says_of_each_line_who_brought_it_and_when(tmp_path: Path, clock: FixedClock) -> None:
     (tmp_path / "MEMORY.md").write_text("# Memory\n\n- there before\n", encoding="utf-8")
     with Memory.open(tmp_path, "native", session="s-1", clock=clock) as memory:
@@ -395,6 +403,7 @@ def test_blame_of_what_is_not_there_is_an_error(
         memory.blame(document)
 
 
+@pytest.mark.in_files
 def test_text_at_is_what_a_document_said_at_that_time(memory: Memory, clock: FixedClock) -> None:
     red = BEFORE.replace("white", "red")
     memory.update(red, document=GARDEN, mode="rewrite")
@@ -458,6 +467,7 @@ def test_restore_brings_back_every_document_of_a_time_and_can_be_undone(
     assert lasting(memory) == changed
 
 
+@pytest.mark.in_files
 def test_restore_brings_back_a_document_that_is_gone(memory: Memory, clock: FixedClock) -> None:
     then = clock.now()
     clock.sleep(HOUR)
@@ -485,6 +495,7 @@ def test_restore_to_what_a_document_says_already_changes_nothing(
     assert lasting(memory) == before
 
 
+@pytest.mark.in_files
 def test_the_log_lists_the_last_changes_newest_first(memory: Memory, clock: FixedClock) -> None:
     record = memory.store("The tea is green")
     edited(memory, GARDEN, "white", "yellow")
@@ -510,13 +521,11 @@ def test_the_log_lists_the_last_changes_newest_first(memory: Memory, clock: Fixe
     assert kinds == {Append, Cut, Text}
 
 
-def test_the_past_is_there_after_a_restart(
-    memory: Memory, tmp_path: Path, clock: FixedClock
-) -> None:
+def test_the_past_is_there_after_a_restart(memory: Memory, place: str, clock: FixedClock) -> None:
     before = lasting(memory)
     record = memory.store("The tea is green")
     log = memory.log()
-    with Memory.open(tmp_path, session="s-2", clock=clock) as again:
+    with Memory.open(place, session="s-2", clock=clock) as again:
         assert again.log() == log
         assert [entry.op for entry in again.history(record.id)] == [Op.ADD]
         again.undo()
@@ -524,13 +533,14 @@ def test_the_past_is_there_after_a_restart(
     assert lasting(memory) == before
 
 
+@pytest.mark.in_files
 def test_deleting_the_journal_loses_history_and_no_memory(
-    memory: Memory, tmp_path: Path, clock: FixedClock
+    memory: Memory, place: str, clock: FixedClock
 ) -> None:
     before = lasting(memory)
     memory.close()
     (memory.state / "journal.jsonl").unlink()
-    with Memory.open(tmp_path, clock=clock) as again:
+    with Memory.open(place, clock=clock) as again:
         assert lasting(again) == before
         with pytest.raises(NothingToUndo):
             again.undo()

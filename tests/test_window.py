@@ -22,7 +22,7 @@ from tests.test_laws import rebuilt
 ARCHIVE = "memory/MEMORY-archive.md"
 
 
-def opened(path: Path, dialect: str = "claw", **options: Any) -> Memory:
+def opened(path: Path | str, dialect: str = "claw", **options: Any) -> Memory:
     return Memory.open(path, dialect, clock=SkippingClock(), environ={}, **options)
 
 
@@ -38,8 +38,8 @@ def held(memory: Memory, document: str = "MEMORY.md") -> list[Record]:
 
 
 @pytest.mark.claim("claw.trim-by-records", "claw.trim-oldest-first")
-def test_the_oldest_records_go_when_there_are_too_many(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_records=3) as memory:
+def test_the_oldest_records_go_when_there_are_too_many(place: str) -> None:
+    with opened(place, memory_max_records=3) as memory:
         records = numbered(memory, 3)
         assert held(memory) == records
         records += numbered(memory, 2)
@@ -47,8 +47,8 @@ def test_the_oldest_records_go_when_there_are_too_many(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("claw.trim-by-chars")
-def test_the_oldest_records_go_when_there_are_too_many_characters(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_chars=1000) as memory:
+def test_the_oldest_records_go_when_there_are_too_many_characters(place: str) -> None:
+    with opened(place, memory_max_chars=1000) as memory:
         for number in range(12):
             memory.store(f"Memory Nummer {number}, größer")
             assert len(memory.read().text) <= 1000
@@ -69,8 +69,8 @@ def test_the_oldest_is_told_by_its_time_not_by_its_place(tmp_path: Path) -> None
 
 
 @pytest.mark.claim("claw.trim-leaves-daily")
-def test_a_trim_leaves_the_daily_log_alone(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_records=2) as memory:
+def test_a_trim_leaves_the_daily_log_alone(place: str) -> None:
+    with opened(place, memory_max_records=2) as memory:
         records = numbered(memory, 5)
         [day] = [name for name in memory.documents() if memory.layout.day_of(name)]
         assert held(memory, day) == records
@@ -78,11 +78,11 @@ def test_a_trim_leaves_the_daily_log_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("claw.trim-archives")
-def test_trimmed_lines_are_in_the_archive_as_they_stood(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_trimmed_lines_are_in_the_archive_as_they_stood(place: str) -> None:
+    with opened(place) as memory:
         records = numbered(memory, 4)
         lines = memory.read().text.splitlines()[2:]
-    with opened(tmp_path, memory_max_records=3, memory_archive_path=ARCHIVE) as memory:
+    with opened(place, memory_max_records=3, memory_archive_path=ARCHIVE) as memory:
         records.append(memory.store("One more"))
         assert held(memory, ARCHIVE) == records[:2]
         assert memory.read(ARCHIVE).text.splitlines() == lines[:2]
@@ -97,10 +97,8 @@ def test_without_an_archive_a_trim_makes_no_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["native", "notebook"])
-def test_the_native_layouts_have_their_archive_without_being_told(
-    tmp_path: Path, dialect: str
-) -> None:
-    with opened(tmp_path, dialect, memory_max_records=2) as memory:
+def test_the_native_layouts_have_their_archive_without_being_told(place: str, dialect: str) -> None:
+    with opened(place, dialect, memory_max_records=2) as memory:
         records = numbered(memory, 5)
         assert held(memory, "archive/MEMORY.md") == records[:3]
         assert held(memory) == records[3:]
@@ -108,8 +106,8 @@ def test_the_native_layouts_have_their_archive_without_being_told(
 
 
 @pytest.mark.claim("claw.trim-resyncs-index")
-def test_after_a_trim_the_index_is_that_of_the_documents(tmp_path: Path) -> None:
-    with opened(tmp_path, "notebook", memory_max_records=3) as memory:
+def test_after_a_trim_the_index_is_that_of_the_documents(place: str) -> None:
+    with opened(place, "notebook", memory_max_records=3) as memory:
         records = numbered(memory, 3)
         memory.recall("number")
         memory.store("Another number of mine")
@@ -142,10 +140,10 @@ def test_the_newest_record_stays_even_where_nothing_else_can_go(tmp_path: Path) 
 
 
 @pytest.mark.claim("notebook.truncate-oldest")
-def test_the_oldest_entries_of_a_notebook_make_room_for_new_ones(tmp_path: Path) -> None:
+def test_the_oldest_entries_of_a_notebook_make_room_for_new_ones(place: str) -> None:
     from commonplace import tools
 
-    with opened(tmp_path, "notebook", memory_max_chars=900) as memory:
+    with opened(place, "notebook", memory_max_chars=900) as memory:
         for number in range(20):
             tools.call(
                 memory,
@@ -165,10 +163,10 @@ def test_the_oldest_entries_of_a_notebook_make_room_for_new_ones(tmp_path: Path)
         assert memory.library.index.dump() == rebuilt(memory)
 
 
-def test_a_trim_is_one_change_that_can_be_taken_back_by_its_number(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_a_trim_is_one_change_that_can_be_taken_back_by_its_number(place: str) -> None:
+    with opened(place) as memory:
         records = numbered(memory, 4)
-    with opened(tmp_path, memory_max_records=3, memory_archive_path=ARCHIVE) as memory:
+    with opened(place, memory_max_records=3, memory_archive_path=ARCHIVE) as memory:
         new = memory.store("One more")
         trim = memory.log()[0]
         assert (trim.op, trim.removed) == (Op.TRIM, tuple(r.id for r in records[:2]))
@@ -177,15 +175,15 @@ def test_a_trim_is_one_change_that_can_be_taken_back_by_its_number(tmp_path: Pat
         assert ARCHIVE not in memory.documents()
 
 
-def test_plain_undo_takes_back_the_store_not_the_trim_after_it(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_records=2) as memory:
+def test_plain_undo_takes_back_the_store_not_the_trim_after_it(place: str) -> None:
+    with opened(place, memory_max_records=2) as memory:
         records = numbered(memory, 3)
         memory.undo()
         assert held(memory) == [records[1]]
 
 
-def test_a_trimmed_record_without_an_archive_is_in_the_journal_exactly(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_records=2) as memory:
+def test_a_trimmed_record_without_an_archive_is_in_the_journal_exactly(place: str) -> None:
+    with opened(place, memory_max_records=2) as memory:
         records = numbered(memory, 3)
         line = f"- {records[0].text}"
         [trim] = [entry for entry in memory.history(records[0].id) if entry.op == Op.TRIM]
@@ -206,9 +204,9 @@ def test_a_forgotten_record_is_gone_from_the_trim_that_moved_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("wrong", ["../x.md", "MEMORY.md", "memory/2026-01-01.md", "x.txt"])
-def test_a_wrong_archive_is_refused_before_anything_is_stored(tmp_path: Path, wrong: str) -> None:
+def test_a_wrong_archive_is_refused_before_anything_is_stored(place: str, wrong: str) -> None:
     with pytest.raises(BadOption, match="memory_archive_path"):
-        opened(tmp_path, memory_archive_path=wrong)
+        opened(place, memory_archive_path=wrong)
 
 
 def test_a_stale_save_that_brings_trimmed_lines_back_archives_none_twice(tmp_path: Path) -> None:
@@ -226,8 +224,8 @@ def test_a_stale_save_that_brings_trimmed_lines_back_archives_none_twice(tmp_pat
         assert memory.library.index.dump() == rebuilt(memory)
 
 
-def test_an_archive_in_a_directory_of_its_own_is_searched_too(tmp_path: Path) -> None:
-    with opened(tmp_path, memory_max_records=1, memory_archive_path="old/all.md") as memory:
+def test_an_archive_in_a_directory_of_its_own_is_searched_too(place: str) -> None:
+    with opened(place, memory_max_records=1, memory_archive_path="old/all.md") as memory:
         first, _ = numbered(memory, 2)
         assert "old/all.md" in [place.document for place in memory.get(first.id).places]
 
@@ -311,7 +309,7 @@ def test_a_fault_at_any_call_of_a_trim_leaves_old_or_new_and_is_mended_at_the_ne
     assert seen > 15
 
 
-def test_what_goes_to_the_daily_log_alone_needs_no_window(tmp_path: Path) -> None:
-    with opened(tmp_path, "native", memory_max_records=1, memory_compaction_enabled=True) as memory:
+def test_what_goes_to_the_daily_log_alone_needs_no_window(place: str) -> None:
+    with opened(place, "native", memory_max_records=1, memory_compaction_enabled=True) as memory:
         memory.checkpoint()
         assert "MEMORY.md" not in memory.documents()

@@ -141,13 +141,17 @@ class Library(Ledger):
 
     def held(self) -> list[Record]:
         """The records that wait, oldest first."""
-        waiting: dict[str, Record] = {}
-        for entry in self.journal.about('"op":"'):
-            if entry.op == Op.HOLD:
-                waiting[entry.ids[0]] = self._read(entry.lines[0], "", 0)
-            elif entry.op in (Op.APPROVE, Op.REJECT):
-                waiting.pop(entry.ids[0], None)
-        return list(waiting.values())
+        decided = {
+            entry.ids[0]
+            for op in (Op.APPROVE, Op.REJECT)
+            for entry in self.journal.about(f'"op":"{op}"')
+            if entry.op == op
+        }
+        return [
+            self._read(entry.lines[0], "", 0)
+            for entry in self.journal.about(f'"op":"{Op.HOLD}"')
+            if entry.op == Op.HOLD and entry.ids[0] not in decided
+        ]
 
     def approve(self, record: Record, *, to: Sequence[str], author: Author) -> None:
         """Let a held record into the documents, exactly as it was held."""

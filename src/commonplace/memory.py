@@ -235,9 +235,11 @@ class Memory:
         Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
         valid_from, valid_to.
         """
-        stored = self.store_all([{"text": text, "kind": kind, **rest}])
+        stored, waiting = self._store_all([{"text": text, "kind": kind, **rest}])
+        if waiting:
+            raise HeldForReview(waiting[0].id)
         if not stored:
-            raise HeldForReview(self.library.held()[-1].id)
+            raise Refused("This text was forgotten.", next_step="Only its owner brings it back.")
         return stored[0]
 
     def store_all(
@@ -248,16 +250,22 @@ class Memory:
         Those that wait for a person's approval are held, and not among what is returned. Those
         `of_the_day` go where the dialect keeps such things, and not into curated memory.
         """
+        return self._store_all(memories, of_the_day=of_the_day)[0]
+
+    def _store_all(
+        self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
+    ) -> tuple[tuple[Record, ...], list[Record]]:
+        """The same. Returns what was stored, and what waits."""
         tainted = self.sessions.read(self.session).tainted
         records = [self._record(**memory, tainted=tainted) for memory in memories]
         if self.origin == Origin.IMPORT:
             records = self.library.without_forgotten(records)
         ready = [record for record in records if not self._must_wait(record)]
-        if len(ready) < len(records):
-            for record in filter(self._must_wait, records):
-                self.library.hold(record, author=self.author)
+        waiting = [record for record in records if self._must_wait(record)]
+        for record in waiting:
+            self.library.hold(record, author=self.author)
         if not ready:
-            return ()
+            return (), waiting
         limits = self._window()
         roles = self.layout.logs if of_the_day else self.layout.writes
         stored = self.library.add(ready, to=self._targets(roles), author=self.author)
@@ -265,7 +273,7 @@ class Memory:
             window.trim(self.library, limits)
         if self.options.memory_compaction_enabled:
             self._compact_in_background()
-        return stored
+        return stored, waiting
 
     def trim(self) -> tuple[str, ...]:
         """Take the oldest records out of the main document where it grew past its window.

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 from commonplace.clock import parse_stamp
+from commonplace.memory import Memory
 from tests.clocks import FixedClock
 
 HERE = Path(__file__).parent
@@ -18,6 +19,11 @@ EXAMPLES = ("earl", "journal", "notebook", "claw", "native")
 def example(name: str, to: Path) -> Path:
     """A copy of an example vault."""
     return Path(shutil.copytree(HERE / name, to / name))
+
+
+def documents_of(memory: Memory) -> dict[str, bytes]:
+    """Every document of a vault, wherever it is."""
+    return {name: memory.library.vault.read(name) for name in memory.documents()}
 
 
 def contents(root: Path) -> dict[str, bytes]:

@@ -671,7 +671,7 @@ class Memory:
         for key in ids:
             self.get(key)
         self.library.recalls.clear()
-        return forgetting.forget(
+        receipt = forgetting.forget(
             self.library,
             ids,
             author=self.author,
@@ -679,6 +679,7 @@ class Memory:
             experiences=self.experiences,
             text_limit=self.options.text_limit,
         )
+        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.out_of_reach)
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""

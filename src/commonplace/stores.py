@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from commonplace.clock import Clock
@@ -222,9 +221,6 @@ def _noted_layout(database: Database, options: Options) -> Layout:
 
 
 def _own_state(options: Options, profile: str, environ: Mapping[str, str]) -> Path:
-    """Where this machine keeps what belongs to it alone, made if it can be."""
+    """Where this machine keeps what belongs to it alone; whoever has something makes it."""
     near = options.state_dir or os.path.dirname(log_path(environ) or log_path())
-    path = Path(near).expanduser() / profile
-    with suppress(OSError):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return path
+    return Path(near).expanduser() / profile

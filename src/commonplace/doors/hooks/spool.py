@@ -23,8 +23,7 @@ LARGEST = 64 * 1024
 def leave(state: StrPath, session: str, work: Mapping[str, Any]) -> None:
     """Write down what is left to do for a session, instead of what was left before."""
     directory = os.path.join(state, "spool")
-    with suppress(FileExistsError):
-        os.mkdir(directory, 0o700)
+    os.makedirs(directory, 0o700, exist_ok=True)
     path = os.path.join(directory, digest(session.encode()))
     fresh = f"{path}.{os.getpid()}.tmp"
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

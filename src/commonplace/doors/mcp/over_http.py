@@ -114,6 +114,7 @@ def token_in(state: Path) -> str:
     """The token of a vault, made at first use and readable by its owner alone."""
     path = state / "token"
     if not path.exists():
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(32))

@@ -361,6 +361,7 @@ def test_the_lock_is_free_after_success_and_after_failure(tmp_path: Path) -> Non
         assert len(summaries(memory)) == 1
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.compaction-lock-after-crash")
 def test_a_run_that_crashed_keeps_no_other_out(place: str) -> None:
     old_notes(place)
@@ -813,6 +814,7 @@ def dies_before_indexing(memory: Memory) -> None:
     memory.compact(forced=True)
 
 
+@pytest.mark.in_files
 def test_a_compaction_that_dies_before_the_index_is_level_is_found_whole(place: str) -> None:
     old_notes(place)
     assert in_child(lambda: dies_before_indexing(opened(place))) == 9
@@ -824,6 +826,7 @@ def test_a_compaction_that_dies_before_the_index_is_level_is_found_whole(place: 
         assert memory.library.index.dump() == rebuilt(memory)
 
 
+@pytest.mark.in_files
 def test_stores_leave_an_index_that_is_far_behind_to_the_next_search(place: str) -> None:
     old_notes(place)
     assert in_child(lambda: dies_before_indexing(opened(place))) == 9
@@ -850,6 +853,7 @@ def test_a_document_edited_before_the_index_was_level_is_indexed_as_it_is(tmp_pa
         assert memory.library.index.dump() == rebuilt(memory)
 
 
+@pytest.mark.in_files
 def test_who_comes_first_levels_the_index_and_the_other_stops(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,6 @@ HEARTBEAT = "heartbeat"
 """The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
 """
 COMPACTION = "compaction"
-HISTORY = "history.db"
 DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
 

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.config import Options, is_url
 from commonplace.errors import CommonplaceError, NoSuchVault, ReadOnly, ReadOnlyDatabase
 from commonplace.heads import FileHeads, Heads, ProfileHeads
-from commonplace.hints import TYPE_CHECKING, Any, Protocol
+from commonplace.hints import TYPE_CHECKING, Any, Protocol, StrPath
 from commonplace.index import Index
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Journal
 from commonplace.journal.files import FileJournal
 from commonplace.layouts import LAYOUTS, SHARED, Layout, configured, layout_named
 from commonplace.mishaps import log_path
-from commonplace.notes import FileNotes, Notes, PostgresNotes
+from commonplace.notes import FileNotes, Notes
 from commonplace.roots import find_root, layout_of, make_directory, state_directory
 from commonplace.vault import Vault
 from commonplace.vault.files import FileVault
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from commonplace.history import History
     from commonplace.leases import Leases
 
+HISTORY = "history.db"
 SERVERS_OWN = "what the server keeps: dead rows until it vacuums, its log and its backups"
 
 
@@ -40,9 +40,9 @@ class Stores(Protocol):
     """What opens it again, a password too."""
     shown: str
     """The same, as it may be printed."""
-    root: Path
+    root: str
     """The directory of the documents; this machine's own where they are in no directory."""
-    state: Path
+    state: str
     """What belongs to this machine: what hooks could not say at once, the gateway's token."""
     read_only: bool
     options: Options
@@ -71,7 +71,7 @@ class Stores(Protocol):
 
 
 def stores_at(
-    path: str | Path,
+    path: StrPath,
     *,
     clock: Clock | None,
     create: bool,
@@ -91,20 +91,19 @@ class FileStores:
 
     def __init__(
         self,
-        path: str | Path,
+        path: StrPath,
         *,
         clock: Clock | None,
         create: bool,
         environ: Mapping[str, str],
         options: Mapping[str, Any],
     ) -> None:
-        named = Path(path).expanduser()
+        named = os.path.expanduser(path)
         if create:
             make_directory(named)
-        if not named.is_dir():
-            raise NoSuchVault(str(named))
-        self.root = find_root(named)
-        self.place = self.shown = str(self.root)
+        if not os.path.isdir(named):
+            raise NoSuchVault(os.fspath(named))
+        self.root = self.place = self.shown = find_root(named)
         self.options = Options.load(self.root, environ=environ, arguments=options)
         self.clock = clock or Clock(zone=self.options.timezone)
         self.state, self.read_only = state_directory(self.root, self.options)
@@ -117,22 +116,22 @@ class FileStores:
             lock_seconds=self.options.lock_seconds,
         )
         self.journal = FileJournal(self.state, clock=self.clock)
-        self.index = SqliteIndex(self.state / "index.db", rank=self.layout.rank)
-        self.heads = FileHeads(self.state / "heads.json")
+        self.index = SqliteIndex(os.path.join(self.state, "index.db"), rank=self.layout.rank)
+        self.heads = FileHeads(os.path.join(self.state, "heads.json"))
         self.notes = FileNotes(self.state)
 
     def leases(self) -> Leases:
         from commonplace.leases import FileLeases
 
-        return FileLeases(self.state / "leases", clock=self.clock)
+        return FileLeases(os.path.join(self.state, "leases"), clock=self.clock)
 
     def history(self) -> History:
         from commonplace.history.sqlite import SqliteHistory
 
-        return SqliteHistory(self.state / "history.db")
+        return SqliteHistory(os.path.join(self.state, HISTORY))
 
     def has_history(self) -> bool:
-        return (self.state / "history.db").exists()
+        return os.path.exists(os.path.join(self.state, HISTORY))
 
     def refusal(self) -> CommonplaceError:
         return ReadOnly(self.shown)
@@ -151,7 +150,7 @@ class PostgresStores:
 
     def __init__(
         self,
-        path: str | Path,
+        path: StrPath,
         *,
         clock: Clock | None,
         create: bool,
@@ -179,6 +178,7 @@ class PostgresStores:
     def _open(self) -> None:
         from commonplace.index.postgres import PostgresIndex
         from commonplace.journal.postgres import PostgresJournal
+        from commonplace.postgres_notes import PostgresNotes
         from commonplace.vault.postgres import PostgresVault
 
         database, clock = self.database, self.clock
@@ -189,7 +189,7 @@ class PostgresStores:
         self.notes = PostgresNotes(database)
 
     def leases(self) -> Leases:
-        from commonplace.leases import PostgresLeases
+        from commonplace.postgres_notes import PostgresLeases
 
         return PostgresLeases(self.database, clock=self.clock)
 
@@ -220,7 +220,7 @@ def _noted_layout(database: Database, options: Options) -> Layout:
     return layout
 
 
-def _own_state(options: Options, profile: str, environ: Mapping[str, str]) -> Path:
+def _own_state(options: Options, profile: str, environ: Mapping[str, str]) -> str:
     """Where this machine keeps what belongs to it alone; whoever has something makes it."""
     near = options.state_dir or os.path.dirname(log_path(environ) or log_path())
-    return Path(near).expanduser() / profile
+    return os.path.join(os.path.expanduser(near), profile)

@@ -1,9 +1,12 @@
 """What the gateway costs: the first page of a cold one, its assets, and searches under load.
 
-    python bench/gateway.py [--records 10000] [--rates 25,50,100,200] [--seconds 10]
+    python bench/gateway.py [--records 10000] [--rates 25,50,100,200] [--seconds 10] [--made]
 
-The load is open loop: requests are sent when they are due, whether or not those before were
-answered, and a wait counts from when a request was due. Writes go on meanwhile, ten a second.
+Texts are stretches of Python's own documentation, and so are the questions; with --made they are
+drawn from a few syllables, some of which stand in nearly every record. The load is open loop:
+requests are sent when they are due, whether or not those before were answered, and a wait counts
+from when a request was due. Writes go on meanwhile, ten a second. The load comes from the same
+cores, and what it takes of them is told beside.
 """
 
 from __future__ import annotations
@@ -20,11 +23,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from core import filled, sentence
+import core
+import search
+from commonplace.memory import Memory
 
 WRITES = 10
 OURS = [sys.executable, "-m", "commonplace"]
@@ -33,13 +40,13 @@ OURS = [sys.executable, "-m", "commonplace"]
 class Served:
     """A gateway in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *more: str) -> None:
         environ = {**os.environ, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
         add = [*OURS, "token", "add", f"bench {time.time_ns()}", "--scope", "write"]
         made = subprocess.run(add, env=environ, capture_output=True, text=True, check=True)
         self.token = made.stdout.strip()
         begun = time.perf_counter()
-        serve = [*OURS, "serve", str(folder / "book"), "--port", "0"]
+        serve = [*OURS, "serve", str(folder / "book"), "--port", "0", *more]
         self.process = subprocess.Popen(serve, env=environ, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         said = [self.process.stdout.readline() for _ in range(4)]
@@ -52,12 +59,33 @@ class Served:
         self.first_page = time.perf_counter() - begun
 
     def processor_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Of the gateway and its workers."""
+        first = self.process.pid
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        return sum(map(_processor_seconds, (first, *map(int, children))))
 
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait()
+
+
+def _processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Texts(NamedTuple):
+    """What is stored and what is asked."""
+
+    fill: Callable[[Path, int], Memory]
+    sentence: Callable[[random.Random], str]
+    question: Callable[[random.Random], str]
+
+
+ENGLISH = Texts(search.filled, search.sentence, search.question)
+MADE = Texts(
+    core.filled, core.sentence, lambda chance: " ".join(core.sentence(chance).split()[-4:])
+)
 
 
 class Client:
@@ -85,19 +113,21 @@ class Client:
         return int(told.split()[1])
 
 
-async def load(served: Served, rate: int, seconds: int) -> tuple[list[float], Counter[int]]:
+async def load(
+    served: Served, texts: Texts, rate: int, seconds: int
+) -> tuple[list[float], Counter[int]]:
     """How long each search took from when it was due, and the statuses."""
     client, chance = Client(served), random.Random(rate)
     waits: list[float] = []
     statuses: Counter[int] = Counter()
 
     async def search(due: float) -> None:
-        words = quote(" ".join(sentence(chance).split()[-4:]))
+        words = quote(texts.question(chance))
         statuses[await client.ask("GET", f"/api/vaults/book/search?text={words}&limit=10")] += 1
         waits.append(time.perf_counter() - due)
 
     async def write() -> None:
-        body = json.dumps({"text": sentence(chance), "kind": "fact"}).encode()
+        body = json.dumps({"text": texts.sentence(chance), "kind": "fact"}).encode()
         await client.ask("POST", "/api/vaults/book/records", body)
 
     async with asyncio.TaskGroup() as running:
@@ -111,15 +141,17 @@ async def load(served: Served, rate: int, seconds: int) -> tuple[list[float], Co
     return sorted(waits), statuses
 
 
-def show_load(served: Served, rate: int, seconds: int) -> None:
-    before, begun = served.processor_seconds(), time.perf_counter()
-    waits, statuses = asyncio.run(load(served, rate, seconds))
+def show_load(served: Served, texts: Texts, rate: int, seconds: int) -> None:
+    before, begun, ours = served.processor_seconds(), time.perf_counter(), time.process_time()
+    waits, statuses = asyncio.run(load(served, texts, rate, seconds))
     took, spent = time.perf_counter() - begun, served.processor_seconds() - before
+    ours = time.process_time() - ours
     median, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
     print(
         f"{rate} searches a second: answered {len(waits) / took:.0f} a second, "
         f"p50 {median * 1e3:.0f} ms, p99 {p99 * 1e3:.0f} ms, "
-        f"CPU {spent / len(waits) * 1e3:.1f} ms a search, {dict(statuses)}",
+        f"CPU {spent / len(waits) * 1e3:.1f} ms a search, with {ours / len(waits) * 1e3:.1f} ms "
+        f"for asking; {dict(statuses)}",
         flush=True,
     )
 
@@ -138,24 +170,28 @@ def main() -> None:
     parser.add_argument("--rates", default="25,50,100,200")
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--folder", type=Path, help="where to keep the vault between runs")
+    parser.add_argument("--made", action="store_true", help="made texts instead of English")
+    parser.add_argument("--workers", default="", help="as `serve --workers`")
     given = parser.parse_args()
+    texts = MADE if given.made else ENGLISH
+    more = ("--workers", given.workers) if given.workers else ()
     show_assets()
     with tempfile.TemporaryDirectory() as made:
         folder = given.folder or Path(made)
-        memory = filled(folder / "book", given.records)
-        memory.rebuild()
+        memory = texts.fill(folder / "book", given.records)
+        memory.library.asker.embed_all(lambda done, total: None)
         memory.close()
         firsts = []
         for _ in range(3):
-            served = Served(folder)
+            served = Served(folder, *more)
             firsts.append(served.first_page)
             served.stop()
         print(f"from start to the first page: least of 3 {min(firsts):.2f} s", flush=True)
-        served = Served(folder)
+        served = Served(folder, *more)
         try:
-            show_load(served, 5, 4)
+            show_load(served, texts, 20, 4)
             for rate in given.rates.split(","):
-                show_load(served, int(rate), given.seconds)
+                show_load(served, texts, int(rate), given.seconds)
         finally:
             served.stop()
 

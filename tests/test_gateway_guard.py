@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 from commonplace import Memory
 from commonplace.doors import http
 from commonplace.doors.http import guard, tokens
-from commonplace.doors.http.application import ROUTES, Gateway
+from commonplace.doors.http.application import Gateway
+from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.routes import Route
 from commonplace.errors import BadValue
 from tests.clocks import FixedClock

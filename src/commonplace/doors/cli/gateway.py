@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, vault_path
+from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 PORT = 8377
+MOST_WORKERS = 64
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +29,12 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--link", action="store_true", help="only print a new link for a gateway that runs already"
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes that answer searches and other reads (default: one for each core, up to 4)",
     )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
 
@@ -52,11 +60,22 @@ def serve(arguments: argparse.Namespace) -> int:
             mcp=lambda name, path: _mcp(arguments, name, path),
             dialect=arguments.dialect,
         )
+        made.fork(_workers(arguments), listener=listener)
         link = _link(arguments, made.tokens.login_code())
         _say(arguments, made.vaults.paths, link)
         with _upkeep(arguments, paths):
             http.run(made, listener)
     return 0
+
+
+def _workers(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.http.workers import usual
+
+    if arguments.workers is None:
+        return usual()
+    if not 0 <= arguments.workers <= MOST_WORKERS:
+        raise BadValue("workers", "it is too many or too few", next_step="Use 0 to 64.")
+    return int(arguments.workers)
 
 
 def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None:

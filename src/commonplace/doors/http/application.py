@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
+from socket import socket
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
@@ -29,33 +30,29 @@ from starlette.routing import Route as Path
 from commonplace import tools
 from commonplace.clock import Clock
 from commonplace.dialects import Answer
-from commonplace.doors.http import api, changes, openapi, overviews, upkeep
-from commonplace.doors.http.guard import (
-    COOKIE,
+from commonplace.doors.http import calls, changes, openapi
+from commonplace.doors.http.answers import (
+    BROKEN,
     App,
-    Guard,
     Scope,
+    answered,
     as_json,
-    pass_of,
     problem,
     problem_of,
 )
+from commonplace.doors.http.calls import ROUTES, Call, ready
+from commonplace.doors.http.guard import COOKIE, Guard, pass_of
 from commonplace.doors.http.later import Later
-from commonplace.doors.http.routes import Reply, Route
+from commonplace.doors.http.routes import Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
-from commonplace.errors import BadValue, CommonplaceError, DocumentChanged, Refused
-from commonplace.hints import Any, cast
+from commonplace.doors.http.workers import Workers
+from commonplace.errors import BadValue, CommonplaceError, Refused
+from commonplace.hints import Any
 
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 POSITION = re.compile(r"[0-9]{1,15}")
-ROUTES = tuple(
-    each
-    for module in (api, overviews, upkeep)
-    for each in vars(module).values()
-    if isinstance(each, Route)
-)
 PAGES = files("commonplace.doors.http") / "web"
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
@@ -105,6 +102,7 @@ class Gateway:
         self.mcp = mcp
         self.dialect = dialect
         self.stopping = Event()
+        self._workers: Workers | None = None
         self._own = self._application()
         self.app = Guard(self._inside, tokens=tokens, hosts=hosts, public=is_public, clock=clock)
 
@@ -116,6 +114,7 @@ class Gateway:
             return
         vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
         found = pass_of(scope)
+        answer: App
         if vault not in self.mcp:
             answer = problem_of(NoSuchName(vault, self.mcp))
         elif found is None or not found.allows("write") or not found.opens(vault):
@@ -123,6 +122,10 @@ class Gateway:
         else:
             answer, scope = self.mcp[vault], {**scope, "path": "/mcp", "headers": _as_here(scope)}
         await answer(scope, receive, send)
+
+    def fork(self, count: int, *, listener: socket) -> None:
+        """Let so many processes answer what only asks. Before anything else runs here."""
+        self._workers = Workers(self.vaults, count, listener=listener) if count else None
 
     def stop(self) -> None:
         """End what would go on for as long as somebody listens."""
@@ -157,6 +160,8 @@ class Gateway:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         try:
+            if self._workers:
+                await self._workers.connect()
             async with TaskGroup() as running:
                 for each in self.mcp.values():
                     running.create_task(each.live())
@@ -165,37 +170,42 @@ class Gateway:
         finally:
             self.pool.shutdown(wait=True)
             self.vaults.close()
+            if self._workers:
+                self._workers.close()
 
     async def work(self, function: Callable[..., Any], *given: Any) -> Any:
         """Do something that takes time on one of our threads."""
         return await get_running_loop().run_in_executor(self.pool, partial(function, *given))
 
     def _endpoint(self, route: Route) -> Any:
+        """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
+
         async def endpoint(request: Request) -> Sent:
-            return await self._answered(request, route.scope, partial(self._run, route))
+            found = _allowed(request, route.scope)
+            call = self._call(route, request, found, await _body(request))
+            said = await self._workers.ask(call) if self._workers and route.only_asks else None
+            return said or await self.work(calls.answer, self.vaults, call)
 
         return endpoint
 
-    async def _answered(self, request: Request, scope: str, run: Callable[..., Any]) -> Sent:
-        """What comes of a call for a vault; what goes wrong is told in its own words."""
-        found = _allowed(request, scope)
-        return _response(await self.work(run, request, found, await _body(request)))
-
-    def _run(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Any:
-        memory = self._memory(request, found)
+    def _call(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Call:
+        path = {name: str(value) for name, value in request.path_params.items()}
+        if path["vault"] not in self.vaults.paths:
+            raise NoSuchName(path["vault"], self.vaults.paths)
         if "etag" in (each.name for each in route.tool.parameters):
             body = _etag(request) | body
-        path = {name: str(value) for name, value in request.path_params.items()}
         query = {name: request.query_params.getlist(name) for name in request.query_params}
         given = route.arguments(path, query, body)
-        try:
-            return route.run(memory, given)
-        except DocumentChanged as error:
-            return problem_of(error, **api.merge_offered(memory, error, given))
+        return Call(route.name, path["vault"], _reader(request, found), given)
+
+    async def _answered(self, request: Request, run: Callable[..., Any]) -> Sent:
+        """What comes of a tool, on a thread of ours."""
+        found = _allowed(request, "read")
+        body = await _body(request)
+        return ready(await self.work(run, request, found, body))
 
     def _memory(self, request: Request, found: Pass) -> Any:
-        session = request.headers.get("x-commonplace-session", "")[:200]
-        return self.vaults.memory(request.path_params["vault"], Reader(found.origin, session))
+        return self.vaults.memory(request.path_params["vault"], _reader(request, found))
 
     def _dialect(self, memory: Any) -> str:
         return self.dialect or tools.dialect_of(memory.layout.name)
@@ -210,14 +220,14 @@ class Gateway:
                 raise NotAllowed("write")
             return tool.call(memory, body)
 
-        return await self._answered(request, "read", run)
+        return await self._answered(request, run)
 
     async def _list_tools(self, request: Request) -> Sent:
         def run(request: Request, found: Pass, _: dict[str, Any]) -> Any:
             dialect = self._dialect(self._memory(request, found))
             return {"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]}
 
-        return await self._answered(request, "read", run)
+        return await self._answered(request, run)
 
     def _open_to(self, found: Pass | None) -> list[str]:
         return [name for name in self.vaults.paths if found and found.opens(name)]
@@ -257,7 +267,7 @@ class Gateway:
         token = self.tokens.log_in(str(body.get("code", "")))
         if not token:
             return problem(401, "This link was used already or is too old: start a new one.")
-        answer = answered({"ok": True})
+        answer = _plain({"ok": True})
         answer.set_cookie(
             COOKIE, token, max_age=SESSION_SECONDS, httponly=True, samesite="strict", path="/"
         )
@@ -265,7 +275,7 @@ class Gateway:
 
     async def _log_out(self, request: Request) -> Sent:
         self.tokens.log_out(request.scope.get("commonplace.token", ""))
-        answer = answered({"ok": True})
+        answer = _plain({"ok": True})
         answer.delete_cookie(COOKIE, path="/")
         return answer
 
@@ -324,6 +334,10 @@ def _allowed(request: Request, scope: str) -> Pass:
     return found
 
 
+def _reader(request: Request, found: Pass) -> Reader:
+    return Reader(found.origin, request.headers.get("x-commonplace-session", "")[:200])
+
+
 def _etag(request: Request) -> dict[str, Any]:
     """The mark that a header brings; `*` asks for none."""
     match = request.headers.get("if-match", "*").removeprefix("W/").strip('"')
@@ -349,20 +363,11 @@ def _refused(name: str) -> None:
     raise ValueError(name)
 
 
-def answered(data: Any, status: int = 200, **headers: str) -> Response:
-    """Data as an answer that nobody keeps a copy of."""
-    headers = {"cache-control": "no-store", **headers}
-    return Response(as_json(data), status, headers, media_type="application/json")
-
-
-def _response(answer: Any) -> Sent:
-    if callable(answer):
-        return cast(App, answer)
-    reply = answer if isinstance(answer, Reply) else Reply(answer)
-    data = reply.data
-    if isinstance(data, Answer):
-        data = {"data": data.data, "text": str(data)}
-    return answered(data, reply.status, **({"etag": f'"{reply.etag}"'} if reply.etag else {}))
+def _plain(data: Any) -> Response:
+    """Data as an answer that can bring a cookie."""
+    return Response(
+        as_json(data), headers={"cache-control": "no-store"}, media_type="application/json"
+    )
 
 
 def _table(dialect: str) -> Iterable[Any]:
@@ -405,4 +410,4 @@ async def _told_wrong(request: Request, error: Any) -> Any:
 
 async def _broken(request: Request, error: Exception) -> Any:
     """Whoever asked learns nothing of our insides; the person at the terminal does."""
-    return problem(500, "Something is wrong with the gateway; its terminal says what.")
+    return problem(500, BROKEN)

@@ -7,16 +7,12 @@ ours, and a token is asked for on every route but the ones that need none to log
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 
 from commonplace.clock import Clock
+from commonplace.doors.http.answers import App, Scope, problem
 from commonplace.doors.http.tokens import Pass, Tokens
-from commonplace.errors import CommonplaceError
 from commonplace.hints import Any
-
-Scope = MutableMapping[str, Any]
-App = Callable[[Scope, Any, Any], Awaitable[None]]
 
 COOKIE = "commonplace"
 BODY_LIMIT = 12_000_000
@@ -147,58 +143,6 @@ def pass_of(scope: Scope) -> Pass | None:
     """The pass that the guard found for a request."""
     found: Pass | None = scope.get("commonplace.pass")
     return found
-
-
-def as_json(data: Any) -> bytes:
-    """Data as JSON; halves of characters, which UTF-8 cannot spell, as escapes."""
-    try:
-        return _ENCODE(data).encode()
-    except UnicodeEncodeError:
-        return json.dumps(data).encode()
-
-
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def problem(status: int, sentence: str, **more: Any) -> App:
-    """An answer that says what is wrong, in the form of RFC 9457."""
-    told = {"type": "about:blank", "title": TITLES.get(status, "Error"), "status": status}
-    body = as_json({**told, "detail": sentence, **more})
-    headers = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if status == 405:
-        headers.append((b"allow", str(more.get("allow", "")).encode()))
-
-    async def answer(scope: Scope, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    return answer
-
-
-TITLES = {
-    400: "The request is wrong",
-    401: "Not logged in",
-    403: "Refused",
-    404: "Not there",
-    405: "Not done here",
-    409: "It changed, or must be confirmed",
-    412: "It changed meanwhile",
-    413: "Too long",
-    415: "Not JSON",
-    421: "Wrong host",
-    429: "Too much",
-    500: "The vault is in trouble",
-    501: "Not installed",
-    503: "Not now",
-    507: "The disk is full",
-}
-
-
-def problem_of(error: CommonplaceError, **more: Any) -> App:
-    """The answer for an error of ours: its own sentence."""
-    return problem(error.status, str(error), error=type(error).__name__, **more)
 
 
 def _first(scope: Scope) -> Iterable[tuple[bytes, bytes]]:

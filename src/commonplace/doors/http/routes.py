@@ -44,6 +44,10 @@ class Route:
     def full_path(self) -> str:
         return PREFIX + self.path
 
+    @property
+    def only_asks(self) -> bool:
+        return self.method == "GET"
+
     def stands_in_path(self, parameter: Parameter) -> bool:
         return re.search(rf"{{{parameter.name}[:}}]", self.path) is not None
 

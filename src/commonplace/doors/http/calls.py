@@ -1,0 +1,55 @@
+"""A call: what a request wants of a vault, apart from HTTP.
+
+Whoever has the vaults can answer it, on any thread or in another process. It does not know who may
+ask.
+"""
+
+from __future__ import annotations
+
+from commonplace.dialects import Answer
+from commonplace.doors.http import api, overviews, upkeep
+from commonplace.doors.http.answers import Ready, answered, problem_of
+from commonplace.doors.http.routes import Reply, Route
+from commonplace.doors.http.vaults import Reader, Vaults
+from commonplace.errors import CommonplaceError, DocumentChanged
+from commonplace.hints import Any
+from commonplace.values import frozen
+
+ROUTES = tuple(
+    each
+    for module in (api, overviews, upkeep)
+    for each in vars(module).values()
+    if isinstance(each, Route)
+)
+BY_NAME = {each.name: each for each in ROUTES}
+
+
+@frozen
+class Call:
+    """One route, for one reader of one vault, with its arguments."""
+
+    route: str
+    vault: str
+    reader: Reader
+    given: dict[str, Any]
+
+
+def answer(vaults: Vaults, call: Call) -> Ready:
+    """What comes of a call; what goes wrong is told in its own words."""
+    try:
+        memory = vaults.memory(call.vault, call.reader)
+        try:
+            return ready(BY_NAME[call.route].run(memory, call.given))
+        except DocumentChanged as error:
+            return problem_of(error, **api.merge_offered(memory, error, call.given))
+    except CommonplaceError as error:
+        return problem_of(error)
+
+
+def ready(result: Any) -> Ready:
+    """What a route or a tool returned, as an answer."""
+    reply = result if isinstance(result, Reply) else Reply(result)
+    data = reply.data
+    if isinstance(data, Answer):
+        data = {"data": data.data, "text": str(data)}
+    return answered(data, reply.status, etag=reply.etag)

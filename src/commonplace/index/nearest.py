@@ -108,12 +108,25 @@ DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
     FROM vectors v JOIN records r ON r.key = v.number & {KEY} WHERE v.{OF_MODEL}"""
 
 
-class _Page(NamedTuple):
+class _Page:
     """The codes of one page of keys, and the model's state when they were made."""
 
-    state: int
-    keys: list[int]
-    codes: bytes
+    def __init__(self, state: int, keys: list[int], blob: bytes, width: int) -> None:
+        self.state = state
+        self.keys = keys
+        self.blob = blob
+        self._width = width
+        self._codes: list[int] = []
+
+    def codes(self) -> list[int]:
+        """The codes as numbers, which are remembered."""
+        if not self._codes:
+            self._codes = codes_in(self.blob, self._width)
+        return self._codes
+
+    def let_go(self) -> None:
+        """Remember the numbers no longer."""
+        self._codes = []
 
 
 class _Block:
@@ -123,9 +136,7 @@ class _Block:
         self.pages = pages
         self.keys = [key for page in pages.values() for key in page.keys]
         self.planes: Planes | None = None
-        self._blob = b"".join([page.codes for page in pages.values()])
         self._width = width
-        self._codes: list[int] = []
         self._rests = 0
 
     def rested(self) -> bool:
@@ -134,17 +145,19 @@ class _Block:
         return self._rests > RESTED
 
     def turn(self) -> None:
-        self.planes, self._codes = Planes(self._blob, self._width), []
+        self.planes = Planes(self._blob(), self._width)
+        for page in self.pages.values():
+            page.let_go()
 
     def codes(self) -> list[int]:
-        if not self._codes:
-            self._codes = codes_in(self._blob, self._width)
-        return self._codes
+        return [code for page in self.pages.values() for code in page.codes()]
 
     def codes_of(self, places: Iterable[int]) -> list[int]:
-        width = self._width
-        made = int.from_bytes
-        return [made(self._blob[at * width : (at + 1) * width], "little") for at in places]
+        blob, width, made = self._blob(), self._width, int.from_bytes
+        return [made(blob[at * width : (at + 1) * width], "little") for at in places]
+
+    def _blob(self) -> bytes:
+        return b"".join([page.blob for page in self.pages.values()])
 
 
 class _Compared(NamedTuple):
@@ -212,7 +225,7 @@ def embed(
     first = number << KEY_BITS
     kept = [(first, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows]
     db.executemany(EMBED, kept)
-    _renew(db, number, {key >> PAGE_BITS for _, _, _, key, _ in kept})
+    _renew(db, number, [key for _, _, _, key, _ in kept])
 
 
 def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:
@@ -224,29 +237,55 @@ def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:
 
 def _drop(db: sqlite3.Connection, number: int, keys: Iterable[int]) -> None:
     gone, first = "DELETE FROM vectors WHERE number = ?", number << KEY_BITS
-    pages = {key >> PAGE_BITS for key in keys if db.execute(gone, (first | key,)).rowcount}
-    _renew(db, number, pages)
+    _renew(db, number, [key for key in keys if db.execute(gone, (first | key,)).rowcount])
 
 
-def _renew(db: sqlite3.Connection, number: int, pages: Iterable[int]) -> None:
-    """Make the codes of these pages anew from the vectors as they are now."""
+def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> None:
+    """Make the codes anew of the pages that have these keys, from the vectors as they are now."""
     db.execute(CHANGED, (number,))
     (found,) = db.execute("SELECT dim, state FROM models WHERE number = ?", (number,)).fetchall()
-    for page in pages:
-        keys, blob = _coded(db, number, page, dim=found[0])
-        if keys:
-            slots = array("H", [key - (page << PAGE_BITS) for key in keys]).tobytes()
-            row = (number, page, found[1], crc32(blob, crc32(slots)), slots, blob)
-            db.execute(SET_PAGE, row)
-        else:
-            db.execute("DELETE FROM codes WHERE model = ? AND page = ?", (number, page))
+    dim, state = found
+    for page, first in _first_on_pages(changed).items():
+        # Most are made for new keys, which come after all the others: those stay as they are.
+        kept = _page(db, number, page, dim)
+        if kept is None or kept.keys[-1:] >= [first]:
+            kept, first = _Page(state, [], b"", width_of(dim)), page << PAGE_BITS
+        keys, blob = _coded(db, number, first, dim=dim)
+        _set_page(db, number, page, _Page(state, kept.keys + keys, kept.blob + blob, width_of(dim)))
 
 
-def _coded(db: sqlite3.Connection, number: int, page: int, *, dim: int) -> tuple[list[int], bytes]:
-    first = number << KEY_BITS | page << PAGE_BITS
-    rows = db.execute(ON_PAGE, (first, first + (1 << PAGE_BITS) - 1)).fetchall()
+def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
+    """The lowest of these keys on each page that has one."""
+    found: dict[int, int] = {}
+    for key in sorted(keys, reverse=True):
+        found[key >> PAGE_BITS] = key
+    return found
+
+
+def _set_page(db: sqlite3.Connection, number: int, page: int, made: _Page) -> None:
+    if not made.keys:
+        db.execute("DELETE FROM codes WHERE model = ? AND page = ?", (number, page))
+        return
+    slots = array("H", [key - (page << PAGE_BITS) for key in made.keys]).tobytes()
+    row = (number, page, made.state, crc32(made.blob, crc32(slots)), slots, made.blob)
+    db.execute(SET_PAGE, row)
+
+
+def _coded(db: sqlite3.Connection, number: int, first: int, *, dim: int) -> tuple[list[int], bytes]:
+    """The keys from this one to the end of its page, and the codes of their vectors."""
+    last = first | (1 << PAGE_BITS) - 1
+    rows = db.execute(ON_PAGE, (number << KEY_BITS | first, number << KEY_BITS | last)).fetchall()
     whole = [(key, vector) for key, vector in rows if len(vector) == dim]
     return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
+
+
+def _page(db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page | None:
+    """A page as it was written; None where there is none, or it is not as it was written."""
+    for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
+        if total == crc32(blob, crc32(slots)):
+            first = page << PAGE_BITS
+            return _Page(state, [first + slot for slot in array("H", slots)], blob, width_of(dim))
+    return None
 
 
 def unembedded(
@@ -411,19 +450,17 @@ class Nearest:
         return fresh
 
     def _read(self, db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page:
-        for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
-            if total == crc32(blob, crc32(slots)):
-                first = page << PAGE_BITS
-                return _Page(state, [first + slot for slot in array("H", slots)], blob)
-        self.damaged.add((number, page))
-        keys, blob = _coded(db, number, page, dim=dim)
-        return _Page(-1, keys, blob)
+        found = _page(db, number, page, dim)
+        if found is None:
+            self.damaged.add((number, page))
+            found = _Page(-1, *_coded(db, number, page << PAGE_BITS, dim=dim), width_of(dim))
+        return found
 
     def mend(self, db: sqlite3.Connection) -> None:
         """Make anew what was found damaged."""
         while self.damaged:
             number, page = self.damaged.pop()
-            _renew(db, number, [page])
+            _renew(db, number, [page << PAGE_BITS])
 
 
 def _allowed(db: sqlite3.Connection, query: Query) -> frozenset[int]:

@@ -14,6 +14,7 @@ from functools import cache
 from math import exp
 
 from commonplace.errors import BadValue
+from commonplace.lazily import pattern
 from commonplace.values import frozen
 
 LONGEST = 2000
@@ -43,8 +44,6 @@ class Period:
 def period_in(question: str, today: date) -> Period | None:
     """The time that a question speaks of; the one named first when there are several."""
     text = " ".join(question[:LONGEST].split())
-    if not _hints().search(text):
-        return None
     found = _between(text, today) or _named(text, today)
     return found and _bounded(found, text, today)
 
@@ -68,7 +67,7 @@ def event_in(question: str) -> Event | None:
     text = " ".join(question[:LONGEST].split())
     if not any(word in text for word in ("before", "after", "since", "until")):
         return None
-    match = _events().search(text)
+    match = EVENT.search(text)
     return match and Event(match["words"], before=match["side"] in ("before", "until"))
 
 
@@ -95,7 +94,7 @@ def _period(text: str, today: date, argument: str) -> Period:
 
 def _between(text: str, today: date) -> Period | None:
     """`between March and May`, `from 2021 to 2023`: from the start of one to the end of another."""
-    for match in _pairs().finditer(text):
+    for match in PAIR.finditer(text) if _words(text) & {"between", "from"} else ():
         one, other = (_named(f"in {part}", today) for part in match.groups())
         if one and other:
             if one.first > other.first and one.first.year == other.first.year:
@@ -108,8 +107,9 @@ def _between(text: str, today: date) -> Period | None:
 def _named(text: str, today: date) -> Period | None:
     """The period of the pattern that matches earliest; of two in one place, the longer."""
     best: tuple[int, int, Period] | None = None
-    for pattern, days in _patterns():
-        for match in pattern.finditer(text):
+    there = _words(text)
+    for signs, form, days in _forms():
+        for match in form.finditer(text) if not signs.isdisjoint(there) else ():
             found = _within_calendar(days, match, today)
             # A word such as `in` before it says nothing of where the time itself begins.
             start = match.start(1 if match.lastindex else 0)
@@ -144,7 +144,7 @@ def _bounded(found: Period, text: str, today: date) -> Period:
 
 def _some_before(text: str, day: date) -> date:
     """Where `the week before` and `two days before` begin; `before` alone has no beginning."""
-    match = _measures().search(text)
+    match = MEASURE.search(text)
     if not match:
         return EARLIEST
     count = 1 if match["count"] == "the" else _number(match["count"])
@@ -177,68 +177,67 @@ YEAR = r"(?P<year>(?:19|20)\d\d)"
 SEASON = "(?P<season>spring|summer|autumn|fall|winter)"
 
 
-@cache
-def _hints() -> re.Pattern[str]:
-    """A quick look: most questions name no time."""
-    names = "|".join((*DAYS, *(month[:3] for month in MONTHS), *SEASONS))
-    return re.compile(
-        rf"\d|\b(?:ago|last|past|previous|this|today|yesterday|{names})", re.IGNORECASE
-    )
+PAIR = pattern(
+    r"\b(?:between|from)\s+(.{2,30}?)\s+(?:and|to|until|till|through)\s+(.{2,30})", re.IGNORECASE
+)
+# What stands before `before`, which may be the first word of the period's own.
+MEASURE = pattern(rf"\b(?P<count>the|{COUNT[len('(?P<count>') : -1]}) {UNIT}(?: before)?\s*\Z")
+# Up to the verb that goes on with the question, or to its end.
+EVENT = pattern(
+    r"\b(?P<side>before|after|since|until)\s+(?P<words>(?:the|my|our|his|her|its|their|I|we|he"
+    r"|she|they|(?!\w*thing\b|morning|evening)[a-z]+ing)\b[^?,.;]{2,80}?)"
+    r"(?=\s+(?:did|do|does|have|has|had|when)\b|[?,.;]|$)"
+)
+FOUR_DIGITS = "1234"
+"""Stands for every word that begins with four digits or more."""
+
+
+def _words(text: str) -> set[str]:
+    words = "".join(each if each.isalnum() else " " for each in text.lower()).split()
+    return {FOUR_DIGITS if word[:4].isdecimal() and len(word) > 3 else word for word in words}
 
 
 @cache
-def _measures() -> re.Pattern[str]:
-    """What stands before `before`, which may be the first word of the period's own."""
-    return re.compile(rf"\b(?P<count>the|{COUNT[len('(?P<count>') : -1]}) {UNIT}(?: before)?\s*\Z")
+def _forms() -> tuple[tuple[frozenset[str], re.Pattern[str], Reader], ...]:
+    """How time is spoken of, each form with words of which it has one.
 
-
-@cache
-def _events() -> re.Pattern[str]:
-    """Up to the verb that goes on with the question, or to its end."""
-    return re.compile(
-        r"\b(?P<side>before|after|since|until)\s+(?P<words>(?:the|my|our|his|her|its|their|I|we|he"
-        r"|she|they|(?!\w*thing\b|morning|evening)[a-z]+ing)\b[^?,.;]{2,80}?)(?=\s+(?:did|do|does|have|has|had|when)\b|[?,.;]|$)"
-    )
-
-
-@cache
-def _pairs() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:between|from)\s+(.{2,30}?)\s+(?:and|to|until|till|through)\s+(.{2,30})",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _patterns() -> tuple[tuple[re.Pattern[str], Reader], ...]:
-    """Compiled when a question first seems to name a time."""
+    Compiling them all takes longer than a search, and most questions have none of the words.
+    """
     last = r"\b(?:last|past|previous)"
-    table: tuple[tuple[str, Reader], ...] = (
-        (r"\b(?P<year>\d{4})[-/](?P<month>\d\d?)[-/](?P<day>\d\d?)\b", _iso_day),
-        (rf"\b{DAY}(?: of)? {MONTH}(?:,? {YEAR})?\b", _month_day),
-        (rf"\b{MONTH} {DAY}\b(?!:)(?:,? {YEAR})?", _month_day),
-        (rf"\b{MONTH}(?: of|,)? {YEAR}\b", _month),
-        (rf"\b(?:in|during|of|since|before|after|until|last|this|early|late|mid)"
+    month = " ".join((*MONTHS, *(name[:3] for name in MONTHS), "sept"))
+    year, weekday, season = FOUR_DIGITS, " ".join(DAYS), " ".join(SEASONS)
+    table: tuple[tuple[str, str, Reader], ...] = (
+        (year, r"\b(?P<year>\d{4})[-/](?P<month>\d\d?)[-/](?P<day>\d\d?)\b", _iso_day),
+        (month, rf"\b{DAY}(?: of)? {MONTH}(?:,? {YEAR})?\b", _month_day),
+        (month, rf"\b{MONTH} {DAY}\b(?!:)(?:,? {YEAR})?", _month_day),
+        (month, rf"\b{MONTH}(?: of|,)? {YEAR}\b", _month),
+        (month, rf"\b(?:in|during|of|since|before|after|until|last|this|early|late|mid)"
          rf" {MONTH}(?:(?: of|,)? {YEAR})?\b", _month),
-        (r"\b(?:january|february|april|june|july|august|september|october|november|december)\b",
-         lambda match, today: _month_named(match[0].lower(), None, today)),
-        (rf"\b(?:in|during|of|since|before|after|until) (?:the year )?{YEAR}\b", _year),
-        (r"\bthe day before yesterday\b", lambda _, today: _one(today, 2)),
-        (r"(?<!before )\byesterday\b", lambda _, today: _one(today, 1)),
-        (r"\b(?:today|this morning|this afternoon)\b", lambda _, today: _one(today, 0)),
-        (r"\b(?:last night|yesterday evening)\b", lambda _, today: _one(today, 1)),
-        (rf"\b{COUNT} {UNIT} ago\b", _ago),
-        (rf"{last} {COUNT} {UNIT}\b", _lately),
-        (r"\b(?:last|previous) (?P<unit>week|month|year)\b(?!')", _calendar_last),
-        (r"\bpast (?P<unit>week|month|year)\b(?!')", _lately),
-        (r"\bthis (?P<unit>week|month|year)\b", _calendar_this),
-        (rf"{last} weekend\b|\bover the weekend\b", _weekend),
-        (r"\bthis weekend\b", _this_weekend),
-        (rf"(?:{last}|\bon|\bthis) {WEEKDAY}\b", _weekday),
-        (rf"(?:{last}|\bthis|\bthe|\bin|\bduring|\bsince) {SEASON}(?: (?:of )?{YEAR})?\b", _season),
-        (rf"\b{SEASON} (?:of )?{YEAR}\b", _season),
+        (month, r"\b(?:january|february|april|june|july|august|september|october|november"
+         r"|december)\b", lambda match, today: _month_named(match[0].lower(), None, today)),
+        (year, rf"\b(?:in|during|of|since|before|after|until) (?:the year )?{YEAR}\b", _year),
+        ("yesterday", r"\bthe day before yesterday\b", lambda _, today: _one(today, 2)),
+        ("yesterday", r"(?<!before )\byesterday\b", lambda _, today: _one(today, 1)),
+        ("today this", r"\b(?:today|this morning|this afternoon)\b",
+         lambda _, today: _one(today, 0)),
+        ("last yesterday", r"\b(?:last night|yesterday evening)\b",
+         lambda _, today: _one(today, 1)),
+        ("ago", rf"\b{COUNT} {UNIT} ago\b", _ago),
+        ("last past previous", rf"{last} {COUNT} {UNIT}\b", _lately),
+        ("last previous", r"\b(?:last|previous) (?P<unit>week|month|year)\b(?!')", _calendar_last),
+        ("past", r"\bpast (?P<unit>week|month|year)\b(?!')", _lately),
+        ("this", r"\bthis (?P<unit>week|month|year)\b", _calendar_this),
+        ("weekend", rf"{last} weekend\b|\bover the weekend\b", _weekend),
+        ("weekend", r"\bthis weekend\b", _this_weekend),
+        (weekday, rf"(?:{last}|\bon|\bthis) {WEEKDAY}\b", _weekday),
+        (season, rf"(?:{last}|\bthis|\bthe|\bin|\bduring|\bsince) {SEASON}"
+         rf"(?: (?:of )?{YEAR})?\b", _season),
+        (season, rf"\b{SEASON} (?:of )?{YEAR}\b", _season),
     )  # fmt: skip
-    return tuple((re.compile(pattern, re.IGNORECASE), days) for pattern, days in table)
+    return tuple(
+        (frozenset(signs.split()), pattern(form, re.IGNORECASE), days)
+        for signs, form, days in table
+    )
 
 
 def _one(today: date, back: int) -> Days:

@@ -13,6 +13,8 @@ from commonplace.hints import Any, NoReturn, TypeVar, dataclass_transform
 
 Class = TypeVar("Class")
 MISSING = object()
+SELDOM = 20
+"""Values of a class that are made before it gets a compiled `__init__`."""
 
 
 class Field:
@@ -78,13 +80,29 @@ def _field_of(cls: type, name: str) -> Field:
 
 
 def _first_init(made: Any, fields: dict[str, Field]) -> Any:
-    """`__init__` of a class of which nothing was made yet: most are not, in a short command."""
+    """`__init__` of a class of which few were made yet: compiling one takes as long as a hundred.
 
-    def first(self: Any, *values: Any, **named: Any) -> None:
-        made.__init__ = _init(fields)
-        made.__init__(self, *values, **named)
+    What it cannot make of what is given, the compiled one says.
+    """
+    left = SELDOM
 
-    return first
+    def plainly(self: Any, *values: Any, **named: Any) -> None:
+        nonlocal left
+        left -= 1
+        given = {**dict(zip(fields, values)), **named}
+        doubled = len(given) < len(values) + len(named)
+        whole = {n: given.pop(n) if n in given else _default(each) for n, each in fields.items()}
+        if left and not doubled and not given and all(v is not MISSING for v in whole.values()):
+            self.__dict__.update(whole)
+        else:
+            made.__init__ = _init(fields)
+            made.__init__(self, *values, **named)
+
+    return plainly
+
+
+def _default(each: Field) -> Any:
+    return each.default_factory() if each.default_factory else each.default
 
 
 def _init(fields: dict[str, Field]) -> Any:

@@ -220,9 +220,10 @@ def relevant(state: State, budget: Budget) -> Context:
 def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Context:
     """The context of an agent's run, of its own stages or of those given."""
     steps = stages or PIPELINES[state.agent]
-    state = replace(state, room=min(budget.characters, budget.tokens * 8, LARGEST))
-    sections = [section for stage in steps for section in stage(state)]
     template = template_of(state.dialect)
+    room = min(budget.characters, budget.tokens * 8, LARGEST)
+    state = replace(state, room=room, counts=not template.by_records)
+    sections = [section for stage in steps for section in stage(state)]
     frame = template.frame if state.options.session_memory_enabled else Frame()
     return compiled(
         sections,

@@ -64,6 +64,8 @@ class State:
     """The last messages before this one, oldest first."""
     last: int | None = None
     """How many of them; None: as the options say."""
+    counts: bool = True
+    """Whether what is not read is counted: not where the index knows how many records there are."""
 
     @property
     def today(self) -> date:
@@ -130,7 +132,7 @@ def text_of(state: State, name: str) -> str:
 def page(state: State, name: str, *, reason: str, newest: bool = False, write: Write) -> Page:
     """A document as lines; of a long one the beginning, or with `newest` beginning and end."""
     text = text_of(state, name)
-    if not text.strip():
+    if not text or text.isspace():
         return EMPTY
     most = max(state.room * SPARE, 4096)
     if len(text) <= most or not newest:
@@ -152,9 +154,10 @@ def page(state: State, name: str, *, reason: str, newest: bool = False, write: W
     while shown and not shown[-1].text.strip():
         shown.pop()
     order = _newest_order(shown[:top], len(shown), state.room // CURATED) if newest else None
-    unread = text.count("\n- ", head, start if newest else len(text))
+    end = start if newest else len(text)
+    unread = text.count("\n- ", head, end) if state.counts else text.find("\n- ", head, end) >= 0
     left_out = tuple(line for line in (*found, *last) if line.why)
-    return Page(tuple(shown), order, unread, left_out)
+    return Page(tuple(shown), order, int(unread), left_out)
 
 
 def _ends_top(found: Sequence[Line], room: int) -> bool:

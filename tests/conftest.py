@@ -12,8 +12,12 @@ KINDS = ("files", "postgres")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that asks for a `place` runs once for each kind, unless it is marked `in_files`."""
-    if "place" in metafunc.fixturenames:
+    """A test that asks for a `place` runs once for each kind, unless it is marked `in_files`.
+
+    One that has places of its own, on a page or in a path, is left alone.
+    """
+    own = (mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "place" in metafunc.fixturenames and "place" not in own:
         in_files = metafunc.definition.get_closest_marker("in_files")
         metafunc.parametrize("place", KINDS[:1] if in_files else KINDS, indirect=True)
 

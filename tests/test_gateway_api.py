@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -340,6 +341,29 @@ def test_a_change_made_by_another_process_arrives_and_a_listener_goes_on_where_i
     event(again)
     assert json.loads(event(again)["data"])["ids"] == [second]
     again.close()
+
+
+def test_a_vault_is_looked_at_once_for_all_who_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "LOOK_SECONDS", 0.0)
+    looks: list[int] = []
+
+    async def look(position: int) -> tuple[int, list[dict[str, Any]]]:
+        looks.append(position)
+        return (9, [{"op": "add", "end": 9}]) if len(looks) > 3 + 4 else (5, [])
+
+    async def listen(watch: changes.Watch) -> list[bytes]:
+        stream = watch.stream(5)
+        return [await anext(stream), await anext(stream)]
+
+    async def three() -> list[list[bytes]]:
+        watch = changes.Watch(look)
+        return list(await asyncio.gather(*(listen(watch) for _ in range(3))))
+
+    ready = b"event: ready\nid: 5\ndata: {}\n\n"
+    change = b'event: change\nid: 9\ndata: {"op": "add", "end": 9}\n\n'
+    assert asyncio.run(three()) == [[ready, change]] * 3
+    assert looks[:8] == [5] * 8
+    assert 5 not in looks[8:]
 
 
 def test_told_to_stop_it_ends_cleanly_even_with_listeners(served: Served) -> None:

@@ -10,7 +10,7 @@ import gzip
 import json
 import mimetypes
 import re
-from asyncio import Event, TaskGroup, get_running_loop
+from asyncio import TaskGroup, get_running_loop
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -49,6 +49,7 @@ from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.doors.http.workers import Workers
 from commonplace.errors import BadValue, CommonplaceError, Refused
 from commonplace.hints import Any
+from commonplace.records import Origin
 
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
@@ -101,7 +102,7 @@ class Gateway:
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
         self.mcp = mcp
         self.dialect = dialect
-        self.stopping = Event()
+        self._watches: dict[str, changes.Watch] = {}
         self._workers: Workers | None = None
         self._own = self._application()
         self.app = Guard(self._inside, tokens=tokens, hosts=hosts, public=is_public, clock=clock)
@@ -129,7 +130,8 @@ class Gateway:
 
     def stop(self) -> None:
         """End what would go on for as long as somebody listens."""
-        self.stopping.set()
+        for watch in self._watches.values():
+            watch.end()
         for each in self.mcp.values():
             each.end()
 
@@ -249,15 +251,18 @@ class Gateway:
 
     async def _changes(self, request: Request) -> Sent:
         """The stream of changes, from where the listener left off."""
-        found = _allowed(request, "read")
+        _allowed(request, "read")
+        vault, reader = request.path_params["vault"], Reader(Origin.AGENT)
 
-        def look(position: int) -> Any:
-            return changes.since(self._memory(request, found), position)
+        async def look(position: int) -> Any:
+            return await self.work(
+                lambda: changes.since(self.vaults.memory(vault, reader), position)
+            )
 
         last = request.headers.get("last-event-id", "")
-        end = await self.work(lambda: changes.end_of(self._memory(request, found)))
+        end = await self.work(lambda: changes.end_of(self.vaults.memory(vault, reader)))
         start = int(last) if POSITION.fullmatch(last) else end
-        told = changes.stream(lambda position: self.work(look, position), start, over=self.stopping)
+        told = self._watches.setdefault(vault, changes.Watch(look)).stream(start)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(told, media_type="text/event-stream", headers=headers)
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from commonplace.hints import Any
+from commonplace.hints import Any, NamedTuple
 from commonplace.journal import Entry
 from commonplace.memory import Memory
 
@@ -56,28 +55,86 @@ def told(entry: Entry) -> dict[str, Any]:
     }
 
 
-async def stream(
-    look: Callable[[int], Any], start: int, *, over: asyncio.Event
-) -> AsyncIterator[bytes]:
-    """Events until the listener goes away or it is over, and a comment where nothing happens.
-
-    A change has for id where the journal goes on: who comes back with it is told the rest.
-    """
-    position, quiet = start, 0.0
-    yield f"event: ready\nid: {position}\ndata: {{}}\n\n".encode()
-    while not await _set_within(over, LOOK_SECONDS):
-        quiet += LOOK_SECONDS
-        end, found = await look(position)
-        for change in found:
-            after = change.get("end", end)
-            yield f"event: change\nid: {after}\ndata: {json.dumps(change)}\n\n".encode()
-        if quiet >= ALIVE_SECONDS:
-            yield b": still here\n\n"
-        quiet = 0.0 if found or quiet >= ALIVE_SECONDS else quiet
-        position = end
+Look = Callable[[int], Awaitable[tuple[int, list[dict[str, Any]]]]]
+"""Where the journal ends, and what came after a position."""
 
 
-async def _set_within(event: asyncio.Event, seconds: float) -> bool:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
-    return event.is_set()
+class Watch:
+    """Looks at one vault for all who listen to it, for as long as anybody does."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._end = 0
+        self._listening: set[asyncio.Queue[News | None]] = set()
+        self._looking: asyncio.Task[None] | None = None
+
+    async def stream(self, start: int) -> AsyncIterator[bytes]:
+        """Events until the listener goes away or it is over, a comment where nothing happens.
+
+        A change has for id where the journal goes on: who comes back with it is told the rest.
+        """
+        news: asyncio.Queue[News | None] = asyncio.Queue()
+        yield f"event: ready\nid: {start}\ndata: {{}}\n\n".encode()
+        position, found = await self._look(start)
+        self._listen(news, position)
+        try:
+            for change in found:
+                yield _event(change, position)
+            while (told := await _next(news)) is not None:
+                for change in told.since(position):
+                    yield _event(change, told.end)
+                position = told.end if told.changes else position
+                if not told.changes:
+                    yield b": still here\n\n"
+        finally:
+            self._listening.discard(news)
+
+    def end(self) -> None:
+        """Tell everybody that it is over."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def _listen(self, news: asyncio.Queue[News | None], position: int) -> None:
+        self._listening.add(news)
+        if self._looking is None or self._looking.done():
+            self._end = position
+            self._looking = asyncio.create_task(self._go_on())
+
+    async def _go_on(self) -> None:
+        try:
+            while self._listening:
+                await asyncio.sleep(LOOK_SECONDS)
+                end, found = await self._look(self._end)
+                for each in self._listening if found else ():
+                    each.put_nowait(News(end, found))
+                self._end = end
+        finally:
+            # Told to stop, or what it looks at is in trouble: who listens may come back.
+            for each in self._listening:
+                each.put_nowait(None)
+
+
+class News(NamedTuple):
+    """Where the journal ends, and what led there."""
+
+    end: int
+    changes: list[dict[str, Any]]
+
+    def since(self, position: int) -> list[dict[str, Any]]:
+        """Those after a position; all of them when the journal began anew."""
+        if self.end < position:
+            return self.changes
+        return [each for each in self.changes if each.get("end", self.end) > position]
+
+
+def _event(change: dict[str, Any], end: int) -> bytes:
+    after = change.get("end", end)
+    return f"event: change\nid: {after}\ndata: {json.dumps(change)}\n\n".encode()
+
+
+async def _next(news: asyncio.Queue[News | None]) -> News | None:
+    """What comes next, or nothing at all for a while."""
+    try:
+        return await asyncio.wait_for(news.get(), ALIVE_SECONDS)
+    except TimeoutError:
+        return News(0, [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import Busy, CommonplaceError, DatabaseTrouble, DiskFull
@@ -23,7 +24,7 @@ from commonplace.reader import Reader, count_lines, decoded
 from commonplace.recall_cache import RecallCache
 from commonplace.records import OWNER, SYSTEM, Author
 from commonplace.values import replace
-from commonplace.vault import Cancelled, Moved, Stat, Vault
+from commonplace.vault import Cancelled, Moved, Staged, Stat, Vault
 
 if TYPE_CHECKING:
     from commonplace import merging, recovery
@@ -94,16 +95,15 @@ class Ledger:
             self._unsettled = 0
             return
 
-        def touched() -> tuple[int, set[str]]:
-            marks = self.levelling.marks
-            entries = self.journal.entries(since=max(marks.settled, 0))
-            return marks.end, {name for entry in entries for name in entry.documents()}
+        def unsettled() -> tuple[int, int]:
+            return max(self.levelling.marks.settled, 0), self.levelling.marks.end
 
         def settled() -> None:
             self.levelling.mark(settled=max(end, self.levelling.marks.settled))
 
-        end, names = self.locked(touched)
-        for name in names:
+        start, end = self.locked(unsettled)
+        entries = takewhile(lambda entry: entry.position < end, self.journal.entries(since=start))
+        for name in {name for entry in entries for name in entry.documents()}:
             self.vault.sync(name)
         self._unsettled = 0
         self.locked(settled)
@@ -206,10 +206,11 @@ class Ledger:
             # Half of it would be undone with the other half.
             self.locked(self.levelling.bring_up)
             return
-        entry, texts = self.locked(self.levelling.left_behind)
-        if entry and self.levelling.index_in_slices(entry, texts):
-            end = entry.end
-            self.locked(lambda: self.levelling.bring_up(done=end))
+        position = self.locked(self.levelling.left_behind)
+        if position >= 0:
+            entry = next(self.journal.entries(since=position))
+            if self.levelling.index_in_slices(entry):
+                self.locked(lambda: self.levelling.bring_up(done=entry.end))
 
     def entry(
         self, op: Op, changes: Iterable[Change], *, author: Author = SYSTEM, **rest: Any
@@ -328,15 +329,23 @@ class Ledger:
         return entry
 
     def replace_long_texts(
-        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
+        self,
+        entry: Entry,
+        texts: Mapping[str, tuple[bytes | None, bytes | None]],
+        *,
+        written: Mapping[str, bytes],
+        staged: Mapping[str, Staged],
     ) -> Entry:
-        """As `replace_texts`, with the index left behind: without the lock, `level` is next."""
+        """As `replace_texts`, with the index left behind: without the lock, `level` is next.
+
+        `written` are the long parts of the entry, and `staged` the texts, both made beforehand.
+        """
         done: dict[str, Known] = {}
 
         def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:
-            _, done[name] = self._put(name, before, after or b"", entry)
+            _, done[name] = self._put(name, before, after or b"", entry, staged.get(name))
 
-        entry = self._write_texts(entry, texts, done, write)
+        entry = self._write_texts(entry, texts, done, write, written=written)
         self.levelling.mark(end=self.journal.end(), documents=done, behind=entry.position)
         return entry
 
@@ -346,12 +355,14 @@ class Ledger:
         texts: Mapping[str, tuple[bytes | None, bytes | None]],
         appended: dict[str, Known],
         write: Callable[[str, bytes | None, bytes | None, Entry], None],
+        *,
+        written: Mapping[str, bytes] | None = None,
     ) -> Entry:
         """What the entry appends to other documents is appended first: that can be taken back."""
         self.levelling.bring_up()
         appends = [change for change in entry.changes if isinstance(change, Append)]
         known = [self.look(change.document) for change in appends]
-        entry = self.journal.append(entry)
+        entry = self.journal.append(entry, written=written)
         self.journal.sync()
         stats = self._apply(entry, appends, known)
         try:
@@ -400,12 +411,19 @@ class Ledger:
         self.index.put(name, self.reader.rows(self.parse(name, decoded(name, after))), known=known)
 
     def _put(
-        self, name: str, before: bytes | None, after: bytes, entry: Entry
+        self,
+        name: str,
+        before: bytes | None,
+        after: bytes,
+        entry: Entry,
+        staged: Staged | None = None,
     ) -> tuple[bytes, Known]:
         """Write a whole text. Returns what was written, and how it looks."""
         whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)
         base = entry.position if whole else self.levelling.base_of(name)
-        done = self.vault.replace(name, after, expected=before)
+        known = self.known_of(name)
+        like = _stat_of(known.signature) if known and not known.signature.racy else None
+        done = self.vault.replace(name, after, expected=before, like=like, staged=staged)
         while done.displaced is not None:
             # Somebody saved it at the same moment: both changes count.
             merged = merging.merged_bytes(before or b"", after, done.displaced)

@@ -7,7 +7,7 @@ It indexes what our own writes say they did. What others did to the documents it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any
@@ -133,38 +133,39 @@ class Levelling:
         # How it looks otherwise the marks say, once for all that was appended.
         self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, base))
 
-    def left_behind(self) -> tuple[Entry | None, dict[str, tuple[bytes, Known]]]:
-        """A change that was left for later, and what its documents said right after it."""
+    def left_behind(self) -> int:
+        """Where a change stands that was left for later; -1 without. Called under the lock."""
         # A torn line may lie between what the index was told and what it was not.
-        if self.marks.behind < self.index.level():
-            return None, {}
-        entry = next(self.journal.entries(since=self.marks.behind))
-        return entry, self._texts_after(entry)
+        return self.marks.behind if self.marks.behind >= self.index.level() else -1
 
     def _texts_after(self, entry: Entry) -> dict[str, tuple[bytes, Known]]:
         """What the documents of an entry said right after it, when it was left for later.
 
         They have only been appended to since. If somebody else wrote them, the next look tells.
         """
+        # Read first: what is in them by then is in the journal.
+        texts = {
+            name: self.vault.read(name) if self.vault.stat(name) else b""
+            for name in entry.documents()
+        }
         sizes: dict[str, int] = {}
         for later in self.journal.entries(since=entry.end):
             for change in later.changes:
                 if isinstance(change, Append):
                     sizes.setdefault(change.document, change.at)
         found = {}
-        for name in entry.documents():
-            data = self.vault.read(name) if self.vault.stat(name) else b""
-            data = data[: sizes.get(name, len(data))]
+        for name, text in texts.items():
+            data = text[: sizes.get(name, len(text))]
             known = Known(Signature(len(data), 0, 0), count_lines(data), self.base_of(name))
             found[name] = data, known
         return found
 
-    def index_in_slices(self, entry: Entry, texts: Mapping[str, tuple[bytes, Known]]) -> bool:
+    def index_in_slices(self, entry: Entry) -> bool:
         """Index a change that was left for later, without the lock.
 
         Others store meanwhile; False when one of them brought the index further.
         """
-        for name, (data, known) in texts.items():
+        for name, (data, known) in self._texts_after(entry).items():
             parsed = self.reader.parse(name, decoded(name, data, lenient=True))
             if not self._put_in_slices(name, self.reader.rows(parsed), known, at=entry.position):
                 return False

@@ -111,13 +111,15 @@ class Outside:
 
         If somebody wrote in between, its real size differs and the next look tells.
         """
+        racy = self.is_racy(stat)
         return Signature(
             size=stat.size if size is None else size,
             mtime_ns=stat.mtime_ns,
             inode=stat.inode,
             atime_ns=stat.atime_ns,
-            digest=etag_of(data) if data is not None else "",
-            racy=self.is_racy(stat),
+            # Only a doubtful time needs it, and a long text takes long.
+            digest=etag_of(data) if racy and data is not None else "",
+            racy=racy,
         )
 
     def look_at_all(self) -> None:

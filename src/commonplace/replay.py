@@ -42,6 +42,20 @@ def states(
     return {name: (bases[name], bytes(text)) for name, text in texts.items()}
 
 
+def grown(journal: Journal, name: str, *, since: int, until: int | None = None) -> bytes | None:
+    """What was appended to a document from a position on; None when it was changed otherwise."""
+    pieces = []
+    for entry in journal.entries(since=since):
+        if until is not None and entry.position >= until:
+            break
+        for change in entry.changes:
+            if change.document == name:
+                if not isinstance(change, Append):
+                    return None
+                pieces.append(entry.appended(change))
+    return b"".join(pieces)
+
+
 def after(journal: Journal, text: bytes | None, entry: Entry, name: str) -> bytes | None:
     """What a document that said `text` says after an entry."""
     for change in entry.changes:

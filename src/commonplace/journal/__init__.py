@@ -5,7 +5,7 @@ It does not know where documents are kept; it can say what any of them said at a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from commonplace.hints import Any, Protocol
@@ -122,8 +122,11 @@ class Journal(Protocol):
     def end(self) -> int:
         """The position after the last entry."""
 
-    def append(self, entry: Entry) -> Entry:
-        """Write an entry. It is safe once `sync` returned."""
+    def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
+        """Write an entry. It is safe once `sync` returned.
+
+        `written` are its `coding.long_parts`, made before the lock was taken.
+        """
 
     def sync(self) -> None:
         """Return when everything appended so far is on disk."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from commonplace.hints import Any
 from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
@@ -33,8 +33,13 @@ def mark_in(line: bytes) -> str:
         return ""
 
 
-def line_of(entry: Entry) -> bytes:
-    """An entry as a line, with its end."""
+def long_parts(entry: Entry) -> dict[str, bytes]:
+    """The parts of an entry that may take long to write down, as they stand in its line."""
+    return {name: _json(getattr(entry, name)) for name in TUPLES if getattr(entry, name)}
+
+
+def line_of(entry: Entry, written: Mapping[str, bytes] | None = None) -> bytes:
+    """An entry as a line, with its end. `written` are its `long_parts`, if somebody has them."""
     value: dict[str, Any] = {"at": entry.at}
     for name in PLAIN:
         part = getattr(entry, name)
@@ -43,7 +48,13 @@ def line_of(entry: Entry) -> bytes:
     value["changes"] = [
         [NAMES[type(change)], *change.__dict__.values()] for change in entry.changes
     ]
-    return _coded(value)
+    if not written:
+        return _coded(value)
+    # In one go: each copy of a long one takes its time.
+    pieces = [b"{"]
+    for name, part in value.items():
+        pieces += (_json(name), b":", written.get(name) or _json(part), b",")
+    return b"".join((*pieces[:-1], b"}\n"))
 
 
 def entry_in(line: bytes) -> Entry | None:
@@ -65,7 +76,11 @@ def _change(kind: str, document: str, *rest: Any) -> Change:
 
 
 def _coded(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _json(value) + b"\n"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def written(text: str) -> bytes:

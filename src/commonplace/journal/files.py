@@ -7,7 +7,7 @@ that positions stay true.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from commonplace.clock import Clock
@@ -73,8 +73,8 @@ class FileJournal:
             found = os.fstat(self._reopen())
         return found.st_size
 
-    def append(self, entry: Entry) -> Entry:
-        data = coding.line_of(entry)
+    def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
+        data = coding.line_of(entry, written)
         position = self._write(data)
         return replace(entry, position=position, end=position + len(data))
 

@@ -6,7 +6,7 @@ either way. It does not know the documents' own rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from commonplace.clock import Clock
 from commonplace.hints import TYPE_CHECKING, Any
@@ -56,12 +56,12 @@ class PostgresJournal:
     def end(self) -> int:
         return self._database.head().ended
 
-    def append(self, entry: Entry) -> Entry:
+    def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
         with self._database.locked():
             if not self.end():
                 self._write(coding.first_line(self.mark(), since=self._clock.stamp()))
             position = self.end()
-            self._write(coding.line_of(entry))
+            self._write(coding.line_of(entry, written))
             return replace(entry, position=position, end=self.end())
 
     def _write(self, line: bytes) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -19,20 +19,23 @@ from commonplace import lines, past
 from commonplace.clock import monotonic, parse_stamp, stamp
 from commonplace.config import Options
 from commonplace.documents import Item, Parsed
-from commonplace.errors import Busy, CommonplaceError
+from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
 from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.journal import Change, Cut, Entry, Op, Text, without
+from commonplace.journal.coding import long_parts
 from commonplace.layouts import Layout
 from commonplace.library import Library, spans_of
 from commonplace.notes import Notes
 from commonplace.reader import decoded
 from commonplace.records import PASSAGE, SYSTEM, Origin, Record, Sensitivity
+from commonplace.replay import grown
 from commonplace.safety import lowest, one_line
 from commonplace.secrets import redact
 from commonplace.upkeep.summaries import Extractive, Summarizer, dropped, headed, most_common
 from commonplace.upkeep.window import archived, as_line, joined
 from commonplace.values import frozen, replace
+from commonplace.vault import Staged
 
 COMPACTION = "compaction"
 COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
@@ -268,9 +271,11 @@ def shown(planned: Plan, records: Iterable[Record], *, document: str, long_docum
 class _Snapshot:
     """The main document as it was read, without keeping anyone from writing on."""
 
-    def __init__(self, name: str, data: bytes, parsed: Parsed) -> None:
+    def __init__(self, name: str, data: bytes, position: int, parsed: Parsed) -> None:
         self.name = name
         self.data = data
+        self.position = position
+        """Where the journal ended then."""
         self.text = decoded(name, data)
         self.parsed = parsed
         self.items = [item for item in parsed.items if item.record.kind != PASSAGE]
@@ -281,13 +286,22 @@ class _Snapshot:
 class _Prepared:
     """What a run writes, as far as it can be said before it has the lock."""
 
+    entry: Entry
+    """What is journalled, but for the changes …"""
+    written: dict[str, bytes]
+    """… and the long parts of it, written down."""
     spans: tuple[tuple[int, int], ...]
-    """What is cut out of the main document."""
-    ids: tuple[str, ...]
-    lines: tuple[str, ...]
-    """What goes to the archive."""
+    """What is cut out of the main document …"""
+    left: bytes
+    """… and what is left of it."""
+    grown: bytes
+    """What was appended to it before `position`."""
+    position: int
     added: str
     """The lines of the summaries."""
+    long_before: bytes | None
+    long_after: bytes
+    version: str
 
 
 class Compaction:
@@ -374,8 +388,9 @@ class Compaction:
         before = self._read()
         made = self._plan(before)
         backup = self.library.journal.keep(before.data)
-        prepared = self._prepared(made, before)
-        entry = self.library.locked(partial(self._write, made, before, backup, prepared))
+        prepared = self._prepared(made, before, backup)
+        with self._staged(prepared) as staged:
+            entry = self.library.locked(partial(self._write, before, prepared, staged))
         if isinstance(entry, str):
             return Report("skipped", entry)
         try:
@@ -426,13 +441,34 @@ class Compaction:
 
     def _read(self) -> _Snapshot:
         name = self.settings.document
+        data, position = self._text_of(name)
+        parsed = self.library.parse(name, decoded(name, data or b""))
+        return _Snapshot(name, data or b"", position, parsed)
 
-        data = self.library.locked(lambda: self._text_of(name)) or b""
-        return _Snapshot(name, data, self.library.parse(name, decoded(name, data)))
+    def _text_of(self, name: str) -> tuple[bytes | None, int]:
+        """What a document says, None when it is not there, and where the journal ended then.
 
-    def _text_of(self, name: str) -> bytes | None:
-        """What a document says, under the lock; None when it is not there."""
-        return self.library.vault.read(name) if self.library.look(name) else None
+        It is read without the lock, which a long one would hold too long.
+        """
+        library = self.library
+
+        def look() -> tuple[int, int]:
+            known = library.look(name)
+            return known.signature.size if known else -1, library.journal.end()
+
+        while True:
+            size, position = library.locked(look)
+            if size < 0:
+                return None, position
+            with suppress(NoSuchDocument):
+                data = library.vault.read(name)[:size]
+                if library.locked(partial(self._grown, name, position)) is not None:
+                    return data, position
+
+    def _grown(self, name: str, since: int) -> bytes | None:
+        """What we appended to a document, under the lock; None when it was changed otherwise."""
+        self.library.look(name)
+        return grown(self.library.journal, name, since=since)
 
     def _moved(self, made: Plan, was: _Snapshot) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive, and are not there yet."""
@@ -446,54 +482,97 @@ class Compaction:
             there = library.index.standing_outside(self.settings.document)
         return tuple(key for key in made.leaving if key not in there)
 
-    def _prepared(self, made: Plan, was: _Snapshot) -> _Prepared:
+    def _prepared(self, made: Plan, was: _Snapshot, backup: str) -> _Prepared:
         """Everything that takes time and does not need the lock."""
-        library, long = self.library, self.settings.long_document
+        library, settings = self.library, self.settings
         added = "".join(lines.write(each, library.layout.line) for each in made.summaries)
-        # Most often the text that is to be kept under the lock, and then it is there already.
-        library.journal.keep(self._lengthened(library.locked(lambda: self._text_of(long)), added))
+        long_before, _ = self._text_of(settings.long_document)
+        long_after = self._lengthened(long_before, added)
+        spans = joined(spans_of(was.text, was.parsed, set(made.leaving)))
+        left = without(was.data, spans)
+        entry = self._entry(made, was, backup)
+        written = long_parts(entry)
+        version = library.journal.keep(long_after)
+        # What others stored while all this was made; little comes to it until the lock is taken.
+        library.locked(library.levelling.bring_up)
+        position = library.locked(library.journal.end)
+        tail = grown(library.journal, was.name, since=was.position, until=position)
+        return _Prepared(
+            entry,
+            written,
+            spans,
+            left,
+            tail or b"",
+            was.position if tail is None else position,
+            added,
+            long_before,
+            long_after,
+            version,
+        )
+
+    @contextmanager
+    def _staged(self, prepared: _Prepared) -> Iterator[dict[str, Staged]]:
+        """The texts on disk, beside the documents whose place they take."""
+        vault, settings = self.library.vault, self.settings
+        staged: dict[str, Staged] = {}
+        try:
+            for name, text in (
+                (settings.long_document, prepared.long_after),
+                (settings.document, prepared.left),
+            ):
+                staged[name] = vault.stage(name, text)
+            yield staged
+        finally:
+            for each in staged.values():
+                vault.unstage(each)
+
+    def _entry(self, made: Plan, was: _Snapshot, backup: str) -> Entry:
+        """What is journalled, but for the changes to the documents."""
         moved = self._moved(made, was)
         archived = set(moved)
         rest = (key for key in made.leaving if key not in archived)
-        return _Prepared(
-            joined(spans_of(was.text, was.parsed, set(made.leaving))),
-            (*moved, *rest, *(summary.id for summary in made.summaries)),
-            tuple(_lines_of(was, moved)),
-            added,
+        return self.library.entry(
+            Op.COMPACT,
+            (),
+            ids=(*moved, *rest, *(summary.id for summary in made.summaries)),
+            removed=made.leaving,
+            lines=tuple(_lines_of(was, moved)),
+            why=f"backup {backup}",
+            author=SYSTEM,
         )
 
-    def _write(self, made: Plan, was: _Snapshot, backup: str, prepared: _Prepared) -> Entry | str:
+    def _write(self, was: _Snapshot, prepared: _Prepared, staged: dict[str, Staged]) -> Entry | str:
         """Make the change, under the lock: the entry, or why nothing was done."""
         library, settings = self.library, self.settings
         if name := self._open_in_editor():
             return f"{name} is open in an editor"
-        library.look(settings.document)
-        data = library.vault.read(settings.document)
-        if not data.startswith(was.data):
+        since = self._grown(settings.document, prepared.position)
+        if since is None:
             return f"{settings.document} changed meanwhile"
-        long_before = self._text_of(settings.long_document)
-        long_after = self._lengthened(long_before, prepared.added)
-        version = library.journal.keep(long_after)
+        tail = prepared.grown + since
+        library.look(settings.long_document)
+        long_before, long_after, version = self._long_text(prepared)
         changes: list[Change] = [
             Text(settings.long_document, version),
             Cut(settings.document, prepared.spans),
         ]
-        if prepared.lines:
+        if prepared.entry.lines:
             changes.insert(0, library.to_append(settings.archive or settings.refuge))
-        entry = library.entry(
-            Op.COMPACT,
-            changes,
-            ids=prepared.ids,
-            removed=made.leaving,
-            lines=prepared.lines,
-            why=f"backup {backup}",
-            author=SYSTEM,
-        )
+        entry = replace(prepared.entry, at=library.clock.stamp(), changes=tuple(changes))
         texts: dict[str, tuple[bytes | None, bytes | None]] = {
             settings.long_document: (long_before, long_after),
-            settings.document: (data, without(data, prepared.spans)),
+            settings.document: (was.data + tail, prepared.left + tail),
         }
-        return library.replace_long_texts(entry, texts)
+        return library.replace_long_texts(entry, texts, written=prepared.written, staged=staged)
+
+    def _long_text(self, prepared: _Prepared) -> tuple[bytes | None, bytes, str]:
+        """The long document before and after, and the name of the version that is kept of it."""
+        vault, name = self.library.vault, self.settings.long_document
+        now = vault.read(name) if vault.stat(name) else None
+        if now == prepared.long_before:
+            return now, prepared.long_after, prepared.version
+        after = self._lengthened(now, prepared.added)
+        return now, after, self.library.journal.keep(after)
 
     def _lengthened(self, before: bytes | None, added: str) -> bytes:
         text = decoded(self.settings.long_document, before or b"") or HEADER

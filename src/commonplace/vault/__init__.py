@@ -44,6 +44,15 @@ class Replaced:
     displaced: bytes | None = None
 
 
+@frozen
+class Staged:
+    """A text that is written down beside a document already, to be put in its place soon."""
+
+    name: str
+    data: bytes
+    path: str = ""
+
+
 class Moved(Exception):
     """A document is not as long as the caller thought: somebody else wrote it. Try again."""
 
@@ -96,8 +105,26 @@ class Vault(Protocol):
     def cut(self, name: str, *, at: int, size: int) -> None:
         """Take back an append: shorten a document of `size` to `at`."""
 
-    def replace(self, name: str, data: bytes, *, expected: bytes | None) -> Replaced:
-        """Put a new text in place of the expected one, at once or not at all."""
+    def stage(self, name: str, data: bytes) -> Staged:
+        """Write down, without the lock, a long text or the start of it, for `replace`."""
+
+    def unstage(self, staged: Staged) -> None:
+        """Take away what was staged, if it is still there."""
+
+    def replace(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        expected: bytes | None,
+        like: Stat | None = None,
+        staged: Staged | None = None,
+    ) -> Replaced:
+        """Put a new text in place of the expected one, at once or not at all.
+
+        A document that still looks `like` this has the expected text: it need not be read. Who
+        staged the text, or its start, unstages it afterwards.
+        """
 
     def remove(self, name: str) -> None:
         """Take a document away."""

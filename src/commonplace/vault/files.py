@@ -9,12 +9,13 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import lru_cache
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
-from commonplace.vault import Listing, Moved, Replaced, Stat
+from commonplace.vault import Listing, Moved, Replaced, Staged, Stat
 from commonplace.vault.locks import Lock
 from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
 
@@ -175,29 +176,79 @@ class FileVault:
         if at == 0:
             self.remove(name)
 
-    def replace(self, name: str, data: bytes, *, expected: bytes | None) -> Replaced:
+    def stage(self, name: str, data: bytes) -> Staged:
         check_name(name)
+        _renameat2()  # Loading it takes long, and the next step may be taken under a lock.
         try:
             with self._tree.directory(name.split("/")[:-1], make=True) as directory:
-                return self._replace(name, data, expected, directory)
+                fresh = self._tree.leaf(_beside(name, self._clock.new_id()), directory)
+                mode = self._mode_of(self._tree.leaf(name, directory), directory)
+                self._write_new(fresh, data, directory, mode=mode)
+                return Staged(name, data, fresh)
+        except OSError as error:
+            raise trouble(error, name) from None
+
+    def unstage(self, staged: Staged) -> None:
+        with (
+            suppress(FileNotFoundError),
+            self._tree.directory(staged.name.split("/")[:-1]) as directory,
+        ):
+            os.unlink(staged.path, dir_fd=directory)
+
+    def replace(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        expected: bytes | None,
+        like: Stat | None = None,
+        staged: Staged | None = None,
+    ) -> Replaced:
+        if staged is None or not data.startswith(staged.data):
+            fresh = self.stage(name, data)
+            try:
+                return self.replace(name, data, expected=expected, like=like, staged=fresh)
+            finally:
+                self.unstage(fresh)
+        try:
+            with self._tree.directory(name.split("/")[:-1], make=True) as directory:
+                return self._replace(staged, data, expected, like, directory)
         except OSError as error:
             raise trouble(error, name) from None
 
     def _replace(
-        self, name: str, data: bytes, expected: bytes | None, directory: int | None
+        self,
+        staged: Staged,
+        data: bytes,
+        expected: bytes | None,
+        like: Stat | None,
+        directory: int | None,
     ) -> Replaced:
-        leaf = self._tree.leaf(name, directory)
-        fresh = self._tree.leaf(_beside(name, self._clock.new_id()), directory)
-        mode = self._mode_of(leaf, directory)
-        stat_now = self._write_new(fresh, data, directory, mode=mode)
+        leaf, fresh = self._tree.leaf(staged.name, directory), staged.path
+        stat_now = self._lengthen(fresh, data[len(staged.data) :], directory)
+        old = _swap(fresh, leaf, directory)
+        if not old:
+            found = None
+        elif like and _is_like(os.stat(old, dir_fd=directory, follow_symlinks=False), like):
+            found = expected
+        else:
+            found = self._settled_text(old, expected, directory)
+        _sync_directory(directory)
+        return Replaced(stat_now, found if found != expected else None)
+
+    def _lengthen(self, leaf: str, data: bytes, directory: int | None) -> Stat:
+        """Bring a staged text up to date, and give it its time."""
+        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(leaf, flags, dir_fd=directory)
         try:
-            old = _swap(fresh, leaf, directory)
-            found = self._settled_text(old, expected, directory) if old else None
-            _sync_directory(directory)
-            return Replaced(stat_now, found if found != expected else None)
+            before = os.fstat(descriptor)
+            _write_all(descriptor, data, at=before.st_size)
+            found = self._stamped(descriptor, before)
+            if data:
+                os.fsync(descriptor)
+            return found
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(fresh, dir_fd=directory)
+            os.close(descriptor)
 
     @staticmethod
     def _mode_of(leaf: str, directory: int | None) -> int:
@@ -209,15 +260,14 @@ class FileVault:
             raise Unreadable(leaf, "it is not a plain file")
         return stat.S_IMODE(found.st_mode)
 
-    def _write_new(self, leaf: str, data: bytes, directory: int | None, *, mode: int) -> Stat:
+    @staticmethod
+    def _write_new(leaf: str, data: bytes, directory: int | None, *, mode: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(leaf, flags, 0o600, dir_fd=directory)
         try:
             _write_all(descriptor, data, at=0)
             os.fchmod(descriptor, mode)
-            found = self._stamped(descriptor, os.fstat(descriptor))
             os.fsync(descriptor)
-            return found
         except OSError:
             os.unlink(leaf, dir_fd=directory)
             raise
@@ -308,15 +358,20 @@ def _exchange(fresh: str, leaf: str, directory: int | None) -> bool:
 
     With link and rename a file that an editor renames into place in between would be lost.
     """
-    if directory is None or not DESCRIPTORS:
-        return False
-    import ctypes
-
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
+    rename = _renameat2()
+    if directory is None or not DESCRIPTORS or rename is None:
         return False
     done = rename(directory, os.fsencode(fresh), directory, os.fsencode(leaf), EXCHANGE)
     return bool(done == 0)
+
+
+@lru_cache(maxsize=1)
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    import ctypes
+
+    found: Callable[[int, bytes, int, bytes, int], int] | None
+    found = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    return found
 
 
 def _sync_directory(directory: int | None) -> None:

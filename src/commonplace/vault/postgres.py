@@ -15,7 +15,7 @@ from commonplace.database import Database
 from commonplace.database.troubles import Interrupted
 from commonplace.errors import Busy, NoSuchDocument
 from commonplace.layouts import Layout, check_name
-from commonplace.vault import Cancelled, Listing, Moved, Replaced, Stat
+from commonplace.vault import Cancelled, Listing, Moved, Replaced, Staged, Stat
 
 LIST = "select name, size, changed from document where profile = %s order by name"
 FIND = "select size, changed from document where profile = %s and name = %s"
@@ -135,7 +135,21 @@ class PostgresVault:
             else:
                 self.replace(name, self.read(name)[:at], expected=None)
 
-    def replace(self, name: str, data: bytes, *, expected: bytes | None) -> Replaced:
+    def stage(self, name: str, data: bytes) -> Staged:
+        return Staged(name, data)
+
+    def unstage(self, staged: Staged) -> None:
+        """Nothing was written."""
+
+    def replace(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        expected: bytes | None,
+        like: Stat | None = None,
+        staged: Staged | None = None,
+    ) -> Replaced:
         with self._database.locked():
             found = self.read(name) if self.stat(name) else None
             if found is None:

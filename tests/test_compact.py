@@ -806,8 +806,8 @@ def dies_before_indexing(memory: Memory) -> None:
     library: Any = memory.library
     replace_texts = library.replace_long_texts
 
-    def die(*change: Any) -> None:
-        replace_texts(*change)
+    def die(*change: Any, **prepared: Any) -> None:
+        replace_texts(*change, **prepared)
         os._exit(9)
 
     library.replace_long_texts = die

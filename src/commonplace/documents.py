@@ -167,7 +167,7 @@ class _Page:
             return
         line = lines.read(raw, reading=self.reading)
         record = line.record
-        if self.seen is not None and record and not line.derived and '"timestamp"' in raw:
+        if self.seen is not None and record and lines.says_all(raw, line):
             self.seen[raw] = record
         if line.problem:
             self._problem(number, line.problem)

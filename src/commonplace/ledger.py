@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 PAUSE = 0.1
 """Seconds after which what a server cancelled is tried again."""
-PENDING = 256
+PENDING = 64
 """Records that may wait for the next search before they are indexed."""
 
 

@@ -7,7 +7,7 @@ It indexes what our own writes say they did. What others did to the documents it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any
@@ -76,10 +76,7 @@ class Levelling:
             self.marks.documents.clear()
             return
         with self.index.transaction():
-            for entry in self.journal.entries(since=max(done, self.index.level())):
-                if entry.position >= self.marks.end:
-                    break
-                self._index_entry(entry)
+            self._index_since(max(done, self.index.level()))
             for name, known in self.marks.documents.items():
                 self.index.note(name, known=known)
             self.index.set_level(self.marks.end)
@@ -100,38 +97,64 @@ class Levelling:
         """Index lines that stood in another document before."""
         name = change.document
         if self.reader.carries_ids(entry.lines, name):
-            self._index_append(entry, change)
+            self._index_appends([(entry, change)])
             self.index.note(name, known=known)
         else:
             # What carries no id has the one that its new place gives it.
             parsed = self.reader.parse(name, decoded(name, self.vault.read(name)))
             self.index.put(name, self.reader.rows(parsed), known=replace(known, lines=parsed.lines))
 
-    def _index_entry(self, entry: Entry) -> None:
-        if not _is_whole(entry):
-            for change in entry.changes:
-                if isinstance(change, Append):
-                    self._index_append(entry, change)
-            return
+    def _index_since(self, position: int) -> None:
+        """Tell the index of the entries from a position on; of appends as many as come at once."""
+        appends: list[tuple[Entry, Append]] = []
+        for entry in self.journal.entries(since=position):
+            if entry.position >= self.marks.end:
+                break
+            if _is_whole(entry):
+                self._index_appends(appends)
+                appends.clear()
+                self._index_texts(entry)
+            else:
+                changes = (change for change in entry.changes if isinstance(change, Append))
+                appends += ((entry, change) for change in changes)
+        self._index_appends(appends)
+
+    def _index_texts(self, entry: Entry) -> None:
         for name, (data, known) in self._texts_after(entry).items():
             parsed = self.reader.parse(name, decoded(name, data, lenient=True))
             self.index.put(name, self.reader.rows(parsed), known=known)
 
-    def _index_append(self, entry: Entry, change: Append) -> None:
-        name, was = change.document, self.index.known_of(change.document)
-        first = was.lines + 1 if was else change.lead.count("\n") + 1
-        records = self.reader.as_indexed(
-            self.reader.line_record(line, key, name) for key, line in zip(entry.ids, entry.lines)
-        )
-        rows = _numbered(records, entry.lines, first)
-        if was is None:
+    def _index_appends(self, appends: Iterable[tuple[Entry, Append]]) -> None:
+        grown: dict[str, list[tuple[Entry, Append]]] = defaultdict(list)
+        for entry, change in appends:
+            grown[change.document].append((entry, change))
+        seen: dict[str, Record] = {}
+        for name, parts in grown.items():
+            self._index_grown(name, parts, seen)
+
+    def _index_grown(
+        self, name: str, parts: Sequence[tuple[Entry, Append]], seen: dict[str, Record]
+    ) -> None:
+        """Index what was appended to one document."""
+        known, reading = self.index.known_of(name), self.reader.reading(name)
+        rows: list[tuple[Record, int]] = []
+        if known is None:
             # What a new document starts with may say something, too.
-            rows = [*self.reader.rows(self.reader.parse(name, change.lead)), *rows]
+            entry, change = parts[0]
+            rows += self.reader.rows(self.reader.parse(name, change.lead))
+            known = Known(Signature(0, 0, 0), change.lead.count("\n"), entry.position)
+        last = known.lines
+        for entry, _ in parts:
+            records = self.reader.as_indexed(
+                self.reader.line_record(line, key, reading, seen)
+                for key, line in zip(entry.ids, entry.lines)
+            )
+            rows += _numbered(records, entry.lines, last + 1)
+            last += sum(line.count("\n") for line in entry.lines)
+        entry, change = parts[-1]
         size = change.at + len(entry.appended(change))
-        last = first - 1 + sum(line.count("\n") for line in entry.lines)
-        base = was.base if was else entry.position
         # How it looks otherwise the marks say, once for all that was appended.
-        self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, base))
+        self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, known.base))
 
     def left_behind(self) -> int:
         """Where a change stands that was left for later; -1 without. Called under the lock."""

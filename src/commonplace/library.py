@@ -5,7 +5,7 @@ Who may do it, and what is worth keeping, it does not know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from commonplace.asking import Asker
 from commonplace.errors import (
@@ -18,7 +18,7 @@ from commonplace.errors import (
 )
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
-from commonplace.journal import BLANK, Cut, Gone, Op, Text, without
+from commonplace.journal import BLANK, Cut, Entry, Gone, Op, Text, without
 from commonplace.lazily import Lazy, pattern
 from commonplace.ledger import Ledger
 from commonplace.reader import decoded
@@ -70,6 +70,8 @@ class Receipt:
     documents: tuple[str, ...]
     texts: int
     """Entries and kept versions of the journal that were blanked."""
+    held: tuple[str, ...] = ()
+    """Of the ids, those of records that had been held for a person's approval."""
     summaries: tuple[str, ...] = ()
     """Summaries that were erased because they were made from these; made anew from the others."""
     experiences: int = 0
@@ -141,17 +143,24 @@ class Library(Ledger):
 
     def held(self) -> list[Record]:
         """The records that wait, oldest first."""
-        decided = {
-            entry.ids[0]
-            for op in (Op.APPROVE, Op.REJECT)
-            for entry in self.journal.about(f'"op":"{op}"')
-            if entry.op == op
+        waiting = self.withheld()
+        for op in (Op.APPROVE, Op.REJECT) if waiting else ():
+            for entry in self._entries_of(op):
+                waiting.pop(entry.ids[0], None)
+        return list(waiting.values())
+
+    def withheld(self) -> dict[str, Record]:
+        """Every record that was ever held and not forgotten, whatever became of it."""
+        entries = list(self._entries_of(Op.HOLD))
+        forgotten = self.forgotten() if entries else {}
+        return {
+            entry.ids[0]: self._read(entry.lines[0], "", 0)
+            for entry in entries
+            if entry.ids[0] not in forgotten
         }
-        return [
-            self._read(entry.lines[0], "", 0)
-            for entry in self.journal.about(f'"op":"{Op.HOLD}"')
-            if entry.op == Op.HOLD and entry.ids[0] not in decided
-        ]
+
+    def _entries_of(self, op: Op) -> Iterator[Entry]:
+        return (entry for entry in self.journal.about(f'"op":"{op}"') if entry.op == op)
 
     def approve(self, record: Record, *, to: Sequence[str], author: Author) -> None:
         """Let a held record into the documents, exactly as it was held."""
@@ -424,20 +433,19 @@ class Library(Ledger):
         return self.locked(work)
 
     def _forget(self, ids: Sequence[str], author: Author) -> Receipt:
-        cuts, texts = self._cuts(ids)
-        needles = [*ids, *(self._needle(key) for key in ids)]
+        withheld = self.withheld()
+        held = tuple(key for key in ids if key in withheld)
+        cuts, texts = self._cuts([key for key in ids if key not in held or self.index.get(key)])
+        told = {key: (withheld.get(key) or self.found(key).record).text for key in ids}
+        needles = [*ids, *map(_needle, told.values())]
         raws = self._raw_items(cuts, texts)
-        hashes = {key: self._tombstone(self.found(key).record.text) for key in ids}
+        hashes = {key: self._tombstone(text) for key, text in told.items()}
         entry = self.entry(Op.FORGET, cuts, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
         self.write_texts(entry, texts)
         erased = self._erase(ids, needles, raws)
         self.levelling.reached(self.journal.end())
-        return Receipt(tuple(ids), tuple(texts), erased)
-
-    def _needle(self, record_id: str) -> str:
-        """A text by which a kept version that holds this record can be told."""
-        return max(self.found(record_id).record.text.split("\n"), key=len)
+        return Receipt(tuple(ids), tuple(texts), erased, held)
 
     @staticmethod
     def _raw_items(
@@ -479,8 +487,7 @@ class Library(Ledger):
 
     def forgotten(self) -> dict[str, str]:
         """The records that were forgotten and may not come back: id and salted hash of the text."""
-        entries = self.journal.about('"op":"forget"')
-        return {k: v for entry in entries if entry.op == Op.FORGET for k, v in entry.data.items()}
+        return {k: v for entry in self._entries_of(Op.FORGET) for k, v in entry.data.items()}
 
     def without_forgotten(self, records: Iterable[Record]) -> list[Record]:
         """The records but for those whose very text was forgotten."""
@@ -523,6 +530,11 @@ class Library(Ledger):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _needle(text: str) -> str:
+    """By which a kept version that holds a record of this text can be told."""
+    return max(text.split("\n"), key=len)
 
 
 def _is_lost(record: Record, words: set[str]) -> bool:

@@ -101,6 +101,11 @@ class Line(NamedTuple):
     """Whether the line carries no id of its own."""
 
 
+def says_all(item: str, line: Line) -> bool:
+    """Whether an item, read as this line, means the same in every document."""
+    return not line.derived and '"timestamp"' in item
+
+
 def write(record: Record, form: str) -> str:
     """The whole list item with its final line feed."""
     return WRITERS[form](record)

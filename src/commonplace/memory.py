@@ -667,14 +667,17 @@ class Memory:
     def delete_all(self, record_ids: Sequence[str]) -> Receipt:
         """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
+        held = self._withheld()
         for key in ids:
-            self.get(key)
+            if key not in held:
+                self.get(key)
         self.library.recalls.clear()
         receipt = forgetting.forget(
             self.library,
             ids,
             author=self.author,
             history=self._history_if_any(),
+            held=held,
             experiences=self.experiences,
             text_limit=self.options.text_limit,
         )
@@ -682,11 +685,17 @@ class Memory:
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""
-        return forgetting.matching(self.library, what)
+        return forgetting.matching(self.library, what, held=self._withheld())
 
     def would_forget(self, record_ids: Sequence[str]) -> forgetting.Doomed:
         """All that goes when these records are erased."""
-        return forgetting.doomed(self.library, record_ids, history=self._history_if_any())
+        return forgetting.doomed(
+            self.library, record_ids, history=self._history_if_any(), held=self._withheld()
+        )
+
+    def _withheld(self) -> dict[str, Record]:
+        """What was ever held for approval. Only a person can make that go away."""
+        return self.library.withheld() if self.origin == Origin.OWNER else {}
 
     def _history_if_any(self) -> History | None:
         return self.messages if self.stores.has_history() else None

@@ -50,10 +50,20 @@ class Reader:
         """A document's text as items. `seen` has records read elsewhere, by their lines."""
         return documents.parse(text, reading=self.reading(name), seen=seen)
 
-    def line_record(self, line: str, record_id: str, name: str) -> Record:
-        """The record of a line that we wrote; where the line carries no id, the entry does."""
-        record = lines.read(line, reading=self.reading(name)).record
-        assert record is not None, "a line that we wrote can be read"
+    def line_record(
+        self, line: str, record_id: str, reading: Reading, seen: dict[str, Record]
+    ) -> Record:
+        """The record of a line that we wrote; where the line carries no id, the entry does.
+
+        `seen` keeps the records of lines that say all of themselves: most stand in two documents.
+        """
+        record = seen.get(line)
+        if record is None:
+            found = lines.read(line, reading=reading)
+            record = found.record
+            assert record is not None, "a line that we wrote can be read"
+            if lines.says_all(line, found):
+                seen[line] = record
         return record if record.id == record_id else replace(record, id=record_id)
 
     def carries_ids(self, text: Iterable[str], name: str) -> bool:

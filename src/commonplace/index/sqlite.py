@@ -50,6 +50,8 @@ BATCH = 64
 Every commit that touches it writes a segment of its own, which costs more than all the rest of a
 small write together. Whoever searches next takes in what waits.
 """
+LATELY = 512
+"""How many records are remembered as they were told."""
 SCHEMA = (
     """CREATE TABLE documents(
         name TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode TEXT, digest TEXT,
@@ -87,7 +89,6 @@ SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 
 
 STANDING = """SELECT p.line, p.key, r.id, r.digest FROM places p JOIN records r ON r.key = p.key
     WHERE p.document = ? AND p.line BETWEEN ? AND ?"""
-ADD_PLACE = "INSERT OR IGNORE INTO places VALUES(?, ?, ?)"
 SET_PLACE = "INSERT OR REPLACE INTO places VALUES(?, ?, ?)"
 CLEAR_PLACE = "DELETE FROM places WHERE document = ? AND line = ?"
 IS_PLACED = "SELECT 1 FROM places WHERE key = ? LIMIT 1"
@@ -103,6 +104,7 @@ INSERT = f"""INSERT INTO records(key, digest, lead, words, {COLUMNS})
 # FTS5's own table of sizes has a row for each row that it holds, and new keys are the highest.
 WAITING = "FROM records WHERE key > (SELECT coalesce(max(id), 0) FROM fts_docsize)"
 IS_BEHIND = f"SELECT 1 {WAITING} LIMIT 1"
+ARE_WAITING = f"SELECT 1 {WAITING} LIMIT ?"
 CATCH_UP = f"INSERT INTO fts(rowid, text, words) SELECT key, text, words {WAITING}"
 UNWORD = """INSERT INTO fts(fts, rowid, text, words)
     SELECT 'delete', key, text, words FROM records WHERE key = ?"""
@@ -140,7 +142,7 @@ class SqliteIndex:
 
     def __init__(self, path: StrPath | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
-        self._last_told: Told | None = None
+        self._told_lately: dict[int, Told] = {}
         self._tolds: dict[int, Told] | None = None
         """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
@@ -179,29 +181,20 @@ class SqliteIndex:
 
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
-            for record, line in entries:
-                self._append(db, self._tell(record), document, line)
+            wanted = {line: self._tell(record) for record, line in entries}
+            if wanted:
+                piece = min(wanted), max(wanted), wanted
+                self._replace(db, document, [piece], waiting=BATCH)
             db.execute(SET_KNOWN, known_row(document, known))
 
     def _tell(self, record: Record) -> Told:
         """As it is told; a record mostly goes to a second document right after the first."""
-        told = self._last_told
+        told = self._told_lately.get(id(record))
         if told is None or told.record is not record:
-            self._last_told = told = telling(record)
+            if len(self._told_lately) >= LATELY:
+                self._told_lately.clear()
+            self._told_lately[id(record)] = told = telling(record)
         return told
-
-    def _append(self, db: sqlite3.Connection, told: Told, document: str, line: int) -> None:
-        id_, digest = told.identity
-        variants = db.execute(VARIANTS, (id_,)).fetchall()
-        key = next((key for key, other in variants if other == digest), None)
-        if key is None:
-            key = db.execute(INSERT, _row(told, lead=not variants)).lastrowid
-            if key and key % BATCH == 0:
-                db.execute(CATCH_UP)
-        if not db.execute(ADD_PLACE, (document, line, key)).rowcount:
-            self._replace(db, document, [(line, line, {line: told})])
-        elif variants and variants != [(key, digest)]:
-            self._settle(db, [id_])
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
@@ -218,8 +211,13 @@ class SqliteIndex:
             self._replace(db, document, pieces((), None))
             db.execute("DELETE FROM documents WHERE name = ?", (document,))
 
-    def _replace(self, db: sqlite3.Connection, document: str, pieces: Iterable[Piece]) -> None:
-        """Make these pieces of a document hold just this."""
+    def _replace(
+        self, db: sqlite3.Connection, document: str, pieces: Iterable[Piece], *, waiting: int = 1
+    ) -> None:
+        """Make these pieces of a document hold just this.
+
+        Fewer records than `waiting` wait for the FTS table.
+        """
         left: set[int] = set()
         touched: set[str] = set()
         for first, last, wanted in pieces:
@@ -227,7 +225,8 @@ class SqliteIndex:
             left |= keys
             touched |= ids
         _remove_unplaced(db, left)
-        db.execute(CATCH_UP)
+        if waiting == 1 or len(db.execute(ARE_WAITING, (waiting,)).fetchall()) == waiting:
+            db.execute(CATCH_UP)
         self._settle(db, touched.intersection(id_ for (id_,) in db.execute(OTHERWISE).fetchall()))
 
     def _settle(self, db: sqlite3.Connection, ids: Iterable[str]) -> None:
@@ -312,7 +311,7 @@ class SqliteIndex:
             # Also when no row was left: what an earlier put took out is still in FTS5's segments.
             db.execute("INSERT INTO fts(fts) VALUES('optimize')")
             self._connections.scrub()
-        self._last_told = None
+        self._told_lately.clear()
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         with self._ready(query) as db:

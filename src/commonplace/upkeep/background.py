@@ -5,6 +5,7 @@ So no store waits for it. It does not know what compaction does.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from threading import Thread
@@ -17,6 +18,16 @@ from commonplace.upkeep.compact import last_report
 
 PAUSE = timedelta(hours=1)
 """After a run that found nothing to do, how long no append calls for another."""
+
+TURN = 0.0005
+"""Seconds after which a thread that works lets the others have a turn. With ten times as many, as
+is usual, a store beside a compaction waits for that long at each of its steps.
+"""
+
+
+def take_short_turns() -> None:
+    """Let no thread of this process wait long for one that works in the background."""
+    sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
 
 
 class Background:
@@ -33,6 +44,7 @@ class Background:
         if self._thread and self._thread.is_alive():
             return
         if self._may_be_over() and not self._in_vain():
+            take_short_turns()
             self._thread = Thread(target=run, name="commonplace-compaction")
             self._thread.start()
 

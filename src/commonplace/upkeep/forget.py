@@ -6,7 +6,7 @@ a record is taken out of documents, journal and index it leaves to the library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from commonplace.errors import NoSuchRecord
 from commonplace.experiences import Experiences
@@ -35,12 +35,17 @@ class Doomed:
     messages: tuple[Message, ...]
 
 
-def matching(library: Library, what: str) -> list[Hit]:
-    """The record of that id, or all in which every word of a query stands."""
+def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list[Hit]:
+    """The record of that id, or all in which every word of a query stands.
+
+    Among them those that wait for approval, or did once, which are `held`.
+    """
     library.refresh()
     hit = library.index.get(what) if ID.match(what) else None
     if hit and hit.record.kind != PASSAGE:
         return [hit]
+    if what in held:
+        return [Hit(held[what], (), 0.0)]
     words = what.casefold().split()
     query = Query(
         text=what,
@@ -50,6 +55,8 @@ def matching(library: Library, what: str) -> list[Hit]:
         limit=MOST,
     )
     hits = library.index.search(query) if words else []
+    there = {hit.record.id for hit in hits}
+    hits += [Hit(record, (), 0.0) for key, record in held.items() if words and key not in there]
     found = [hit for hit in hits if all(word in hit.record.text.casefold() for word in words)]
     if not found:
         raise NoSuchRecord(what)
@@ -58,9 +65,14 @@ def matching(library: Library, what: str) -> list[Hit]:
     return [hit for hit in found if ids.isdisjoint(hit.record.sources)]
 
 
-def doomed(library: Library, ids: Sequence[str], *, history: History | None) -> Doomed:
+def doomed(
+    library: Library, ids: Sequence[str], *, history: History | None, held: Mapping[str, Record]
+) -> Doomed:
     """All that goes with these records."""
-    hits = [library.get(key) for key in ids]
+    hits = [
+        library.index.get(key) or Hit(held[key], (), 0.0) if key in held else library.get(key)
+        for key in ids
+    ]
     summaries = _summaries(library, ids)
     told = [hit.record for hit in hits] + summaries
     return Doomed(
@@ -77,11 +89,12 @@ def forget(
     *,
     author: Author,
     history: History | None,
+    held: Mapping[str, Record],
     experiences: Experiences,
     text_limit: int,
 ) -> Receipt:
     """Erase records and what was made of them. The summaries they were in are made anew first."""
-    gone = doomed(library, ids, history=history)
+    gone = doomed(library, ids, history=history, held=held)
     for summary in gone.summaries:
         _make_anew(library, summary, set(ids), text_limit=text_limit)
     every = [*ids, *(record.id for record in gone.summaries if record.id not in ids)]

@@ -16,6 +16,7 @@ from commonplace.errors import Busy
 from commonplace.hints import Any
 from commonplace.notes import Notes
 from commonplace.safety import one_line
+from commonplace.upkeep.background import take_short_turns
 from commonplace.upkeep.cron import Cron, When
 from commonplace.values import frozen, replace
 
@@ -157,6 +158,7 @@ class Schedule:
 
     def start(self) -> None:
         """Loop in a thread of its own."""
+        take_short_turns()
         self._thread = threading.Thread(target=self.loop, name="commonplace-upkeep", daemon=True)
         self._thread.start()
 

@@ -1,6 +1,11 @@
 """A disk that fails at each single call to the system, as the kernel tells it: strace makes it so.
 
-`tests/faults.py` does the same inside Python; here SQLite's own calls fail as well.
+`tests/faults.py` does the same inside Python; here SQLite's own calls fail as well. Each call is a
+run of its own, so a test run takes a sample of them, and
+
+    COMMONPLACE_EACH_CALL=1 python -m pytest tests/test_failing_calls.py
+
+takes them all.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,10 +26,12 @@ from tests.test_compact import old_notes, opened
 from tests.test_laws import rebuilt
 from tests.test_window import held
 
-CALLS = (
-    "write", "pwrite64", "fsync", "fdatasync", "ftruncate", "renameat2", "rename", "linkat",
-    "unlinkat", "mkdirat", "fchmod",
+WRITES = (
+    "openat", "write", "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "renameat2",
+    "rename", "linkat", "unlink", "unlinkat", "mkdir", "mkdirat", "fchmod",
 )  # fmt: skip
+READS = ("read", "pread64", "lseek")
+"""No disk is too full to be read."""
 DEEDS = {
     "trim": "memory.store('The newest of all')",
     "compaction": "memory.compact(forced=True)",
@@ -37,12 +45,14 @@ memory.count()
 sys.stderr.write("now\\n")
 {deed}
 """
-TRIES = 2
-"""Of the calls of one name: the first few and the last fail, each in a run of its own."""
+EACH_CALL = "COMMONPLACE_EACH_CALL" in os.environ
+FIRST = 2
+"""How many of the first calls of one name are in the sample, beside the middle and the last."""
 
 
 def traced(root: Path, deed: str, log: Path, *more: str) -> int:
-    words = ["strace", "-f", "-qq", "-o", str(log), "-e", f"trace={','.join(CALLS)}", *more]
+    calls = ",".join((*WRITES, *READS))
+    words = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", f"trace={calls}", *more]
     script = SCRIPT.format(deed=DEEDS[deed])
     done = subprocess.run(
         [*words, sys.executable, "-B", "-c", script, str(root)],
@@ -68,16 +78,31 @@ def failing(template: Path, root: Path, deed: str, error: str) -> Iterator[str]:
     shutil.copytree(template, root)
     log = root.with_suffix(".log")
     assert traced(root, deed, log) == 0
-    made = re.findall(r"^\d+ +(\w+)\((.*)", log.read_text(errors="replace"), re.M)
-    calls = [name for name, _ in made]
-    start = next(at for at, (_, what) in enumerate(made) if '"now' in what)
-    for name in sorted(set(calls[start + 1 :])):
-        first, last = calls[: start + 1].count(name) + 1, calls.count(name)
-        for number in sorted({*range(first, min(first + TRIES, last + 1)), last}):
+    for name, numbers in made(log, root, error).items():
+        for number in numbers if EACH_CALL else sample(numbers):
             shutil.rmtree(root)
             shutil.copytree(template, root)
             traced(root, deed, log, "-e", f"inject={name}:error={error}:when={number}")
-            yield f"{name} number {number} of {last}"
+            yield f"{name} number {number} of {numbers[-1]}"
+
+
+def made(log: Path, root: Path, error: str) -> dict[str, list[int]]:
+    """Which calls of each name were about the vault, once the deed began."""
+    counts: Counter[str] = Counter()
+    found: dict[str, list[int]] = defaultdict(list)
+    begun = False
+    for name, what in re.findall(r"^\d+ +(\w+)\((.*)", log.read_text(errors="replace"), re.M):
+        counts[name] += 1
+        begun = begun or '"now' in what
+        fails = name in WRITES if error == "ENOSPC" else name in (*WRITES, *READS)
+        only_reads = name == "openat" and "O_CREAT" not in what
+        if begun and fails and not only_reads and str(root) in what:
+            found[name].append(counts[name])
+    return found
+
+
+def sample(numbers: list[int]) -> list[int]:
+    return sorted({*numbers[:FIRST], numbers[len(numbers) // 2], numbers[-1]})
 
 
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
@@ -96,7 +121,7 @@ def test_a_call_that_the_kernel_fails_leaves_the_old_text_or_the_new(
         tried += 1
         with opened(tmp_path / "vault", "notebook") as memory:
             check(memory, before, [record.id for record in records], at)
-    assert tried > len(CALLS) // 2
+    assert tried > len(WRITES) // 2
 
 
 def check(memory: Memory, before: bytes, ids: list[str], at: str) -> None:

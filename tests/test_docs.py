@@ -73,6 +73,7 @@ def test_every_command_of_a_page_runs_as_it_stands(tmp_path: Path, name: str) ->
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert "Nothing found" not in done.stdout, command
 
 
 @pytest.mark.parametrize(

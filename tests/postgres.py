@@ -58,6 +58,20 @@ class Server:
     def stop(self, how: str = "fast") -> None:
         self._run("pg_ctl", "-D", self.data, "-m", how, "-w", "-t", "60", "stop")
 
+    def ask_for_passwords(self, user: str) -> None:
+        """Let this user in with a password alone."""
+        rules = self.data / "pg_hba.conf"
+        rules.write_text(f"host all {user} 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
+        self._run("pg_ctl", "-D", self.data, "reload")
+
+    def replica(self) -> Server:
+        """A server that follows this one, and takes no writes."""
+        other = new_directory("replica")
+        source = ("-h", "127.0.0.1", "-p", self.port, "-U", "postgres")
+        other._run("pg_basebackup", "-D", other.data, *source, "-R", "-c", "fast")
+        other.start()
+        return other
+
     def psql(self, url: str, *words: str) -> subprocess.CompletedProcess[str]:
         """What `psql` prints, as a person or an agent would call it."""
         command = [str(_binaries() / "psql"), "-X", "-A", "-t", url, *words]
@@ -93,13 +107,19 @@ def fresh_url(**query: str) -> str:
 
 def new_server(name: str) -> Server:
     """A server of its own, running, for a test that stops or changes it."""
+    server = new_directory(name)
+    server.make()
+    server.start()
+    return server
+
+
+def new_directory(name: str) -> Server:
+    """A server that has nothing but a place yet."""
     need_binaries()
     directory = Path(tempfile.mkdtemp(prefix=f"commonplace-{name}-"))
     _give_away(directory)
     server = Server(directory)
     atexit.register(_end, server)
-    server.make()
-    server.start()
     return server
 
 

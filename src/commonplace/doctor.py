@@ -26,6 +26,16 @@ from commonplace.values import frozen
 
 ENOUGH = 100 * 1024 * 1024
 LATELY = timedelta(days=7)
+CROWDED = 0.9
+SERVER = """
+select current_setting('server_version'), (select count(*) from pg_stat_activity),
+    current_setting('max_connections')::int
+"""
+# The row is the lock: the transaction that has it is noted there, and says whose it is.
+HOLDERS = """
+select pid, application_name from pg_stat_activity, profile
+where profile = %s and backend_xid = xmax
+"""
 
 
 @frozen
@@ -42,8 +52,7 @@ def examine(memory: Memory) -> list[Finding]:
     """Every check, in the order a person would make them."""
     return [
         *_machine(),
-        *_place(memory),
-        *_lock(memory),
+        *(_server(memory) if memory.stores.database else _directory(memory)),
         *_documents(memory),
         *_index(memory),
         *_journal(memory),
@@ -65,6 +74,54 @@ def _machine() -> Iterator[Finding]:
         there,
         f"{sqlite3.sqlite_version}, full-text search {'there' if there else 'missing'}",
         "Use a Python whose sqlite3 has FTS5.",
+    )
+
+
+def _server(memory: Memory) -> Iterator[Finding]:
+    database = memory.stores.database
+    assert database is not None
+    engine = database.engine
+    where = f"{memory.shown}, dialect {memory.layout.name}"
+    yield Finding(
+        "vault",
+        not memory.read_only,
+        where + (", a replica that takes no writes" if memory.read_only else ""),
+        "Name the primary server in the URL.",
+    )
+    [(version, used, most)] = database.rows(SERVER)
+    yield Finding("server", True, f"PostgreSQL {version}")
+    yield Finding(
+        "connections",
+        used < CROWDED * most,
+        f"{used} of {most} are in use",
+        "Raise max_connections there, or put a pooler before it.",
+    )
+    yield Finding(
+        "vectors",
+        not engine.without_vectors,
+        engine.without_vectors or f"pgvector {'.'.join(map(str, engine.vectors))}",
+        "Install pgvector there, have its owner say 'create extension vector', then: "
+        "commonplace rebuild",
+    )
+    holders = database.rows(HOLDERS, (database.profile,))
+    yield Finding(
+        "lock",
+        not holders,
+        "; ".join(f"held by {name or 'a program'} (backend {pid})" for pid, name in holders)
+        or "free",
+        "Wait for it; a client that is gone loses it within a minute.",
+    )
+
+
+def _directory(memory: Memory) -> Iterator[Finding]:
+    yield from _place(memory)
+    yield from _lock(memory)
+    leftovers = [path.name for path in memory.root.rglob(".mem-*.tmp*")]
+    yield Finding(
+        "leftovers",
+        not leftovers,
+        f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
+        "Look at them and delete them: find . -name '.mem-*.tmp*'",
     )
 
 
@@ -132,13 +189,6 @@ def _documents(memory: Memory) -> Iterator[Finding]:
         yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
     elif len(problems) > 20:
         yield Finding("document", False, f"… and {len(problems) - 20} more", "")
-    leftovers = [path.name for path in memory.root.rglob(".mem-*.tmp*")]
-    yield Finding(
-        "leftovers",
-        not leftovers,
-        f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
-        "Look at them and delete them: find . -name '.mem-*.tmp*'",
-    )
 
 
 def _index(memory: Memory) -> Iterator[Finding]:
@@ -201,7 +251,9 @@ def _history(memory: Memory) -> Iterator[Finding]:
         "history",
         not ill,
         says,
-        "Move history.db away, keep it for repair, and load your last dump into a new one.",
+        "Load your last dump into a new vault."
+        if memory.stores.database
+        else "Move history.db away, keep it for repair, and load your last dump into a new one.",
     )
 
 

@@ -1,6 +1,6 @@
 """The stress test a person can run: writers that are killed at random, and nothing may be lost.
 
-It uses a vault of its own and knows only what any program knows: `Memory`, and the text on disk.
+It uses a vault of its own and knows only what any program knows: `Memory`, and its documents.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import VaultTrouble
+from commonplace.hints import StrPath
 from commonplace.memory import Memory
 from commonplace.values import frozen
 
@@ -46,14 +46,14 @@ class Report:
 class Writer:
     """One process that stores as fast as it can and says what was acknowledged."""
 
-    def __init__(self, root: Path, name: str) -> None:
-        self.root = root
+    def __init__(self, place: StrPath, name: str) -> None:
+        self.place = os.fspath(place)
         self.name = name
         self.acknowledged: list[str] = []
         self._start()
 
     def _start(self) -> None:
-        command = [sys.executable, "-m", "commonplace.selftest", str(self.root), self.name]
+        command = [sys.executable, "-m", "commonplace.selftest", self.place, self.name]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
         self.reader.start()
@@ -88,10 +88,10 @@ class Writer:
         self._start()
 
 
-def run(root: Path, *, writers: int, kills: int, seed: int = 0, progress: Progress) -> Report:
-    """Let `writers` processes store into the vault at `root` while `kills` of them are killed."""
+def run(place: StrPath, *, writers: int, kills: int, seed: int = 0, progress: Progress) -> Report:
+    """Let `writers` processes store into the vault at `place` while `kills` of them are killed."""
     chance, clock = random.Random(seed), Clock()
-    crowd = [Writer(root, f"writer-{number}") for number in range(writers)]
+    crowd = [Writer(place, f"writer-{number}") for number in range(writers)]
     try:
         for done in range(kills):
             progress(done, kills)
@@ -105,12 +105,12 @@ def run(root: Path, *, writers: int, kills: int, seed: int = 0, progress: Progre
         for writer in crowd:
             writer.kill()
     progress(kills, kills)
-    return check(root, {key for writer in crowd for key in writer.acknowledged}, kills=kills)
+    return check(place, {key for writer in crowd for key in writer.acknowledged}, kills=kills)
 
 
-def check(root: Path, acknowledged: set[str], *, kills: int) -> Report:
+def check(place: StrPath, acknowledged: set[str], *, kills: int) -> Report:
     """Compare what was acknowledged with what the documents and the index hold."""
-    with Memory.open(root) as memory:
+    with Memory.open(place) as memory:
         memory.library.refresh()
         counts = Counter(_ids(memory, memory.layout.memory))
         daily = {key for name in memory.documents() for key in _ids(memory, name)}
@@ -135,9 +135,9 @@ def _ids(memory: Memory, name: str) -> list[str]:
     return [item.record.id for item in memory.library.parse(name, text).items]
 
 
-def write_forever(root: str, name: str) -> None:
+def write_forever(place: str, name: str) -> None:
     """Store until killed; an id is printed once its record is acknowledged."""
-    with Memory.open(root, session=name) as memory:
+    with Memory.open(place, session=name) as memory:
         number = 0
         while os.getppid() != 1:
             number += 1

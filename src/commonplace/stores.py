@@ -44,6 +44,8 @@ class Stores(Protocol):
     """The directory of the documents; this machine's own where they are in no directory."""
     state: str
     """What belongs to this machine: what hooks could not say at once, the gateway's token."""
+    database: Database | None
+    """Where the rows are; None of a vault in files."""
     read_only: bool
     options: Options
     layout: Layout
@@ -87,6 +89,7 @@ def stores_at(
 class FileStores:
     """A vault in a directory."""
 
+    database = None
     out_of_reach = ()
 
     def __init__(

@@ -47,6 +47,11 @@ HEAD = "select dialect, journal, ended, marks from profile where profile = %s"
 SET_HEAD = """
 update profile set dialect = %s, journal = %s, ended = %s, marks = %s where profile = %s
 """
+TABLES = """
+select table_name from information_schema.columns join information_schema.tables
+using (table_schema, table_name)
+where table_schema = %s and column_name = 'profile' and table_type = 'BASE TABLE'
+"""
 SET_PROFILE = "select set_config('commonplace.profile', %s, false)"
 SET_WAIT = "select set_config('lock_timeout', %s, true)"
 
@@ -96,7 +101,7 @@ class Database:
     def _set_up(self, *, create: bool) -> None:
         try:
             with self._lent() as connection:
-                migrate(connection, schema=self.place.schema, where=self.where)
+                migrate(connection, schema=self.place.schema, where=self.where, create=create)
                 self.engine = probe(connection, self.where)
                 self.profile = self._find_profile(connection, create=create)
         except psycopg.Error as error:
@@ -123,6 +128,15 @@ class Database:
 
     def close(self) -> None:
         leave(self._pool)
+
+    def erase(self) -> None:
+        """Remove all that this profile has, and the profile itself."""
+
+        def work() -> None:
+            for (table,) in self.rows(TABLES, (self.place.schema,)):
+                self.rows(f'delete from "{table}" where profile = %s', (self.profile,))
+
+        self.repeated(work)
 
     def new_uuid(self) -> str:
         return uuid7(self._clock.now_ns())

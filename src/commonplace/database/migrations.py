@@ -10,7 +10,7 @@ from psycopg import sql
 
 from commonplace.database.engines import add_vectors, probe
 from commonplace.database.schema import STEPS, index_of_vectors
-from commonplace.errors import NewerDatabase, ReadOnlyDatabase
+from commonplace.errors import NewerDatabase, NoSuchVault, ReadOnlyDatabase
 from commonplace.hints import Any
 
 TRIES = 20
@@ -23,8 +23,13 @@ MADE_AT_ONCE = (
 """What two hosts get that make the same thing at the same moment."""
 
 
-def migrate(connection: psycopg.Connection[Any], *, schema: str, where: str) -> None:
-    """Take the steps that this database has not taken yet, each host waiting for the other."""
+def migrate(
+    connection: psycopg.Connection[Any], *, schema: str, where: str, create: bool = True
+) -> None:
+    """Take the steps that this database has not taken yet, each host waiting for the other.
+
+    Where none was ever taken there is no memory, and only who may create one makes the tables.
+    """
     found = _taken(connection)
     if found > len(STEPS):
         raise NewerDatabase(where, found=found, known=len(STEPS))
@@ -33,6 +38,8 @@ def migrate(connection: psycopg.Connection[Any], *, schema: str, where: str) -> 
     engine = probe(connection, where)
     if found == len(STEPS) and (engine.replica or not engine.vectors):
         return
+    if not found and not create:
+        raise NoSuchVault(where)
     if engine.replica:
         raise ReadOnlyDatabase(where)
     if not engine.vectors:

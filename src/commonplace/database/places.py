@@ -15,6 +15,7 @@ from commonplace.values import frozen
 
 OF_A_USER = ("user", "password", "passfile", "sslcert", "sslkey", "options")
 PROFILE = pattern(r"[\w][\w.@+-]{0,99}\Z")
+SCHEMA_NAME = "commonplace"
 SCHEMA = pattern(r"[a-z][a-z0-9_]{0,39}\Z")
 
 
@@ -25,7 +26,7 @@ class Place:
     server: str
     """The URL as libpq takes it."""
     profile: str = "default"
-    schema: str = "commonplace"
+    schema: str = SCHEMA_NAME
 
     def shown(self) -> str:
         """The URL as it may be printed: without its password."""
@@ -33,7 +34,8 @@ class Place:
         user, at, host = parts.netloc.rpartition("@")
         netloc = f"{user.partition(':')[0]}{at}{host}"
         hidden = [(name, value) for name, value in _query(self.server) if name != "password"]
-        return _joined(self.server, [*hidden, ("profile", self.profile)], netloc=netloc)
+        own = [] if self.schema == SCHEMA_NAME else [("schema", self.schema)]
+        return _joined(self.server, [*hidden, ("profile", self.profile), *own], netloc=netloc)
 
     def url_for(self, user: str, password: str) -> str:
         """The URL with which another user reaches the same database, as libpq takes it."""
@@ -59,7 +61,7 @@ def place_of(url: str) -> Place:
         raise BadUrl(str(error)) from None
     if not is_url(url) or not (parts.path.strip("/") or "dbname" in given or "service" in given):
         raise BadUrl("it names no database")
-    profile, schema = given.pop("profile", "default"), given.pop("schema", "commonplace")
+    profile, schema = given.pop("profile", "default"), given.pop("schema", SCHEMA_NAME)
     if not PROFILE.match(profile):
         raise BadUrl(f"{profile!r} is not the name of a profile")
     if not SCHEMA.match(schema):

@@ -48,7 +48,7 @@ def told(error: psycopg.Error, *, where: str, seconds: float) -> CommonplaceErro
         return NoServer(where, said, next_step="Check the user and the password in the URL.")
     if code == "3D000" or ("database " in said and "does not exist" in said):
         return NoServer(where, said, next_step="Make it with 'createdb', or name another one.")
-    if code == "53300" or "too many clients" in said:
+    if code == "53300" or "too many c" in said:
         return NoServer(where, said, next_step="Raise max_connections there, or try again later.")
     if not code and isinstance(error, psycopg.OperationalError):
         return NoServer(where, said, next_step="Check that the server runs and the URL names it.")

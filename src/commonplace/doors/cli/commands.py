@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from commonplace.config import is_url
@@ -366,27 +367,18 @@ def _selftest_arguments(parser: argparse.ArgumentParser) -> None:
 def selftest(arguments: argparse.Namespace) -> int:
     """Store from many processes while they are killed at random, and look for what was lost.
 
-    In a new directory next to the vault, on the same disk; your vault is not touched.
+    In a new directory next to the vault, or in a new profile beside it; your vault is not touched.
     """
-    import shutil
-    import tempfile
-
     from commonplace.selftest import run
 
-    above = Path(vault_path(arguments)).expanduser().parent
-    where = tempfile.mkdtemp(prefix="selftest-", dir=above if above.is_dir() else None)
-    root = Path(where)
-    try:
+    with _vault_beside(vault_path(arguments), keep=arguments.keep) as place:
         report = run(
-            root,
+            place,
             writers=arguments.writers,
             kills=arguments.kills,
             seed=arguments.seed,
             progress=progress_bar("Killing"),
         )
-    finally:
-        if not arguments.keep:
-            shutil.rmtree(root, ignore_errors=True)
     text = (
         f"{report.kills} kills, {report.acknowledged:,} acknowledged, {report.found:,} found, "
         f"{len(report.lost)} lost, {len(report.duplicates)} duplicates, {len(report.torn)} torn, "
@@ -394,6 +386,39 @@ def selftest(arguments: argparse.Namespace) -> int:
     )
     show(Answer(report.__dict__ | {"passed": report.passed}, text), as_json=arguments.json)
     return 0 if report.passed else 1
+
+
+@contextmanager
+def _vault_beside(path: str, *, keep: bool) -> Iterator[str]:
+    """A new vault where another one is, for as long as the block."""
+    import shutil
+    import tempfile
+
+    if is_url(path):
+        from commonplace.memory import Memory
+
+        with Memory.open(_new_profile(path)) as memory:
+            try:
+                yield memory.place
+            finally:
+                if memory.stores.database and not keep:
+                    memory.stores.database.erase()
+        return
+    above = Path(path).expanduser().parent
+    where = tempfile.mkdtemp(prefix="selftest-", dir=above if above.is_dir() else None)
+    try:
+        yield where
+    finally:
+        if not keep:
+            shutil.rmtree(where, ignore_errors=True)
+
+
+def _new_profile(url: str) -> str:
+    from commonplace.clock import Clock
+    from commonplace.database.places import place_of
+    from commonplace.values import replace
+
+    return replace(place_of(url), profile=f"selftest-{Clock().new_id()}").url()
 
 
 def _completion_arguments(parser: argparse.ArgumentParser) -> None:

@@ -44,6 +44,7 @@ class Peer(NamedTuple):
 
 PEERS = (
     Peer("commonplace", (str(ROOT),)),
+    Peer("commonplace-at-once", (str(ROOT),)),
     Peer("chromadb", ("chromadb",)),
     Peer("mem0", ("mem0ai",)),
     Peer("memsearch", ("memsearch",)),
@@ -68,16 +69,21 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     wanted = [peer for peer in PEERS if not arguments.only or peer.name in arguments.only]
     tasks = {
-        "locomo": sets.locomo(arguments.data / "locomo-dev.json.gz", arguments.questions),
+        "locomo": sets.locomo(
+            arguments.data / "locomo-dev.json.gz", arguments.questions, arguments.conversations
+        ),
         "longmemeval": sets.longmemeval(
-            arguments.data / "longmemeval-dev.json.gz", arguments.haystacks
+            arguments.data / "longmemeval-dev.json.gz", arguments.haystacks, arguments.sessions
         ),
     }
     server, endpoint = _served(work)
     try:
         bare = _seconds([sys.executable, "-c", "import json, sqlite3"])
         _warm(endpoint, tasks)
-        rows = [row for peer in wanted if (row := _measured(peer, tasks, work, endpoint, bare))]
+        most = 60 * arguments.minutes
+        rows = [
+            row for peer in wanted if (row := _measured(peer, tasks, work, endpoint, bare, most))
+        ]
     finally:
         server.terminate()
     _show(rows, tasks)
@@ -89,8 +95,11 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="directory of the two sets")
     parser.add_argument("--work", type=Path, default=Path("/tmp/commonplace-peers"))
-    parser.add_argument("--questions", type=int, default=300, help="questions of LoCoMo")
-    parser.add_argument("--haystacks", type=int, default=30, help="questions of LongMemEval")
+    parser.add_argument("--questions", type=int, default=160, help="questions of LoCoMo")
+    parser.add_argument("--conversations", type=int, default=2, help="conversations of LoCoMo")
+    parser.add_argument("--haystacks", type=int, default=40, help="questions of LongMemEval")
+    parser.add_argument("--sessions", type=int, default=10, help="sessions of each haystack")
+    parser.add_argument("--minutes", type=float, default=20, help="most that a peer may take a set")
     parser.add_argument("--plot", type=Path, help="an SVG to write")
     parser.add_argument("--only", nargs="*", default=(), help="these peers only")
     return parser.parse_args()
@@ -142,7 +151,12 @@ def _warm(endpoint: str, tasks: dict[str, list[sets.Group]]) -> None:
 
 
 def _measured(
-    peer: Peer, tasks: dict[str, list[sets.Group]], work: Path, endpoint: str, bare: float
+    peer: Peer,
+    tasks: dict[str, list[sets.Group]],
+    work: Path,
+    endpoint: str,
+    bare: float,
+    most: float,
 ) -> Row | None:
     system = "/usr/bin/python3" if peer.extensions else sys.executable
     try:
@@ -151,7 +165,7 @@ def _measured(
         for name, groups in tasks.items():
             home = work / "homes" / peer.name / name
             shutil.rmtree(home, ignore_errors=True)
-            figures |= _figures(name, groups, _run(peer, python, home, endpoint, groups))
+            figures |= _figures(name, groups, _run(peer, python, home, endpoint, groups, most))
         cold = _cold(peer, python, work, endpoint, tasks["locomo"][0]) / bare
     except (subprocess.SubprocessError, OSError) as error:
         print(f"{peer.name}: not run: {_reason(error)}", file=sys.stderr)
@@ -162,6 +176,8 @@ def _measured(
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"not through after {error.timeout / 60:.0f} minutes"
     told = getattr(error, "stderr", None) or str(error)
     return told.strip().splitlines()[-1]
 
@@ -174,18 +190,18 @@ def _task(home: Path, endpoint: str, **rest: Any) -> Path:
 
 
 def _run(
-    peer: Peer, python: Path, home: Path, endpoint: str, groups: list[sets.Group]
+    peer: Peer, python: Path, home: Path, endpoint: str, groups: list[sets.Group], most: float
 ) -> dict[str, Any]:
     result = home / "result.json"
     task = _task(home, endpoint, groups=groups, result=str(result))
-    _start(peer, python, task)
+    _start(peer, python, task, most)
     return json.loads(result.read_text())
 
 
-def _start(peer: Peer, python: Path, task: Path) -> None:
+def _start(peer: Peer, python: Path, task: Path, most: float) -> None:
     command = [str(python), str(peer.script), str(task)]
     environ = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    subprocess.run(command, check=True, capture_output=True, text=True, env=environ)
+    subprocess.run(command, check=True, capture_output=True, text=True, env=environ, timeout=most)
 
 
 def _cold(peer: Peer, python: Path, work: Path, endpoint: str, group: sets.Group) -> float:
@@ -231,18 +247,16 @@ def _share(values: Any) -> float:
 
 
 def _panels(rows: list[Row]) -> dict[str, dict[str, float]]:
-    panels = {
-        name: {row.name: row.figures[name] for row in rows}
-        for name in rows[0].figures
-        if not name.endswith("add/s")
-    }
+    panels = {name: {row.name: row.figures[name] for row in rows} for name in rows[0].figures}
     return panels | {COLD: {row.name: row.cold for row in rows}}
 
 
 def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
     asked = sum(len(group["questions"]) for group in tasks["locomo"])
     print(f"LoCoMo: {asked} questions of {len(tasks['locomo'])} conversations, turns counted;")
-    print(f"LongMemEval S-like: {len(tasks['longmemeval'])} questions, sessions counted\n")
+    print(
+        f"LongMemEval: {len(tasks['longmemeval'])} questions in cut haystacks, sessions counted\n"
+    )
     names = list(rows[0].figures)
     print(f"| peer | MB installed | {COLD} |", end="")
     print("".join(f" {name} |" for name in names))

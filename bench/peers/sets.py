@@ -16,18 +16,29 @@ from commonplace.evaluate import Case, Question, cases_in
 Group = dict[str, Any]
 
 
-def locomo(path: Path, questions: int) -> list[Group]:
-    """Every conversation, with as many of its questions as asked for, evenly taken."""
-    cases = cases_in(path)
+def locomo(path: Path, questions: int, conversations: int) -> list[Group]:
+    """So many conversations, and of each as many questions as come to its part, evenly taken."""
+    cases = cases_in(path)[:conversations]
     most = questions // len(cases)
     return [_group(case, _evenly(case.questions, most)) for case in cases]
 
 
-def longmemeval(path: Path, questions: int) -> list[Group]:
-    """So many questions, evenly taken, but for those without an answer; sessions count."""
-    taken = _evenly(cases_in(path), questions)
-    groups = [_group(case, case.questions) for case in taken if case.questions]
+def longmemeval(path: Path, questions: int, sessions: int) -> list[Group]:
+    """So many questions that have an answer, evenly taken; sessions count.
+
+    A haystack is cut to so many sessions: those with the answer, and then the first of the others.
+    """
+    taken = _evenly([case for case in cases_in(path) if case.questions], questions)
+    groups = [_group(_cut(case, sessions), case.questions) for case in taken]
     return [group | {"evidence": _sessions(group)} for group in groups]
+
+
+def _cut(case: Case, sessions: int) -> Case:
+    wanted = {turn for question in case.questions for turn in question.evidence}
+    holding = [turn.session for turn in case.turns if turn.id in wanted]
+    kept = list(dict.fromkeys([*holding, *(turn.session for turn in case.turns)]))[:sessions]
+    turns = tuple(turn for turn in case.turns if turn.session in kept)
+    return Case(case.name, turns, case.questions)
 
 
 def _evenly(of: Any, most: int) -> Any:

@@ -30,6 +30,11 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
         peer["memory"].session = record["session"]
         stored = peer["memory"].store(record["text"], username=record["speaker"])
         peer["ids"][stored.id] = record["id"]
+    made_ready(peer)
+
+
+def made_ready(peer: Any) -> None:
+    """Everything in the index, with its vector: the time is that of adding, not of the searches."""
     peer["memory"].session = ""
     peer["memory"].library.refresh()
     peer["memory"].library.asker.embed_all(lambda done, total: None)

@@ -31,6 +31,8 @@ def test_every_word_of_a_document_is_in_a_passage(paragraphs: list[str]) -> None
 
 ODD = {
     "headings": "# quinceone\n\nText.\n\n## quincetwo\n\n# quincethree\n\nText.\n",
+    "last headings": "# quinceone\n\n- an item\n\n## quincetwo\n\n- another\n\n## quincethree\n",
+    "comments": "<!-- quinceone -->\n\n- an item\n\n<!--\nquincetwo\n\nquincethree\n-->\n",
     "remarks": "More <!-- quinceone --> of <!-- quincetwo --> it.\n\n> <!-- quincethree -->\n",
     "front matter": "---\ntitle: quinceone\ntags: [quincetwo, quincethree]\n---\n\nText.\n",
     "a table": "| name | quinceone |\n|---|---|\n| quincetwo | quincethree |\n",
@@ -49,6 +51,26 @@ def test_whatever_markdown_has_is_found(tmp_path: Path, text: str) -> None:
         for word in ("quinceone", "quincetwo", "quincethree"):
             hits = [hit for hit in memory.search(word) if word in hit.record.text]
             assert {place.document for hit in hits for place in hit.places} == {"notes.md"}, word
+
+
+def test_the_headings_that_a_document_is_begun_with_are_no_hits(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+        memory.store("A plum")
+        assert memory.read("MEMORY.md").text.startswith("# Memory")
+        assert [hit.record.text for hit in memory.search("memory")] == []
+
+
+def test_a_last_heading_is_the_same_passage_after_a_record_is_appended_below_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "MEMORY.md").write_text("# Memory\n\n## quincelast\n", encoding="utf-8")
+    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+        before = [hit.record.id for hit in memory.search("quincelast")]
+        memory.store("A plum")
+        assert [hit.record.id for hit in memory.search("quincelast")] == before
+        memory.rebuild()
+        assert [hit.record.id for hit in memory.search("quincelast")] == before
+        assert len(before) == 1
 
 
 def test_a_long_diary_entry_is_found_to_its_last_word_at_its_place(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ def locomo(path: Path, questions: int, conversations: int) -> list[Group]:
 
 
 def longmemeval(path: Path, questions: int, sessions: int) -> list[Group]:
-    """So many questions that have an answer, evenly taken; sessions count.
+    """So many questions, evenly taken, but for those without an answer; sessions count.
 
     A haystack is cut to so many sessions: those with the answer, and then the first of the others.
     """
-    taken = _evenly([case for case in cases_in(path) if case.questions], questions)
+    taken = [case for case in _evenly(cases_in(path), questions) if case.questions]
     groups = [_group(_cut(case, sessions), case.questions) for case in taken]
     return [group | {"evidence": _sessions(group)} for group in groups]
 

@@ -49,6 +49,7 @@ YAML = r"(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#][^\n]*|-(?! ?[{*])[^\n]*|\r?)\n"
 FRONT = pattern(
     rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
 )
+WORDED = pattern(r"\w")
 DATA = pattern(r"<!--(?=[ \t]*\{)")
 
 
@@ -107,7 +108,7 @@ def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None)
     page = _Page(text, reading, seen)
     for block in _Scan(text, bullets=reading.bullets).blocks():
         page.take(block)
-    # A last heading is no passage yet: what is appended next will stand below it.
+    page.settle()
     return Parsed(tuple(page.items), tuple(page.problems), _count_lines(text))
 
 
@@ -139,12 +140,13 @@ class _Page:
         self.line, self.at = 1, 0
         self.path: list[_Block] = []
         self.bare = False
+        self.given = len(reading.header) if text.startswith(reading.header) else 0
         self.texts: dict[str, str] = {}
         self.counts: dict[str, int] = {}
 
     def take(self, block: _Block) -> None:
         if block.kind == "item":
-            self.bare = False
+            self.settle()
             self._item(block.start, block.end)
         elif block.kind == "heading":
             self._heading(block)
@@ -153,7 +155,10 @@ class _Page:
             self._passages(block.start, block.end, self._above(len(self.path)))
 
     def settle(self) -> None:
-        """Make a passage of a heading that has nothing below it."""
+        """Make a passage of a heading that has no prose below it.
+
+        Whether there is an item below makes no difference: one may be appended at any time.
+        """
         if self.bare:
             self._title(self.path[-1])
         self.bare = False
@@ -193,7 +198,7 @@ class _Page:
         while self.path and self.path[-1].level >= block.level:
             self.path.pop()
         self.path.append(block)
-        self.bare = bool(block.title)
+        self.bare = bool(block.title) and block.start >= self.given
         if len(self._above(len(self.path))) > HEADINGS_LIMIT:
             self.settle()
 
@@ -264,7 +269,7 @@ class _Scan:
         self.open: list[str] = []  # What would close the fences and comments that are left open.
 
     def blocks(self) -> Iterator[_Block]:
-        """What the text is made of, in order; blank lines, rules and comments are left out."""
+        """What the text is made of, in order; blank lines and rules are left out."""
         text, pos = self.text, _start(self.text)
         if front := _front(text):
             yield _Block("prose", pos, front)
@@ -298,7 +303,9 @@ class _Scan:
         elif first in "`~":
             end = self._fence_end(pos)
         elif first == "<":
-            end, kind = self._comment_end(pos), "comment"
+            end = self._comment_end(pos)
+            # One without a word in it only keeps apart what stands above and below.
+            kind = "prose" if WORDED.search(text, pos + 4, max(end, pos)) else "rule"
         elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
             end, kind = match.end(), "blank"
         return _Block(kind, pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))

@@ -90,6 +90,8 @@ class Reading:
     """Of lines that carry none."""
     bullets: bool = True
     """Whether list items are records; False where lists are prose, as in a diary."""
+    header: str = ""
+    """What such a document starts with before anybody writes in it: its headings say nothing."""
 
 
 class Line(NamedTuple):

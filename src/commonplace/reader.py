@@ -44,6 +44,7 @@ class Reader:
             zone="UTC" if self.layout.utc_days else self.clock.zone,
             origin=Origin.AGENT if by_agent else Origin.OWNER,
             bullets=not diary and name not in (self.layout.soul, self.layout.status),
+            header=self.layout.header(name),
         )
 
     def parse(self, name: str, text: str, *, seen: dict[str, Record] | None = None) -> Parsed:

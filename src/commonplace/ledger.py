@@ -184,12 +184,12 @@ class Ledger:
         None when that can't be told: a document was written just now, and may be again unseen.
         """
         if self.vault.transactional:
-            return self.journal.mark(), self.journal.end()
+            return self.journal.stand()
         listing = self.vault.listing()
         if any(self.outside.is_racy(stat) for stat in listing.documents.values()):
             return None
         looks = ((name, s.size, s.mtime_ns, s.inode) for name, s in listing.documents.items())
-        return (self.journal.mark(), self.journal.end(), *looks, *sorted(listing.unreadable))
+        return (*self.journal.stand(), *looks, *sorted(listing.unreadable))
 
     def refresh(self) -> None:
         """Take in whatever changed since the last look. Cheap when nothing did."""

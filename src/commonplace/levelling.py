@@ -42,7 +42,7 @@ class Levelling:
         """While all is repaired the marks are kept back: cut short, it starts again."""
 
     def is_level(self) -> bool:
-        return self.index.mark() == self.journal.mark() and self.index.level() == self.journal.end()
+        return self.index.stand() == self.journal.stand()
 
     def mark(self, **changes: Any) -> None:
         """Say how far the documents have come."""

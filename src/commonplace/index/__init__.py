@@ -136,6 +136,9 @@ class Index(Protocol):
 
     def set_mark(self, mark: str) -> None: ...
 
+    def stand(self) -> tuple[str, int]:
+        """Mark and level, at one look."""
+
     def known(self) -> dict[str, Known]: ...
 
     def known_of(self, document: str) -> Known | None: ...

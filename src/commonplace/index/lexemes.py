@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from threading import Lock
 
 from commonplace.hints import NamedTuple
-from commonplace.index.words import TOKENIZER, match
+from commonplace.index import words
+from commonplace.index.words import TOKENIZER
 
 LONGEST = 255
 """Letters of a word that count: PostgreSQL takes no word of more than 2,046 bytes."""
@@ -20,6 +21,7 @@ LAST_PLACE = 16_383
 """The last place that PostgreSQL can note; words that come after it are all there."""
 ROOM = 800_000
 """Bytes that the words of one text may take, for the same reason; those after them are left out."""
+MOST_CUT = 4096
 SLOT = 16
 """What a word takes beside its letters, at most, the first time that it comes."""
 
@@ -49,14 +51,26 @@ def lexemes(texts: Iterable[tuple[str, str]]) -> list[Lexemes]:
     return [_joined(each) for each in _tokens(list(texts))]
 
 
-@lru_cache(maxsize=256)
 def terms(text: str) -> tuple[Term, ...]:
     """What to look for, any of it, when a text is asked for."""
-    told = [term for term in match(text).split(" OR ") if term]
-    found = _tokens([(term.strip('"*'), "") for term in told])
-    words = (tuple(word for _, _, word in sorted(each) if word) for each in found)
-    return tuple(Term(it, term.endswith("*")) for term, it in zip(told, words) if it)
+    return terms_of([text])[0]
 
+
+def terms_of(texts: Sequence[str]) -> list[tuple[Term, ...]]:
+    """The same for each of several texts."""
+    told = [words.terms(text) for text in texts]
+    fresh = list(dict.fromkeys(term for each in told for term in each if term not in _cut))
+    if len(_cut) + len(fresh) > MOST_CUT:
+        _cut.clear()
+        fresh = list(dict.fromkeys(term for each in told for term in each))
+    for term, tokens in zip(fresh, _tokens([(term.strip('"*'), "") for term in fresh])):
+        found = tuple(word for _, _, word in sorted(tokens) if word)
+        _cut[term] = Term(found, term.endswith("*"))
+    return [tuple(_cut[term] for term in each if _cut[term].words) for each in told]
+
+
+_cut: dict[str, Term] = {}
+"""Terms that were asked for before: whoever asks for words one by one asks for them again."""
 
 Token = tuple[int, int, str]
 """Whether it is beside the text, its place there, and the word."""

@@ -16,7 +16,7 @@ from commonplace.database import Database
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, TypeVar
 from commonplace.index import Asked, Candidate, Entry, Known, Query, postgres_candidates
-from commonplace.index.lexemes import lexemes, terms
+from commonplace.index.lexemes import lexemes, terms_of
 from commonplace.index.postgres_candidates import (
     Saying,
     by_vectors,
@@ -58,7 +58,7 @@ BLOCK = 8192
 AT_ONCE = 1000
 """Records that are looked through at once when all are."""
 
-GET_LEVEL = "select position, mark from level where profile = %(profile)s"
+GET_LEVEL = "select mark, position from level where profile = %(profile)s"
 SET_LEVEL = """insert into level(profile, position) values (%(profile)s, %(position)s)
     on conflict (profile) do update set position = excluded.position"""
 SET_MARK = """insert into level(profile, mark) values (%(profile)s, %(mark)s)
@@ -132,14 +132,14 @@ SET_LEADS = """update record r set lead = (r.key = any(%(keys)s))
     where r.profile = %(profile)s and r.id = any(%(ids)s)
         and r.lead <> (r.key = any(%(keys)s))"""
 
-PLACES = """array(select p.document from record v
-        join place p on p.profile = v.profile and p.key = v.key
-        where v.profile = r.profile and v.id = r.id order by p.document, p.line),
-    array(select p.line from record v join place p on p.profile = v.profile and p.key = v.key
-        where v.profile = r.profile and v.id = r.id order by p.document, p.line)"""
-OF_KEYS = f"""select {SHOWN}, r.key, {PLACES} from record r
+PLACES = "p.documents, p.lines"
+STANDING_IN = """cross join lateral (
+        select array_agg(p.document) as documents, array_agg(p.line) as lines
+        from record v join place p on p.profile = v.profile and p.key = v.key
+        where v.profile = r.profile and v.id = r.id) p"""
+OF_KEYS = f"""select {SHOWN}, r.key, {PLACES} from record r {STANDING_IN}
     where r.profile = %(profile)s and r.key = any(%(keys)s)"""
-OF_ID = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r
+OF_ID = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r {STANDING_IN}
     where r.profile = %(profile)s and r.id = %(id)s and r.lead"""
 OF_IDS = f"""select {SHOWN} from record r
     where r.profile = %(profile)s and r.id = any(%(ids)s) and r.lead"""
@@ -157,15 +157,17 @@ CHILDREN = """select distinct id from record
         and length(supersedes) <= 100 and lead and id <> supersedes order by id"""
 KINDS = """select kind, count(*) as n from record
     where profile = %(profile)s and lead group by kind order by n desc, kind"""
-NEWEST = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r
-    where r.profile = %(profile)s and {{fits}}
-    order by left(r.timestamp, 40) desc, r.timestamp desc, r.id desc limit %(limit)s"""
+NEWEST_FIRST = "order by left(r.timestamp, 40) desc, r.timestamp desc, r.id desc"
+NEWEST = f"""select {SHOWN}, 0.0::float8, {PLACES} from (
+        select r.* from record r where r.profile = %(profile)s and {{fits}}
+        {NEWEST_FIRST} limit %(limit)s) r
+    {STANDING_IN} {NEWEST_FIRST}"""
 BEST_BY_WORDS = f"""with {{found}}
 select {SHOWN}, w.score, {PLACES} from by_words w
-join record r on r.profile = %(profile)s and r.key = w.key order by w.rank"""
+join record r on r.profile = %(profile)s and r.key = w.key {STANDING_IN} order by w.rank"""
 NEAREST = f"""with {{found}}
 select {SHOWN}, v.cosine, {PLACES} from by_vectors v
-join record r on r.profile = %(profile)s and r.key = v.key order by v.rank"""
+join record r on r.profile = %(profile)s and r.key = v.key {STANDING_IN} order by v.rank"""
 COUNT = "select count(*) from record r where r.profile = %(profile)s and {fits}"
 HAS_SIGN = "strpos(r.text, %(sign)s) > 0"
 HAVING = """select l.records, t.at, (select count(*) from record r
@@ -259,16 +261,18 @@ class PostgresIndex:
             values |= part.values
         return self._rows(statement, **values)
 
-    def level(self) -> int:
+    def stand(self) -> tuple[str, int]:
         rows = self._rows(GET_LEVEL)
-        return int(rows[0][0]) if rows else 0
+        return rows[0] if rows else ("", 0)
+
+    def level(self) -> int:
+        return self.stand()[1]
 
     def set_level(self, position: int) -> None:
         self._write(lambda: self._rows(SET_LEVEL, position=position))
 
     def mark(self) -> str:
-        rows = self._rows(GET_LEVEL)
-        return str(rows[0][1]) if rows else ""
+        return self.stand()[0]
 
     def set_mark(self, mark: str) -> None:
         self._tolds = None
@@ -518,8 +522,9 @@ class PostgresIndex:
         )
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
-        told = [word for word in dict.fromkeys(words) if word not in STOP and terms(word)]
-        queries = [query_of(terms(word), self._tag) for word in told]
+        wanted = [word for word in dict.fromkeys(words) if word not in STOP]
+        asked = {word: each for word, each in zip(wanted, terms_of(wanted), strict=True) if each}
+        told, queries = list(asked), [query_of(each, self._tag) for each in asked.values()]
         rows = self._rows(HAVING, queries=queries) if told else []
         having = {told[at - 1]: count for _, at, count in rows}
         total = rows[0][0] if rows else 0

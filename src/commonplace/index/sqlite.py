@@ -77,7 +77,7 @@ SCHEMA = (
 VERSION = crc32(f"{EDITION} {SCHEMA}".encode()) & 0x7FFFFFFF
 TABLES = ("documents", "records", "places", *nearest.TABLES)
 # The row without a name is the journal's: it is on a page that every write touches anyway.
-GET_JOURNAL = "SELECT base, digest FROM documents WHERE name = ''"
+GET_JOURNAL = "SELECT digest, base FROM documents WHERE name = ''"
 SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
     ON CONFLICT(name) DO UPDATE SET base = excluded.base"""
 SET_MARK = """INSERT INTO documents(name, base, digest) VALUES('', 0, ?)
@@ -154,16 +154,18 @@ class SqliteIndex:
         with self._connections.transaction():
             yield
 
-    def level(self) -> int:
+    def stand(self) -> tuple[str, int]:
         rows = self._connections.rows(GET_JOURNAL)
-        return int(rows[0][0]) if rows else 0
+        return rows[0] if rows else ("", 0)
+
+    def level(self) -> int:
+        return self.stand()[1]
 
     def set_level(self, position: int) -> None:
         self._connections.run(SET_LEVEL, position)
 
     def mark(self) -> str:
-        rows = self._connections.rows(GET_JOURNAL)
-        return str(rows[0][1]) if rows else ""
+        return self.stand()[0]
 
     def set_mark(self, mark: str) -> None:
         self._tolds = None

@@ -122,6 +122,9 @@ class Journal(Protocol):
     def end(self) -> int:
         """The position after the last entry."""
 
+    def stand(self) -> tuple[str, int]:
+        """Mark and end, at one look."""
+
     def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
         """Write an entry. It is safe once `sync` returned.
 

@@ -73,6 +73,10 @@ class FileJournal:
             found = os.fstat(self._reopen())
         return found.st_size
 
+    def stand(self) -> tuple[str, int]:
+        end = self.end()
+        return self._mark, end
+
     def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
         data = coding.line_of(entry, written)
         position = self._write(data)

@@ -56,6 +56,10 @@ class PostgresJournal:
     def end(self) -> int:
         return self._database.head().ended
 
+    def stand(self) -> tuple[str, int]:
+        head = self._database.head()
+        return head.journal, head.ended
+
     def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
         with self._database.locked():
             if not self.end():

@@ -8,7 +8,8 @@ from typing import Any
 
 from commonplace import errors, tools
 from commonplace.config import OPTIONS
-from commonplace.doors.cli import COMMANDS, build_parser
+from commonplace.doors.cli import COMMANDS
+from commonplace.doors.cli.parsing import build_parser
 
 HEAD = """\
 # Reference

@@ -17,7 +17,8 @@ import pytest
 
 from commonplace import tools
 from commonplace.config import OPTIONS
-from commonplace.doors.cli import COMMANDS, HISTORY_WORDS, main
+from commonplace.doors.cli import COMMANDS, HISTORY_WORDS, at_a_glance, main
+from commonplace.doors.cli.parsing import build_parser
 from commonplace.doors.cli.terminal import has_colour
 from commonplace.errors import HeldForReview
 from commonplace.memory import Memory
@@ -346,15 +347,15 @@ LISTS: dict[tuple[str, ...], set[str]] = {
 }
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("side", ["before", "after"])
 def test_every_command_gives_json_wherever_the_option_stands(
-    run: Run, vault: Path, place: str
+    run: Run, vault: Path, side: str
 ) -> None:
     lacking = {}
     for words, wanted in (DATA | LISTS).items():
         run("store", "Likes tea")
         given = [first_id(run) if word == "ID" else word for word in words]
-        shown = run("--json", *given) if place == "before" else run(*given, "--json")
+        shown = run("--json", *given) if side == "before" else run(*given, "--json")
         found = shown.data if words in DATA else shown.data[0]
         lacking[words] = (shown.code, shown.err, wanted - set(found))
     assert lacking == dict.fromkeys(DATA | LISTS, (0, "", set()))
@@ -375,6 +376,45 @@ def test_global_options_may_stand_before_or_after_the_command(run: Run, tmp_path
     assert after == before
     mixed = run("--vault", path, "store", "Likes tea", "--session", "s-9", "--json")
     assert mixed.data["session"] == "s-9"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "search tea",
+        "brief",
+        "--vault /v search tea",
+        "search --vault=/v tea --json",
+        "--json brief --session s1 --dialect earl",
+        "search search --vault brief",
+        "--vault /v --vault /w --session= brief",
+    ],
+)
+def test_what_is_understood_at_a_glance_is_what_the_parser_understands(line: str) -> None:
+    words = line.split()
+    glanced, parsed = vars(at_a_glance(words)), vars(build_parser(words).parse_args(words))
+    del glanced["command"], parsed["run"], parsed["version"]
+    assert glanced == parsed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "search",
+        "search two words",
+        "search -",
+        "search tea --limit 3",
+        "search tea --vault",
+        "search tea --vault --json",
+        "brief --help",
+        "brief 5",
+        "status",
+        "--jso brief",
+    ],
+)
+def test_what_takes_more_than_a_glance_is_left_to_the_parser(line: str) -> None:
+    assert at_a_glance(line.split()) is None
 
 
 def test_the_last_of_two_values_counts(run: Run, vault: Path, tmp_path: Path) -> None:

@@ -148,6 +148,8 @@ def test_the_package_offers_its_public_names_and_no_others() -> None:
 
 
 HEAVY = ("asyncio", "numpy", "mcp", "pydantic", "starlette", "anthropic", "uuid", "ctypes", "shtab")
+LOADED_FOR_FEW = ("dataclasses", "hashlib", "pathlib", "threading", "typing", "weakref")
+"""What takes longer to load than what a cold read would use of it."""
 LIGHT_COMMANDS = (
     ["search", "tea"],
     ["brief"],
@@ -172,5 +174,7 @@ def test_a_read_imports_nothing_heavy(tmp_path: Path, command: list[str]) -> Non
     )
     loaded = set(eval(done.stderr.strip().split("\n")[-1]))
     assert loaded.intersection(HEAVY) == set()
+    assert command[0] == "tool" or loaded.intersection(LOADED_FOR_FEW) == set()
+    assert ("argparse" in loaded) == (command[0] not in ("search", "brief"))
     known = {"commonplace", "__editable___commonplace"} | set(sys.stdlib_module_names)
     assert {name for name in loaded - known if not name.startswith("_")} == set()

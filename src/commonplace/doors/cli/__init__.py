@@ -1,21 +1,23 @@
-"""The command line: parses, calls the tools, prints. Exit codes are those of the error tree.
+"""The command line: calls what was asked for, and prints. Exit codes are those of the error tree.
 
-Only the parser of the command that was asked for is built, and only what it needs is imported:
-hooks and shells start this many times a day.
+Shells start this many times a day: what a command does not need is not imported. What may be said
+after each word is known to `parsing`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 
 from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from commonplace.dialects import Answer, Parameter, Tool
     from commonplace.memory import Memory
 
@@ -53,15 +55,13 @@ OTHER_COMMANDS = (
     "completion",
 )
 COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
-FLAGS = {"within": "--in"}
-"""Arguments whose short names are words of Python's own."""
 HISTORY_WORDS = (
     *("record", "last", "search", "append", "sessions", "sql", "dump", "load", "forget"),
 )
 VALUED = ("--vault", "--dialect", "--session")
 """Global options that take a value, which may read like a command."""
 
-Run = Callable[[argparse.Namespace], int]
+Run = Callable[["Namespace"], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     try:
+        if arguments := at_a_glance(words):
+            return _run_native(arguments)
+        from commonplace.doors.cli.parsing import build_parser
+
         words = spelled_out(words)
         arguments = build_parser(words).parse_args(words)
         run: Run = arguments.run
@@ -94,28 +98,44 @@ def _run(words: Sequence[str]) -> int:
         return int(end.code or 0)
 
 
-def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser with the command that `words` name, or with all of them for help."""
-    wanted = [command] if (command := _command_of(words)) else COMMANDS
-    parser = argparse.ArgumentParser(
-        prog="commonplace",
-        description="Persistent memory for AI agents, kept as markdown.",
-        epilog="'commonplace COMMAND --help' explains a command.",
-        parents=[_global_options(with_defaults=True)],
-        formatter_class=Page,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    # With its name given, argparse need not format a usage line to find it.
-    commands = parser.add_subparsers(
-        metavar="COMMAND", required=True, title="commands", prog="commonplace"
-    )
-    for name in wanted:
-        _add_command(commands, name)
-    return parser
+def at_a_glance(words: Sequence[str]) -> Any:
+    """What `search WORDS` and `brief` mean; None where it takes a parser to tell.
+
+    Loading argparse and building a parser takes half as long as the search.
+    """
+    found, bare, rest = SimpleNamespace(**defaults()), list[str](), iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in VALUED:
+            value = value if equals else next(rest, "-")
+        if name in VALUED and (equals or not value.startswith("-")):
+            setattr(found, name.removeprefix("--"), value)
+        elif word == "--json":
+            found.json = True
+        elif word.startswith("-"):
+            return None
+        else:
+            bare.append(word)
+    found.command, *said = bare or [""]
+    if found.command == "search" and len(said) == 1:
+        found.query = said[0]
+        return found
+    return found if bare == ["brief"] else None
 
 
-def _command_of(words: Sequence[str]) -> str:
+def defaults() -> dict[str, Any]:
+    """The global options where nothing is said of them."""
+    environ = os.environ
+    return {
+        "vault": environ.get("COMMONPLACE_VAULT", ""),
+        "dialect": environ.get("COMMONPLACE_DIALECT", ""),
+        "session": environ.get("COMMONPLACE_SESSION", "")
+        or environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        "json": False,
+    }
+
+
+def command_of(words: Sequence[str]) -> str:
     """The command among the words; empty when there is none, or help was asked for first."""
     return next((words[at] for at in _bare(words) if words[at] in COMMANDS), "")
 
@@ -132,131 +152,20 @@ def _bare(words: Sequence[str]) -> Iterator[int]:
 def spelled_out(words: Sequence[str]) -> list[str]:
     """`history ID` as `history record ID`."""
     spelled, bare = list(words), list(_bare(words))
-    if _command_of(words) == "history":
+    if command_of(words) == "history":
         rest = bare[[words[at] for at in bare].index("history") + 1 :]
         if rest and words[rest[0]] not in HISTORY_WORDS:
             spelled.insert(rest[0], "record")
     return spelled
 
 
-class Page(argparse.HelpFormatter):
-    """Help as wide as the terminal, found without shutil, which argparse would load for each."""
+def _run_native(arguments: Namespace) -> int:
+    from commonplace import tools
 
-    def __init__(self, prog: str) -> None:
-        try:
-            width = os.get_terminal_size().columns - 2
-        except OSError:
-            columns = os.environ.get("COLUMNS", "")
-            width = int(columns) - 2 if columns.isdecimal() else 78
-        super().__init__(prog, width=max(width, 40))
+    return run_tool(tools.table("native")[arguments.command], arguments)
 
 
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
-
-        print(f"commonplace {version('commonplace')}")
-        parser.exit()
-
-
-def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
-    """Options that may stand before or after the command."""
-    options = argparse.ArgumentParser(add_help=False, formatter_class=Page, allow_abbrev=False)
-
-    def add(name: str, default: Any, **rest: Any) -> None:
-        options.add_argument(name, default=default if with_defaults else argparse.SUPPRESS, **rest)
-
-    environ = os.environ
-    add("--vault", environ.get("COMMONPLACE_VAULT", ""), metavar="PATH", help="the vault to use")
-    add(
-        "--dialect",
-        environ.get("COMMONPLACE_DIALECT", ""),
-        metavar="NAME",
-        help="the dialect, when it is not to be detected",
-    )
-    add(
-        "--session",
-        environ.get("COMMONPLACE_SESSION", "") or environ.get("CLAUDE_CODE_SESSION_ID", ""),
-        metavar="ID",
-        help="the session that this belongs to",
-    )
-    add("--json", False, action="store_true", help="print JSON")
-    return options
-
-
-def _add_command(commands: Any, name: str) -> None:
-    shared = _global_options(with_defaults=False)
-    if name == "diary":
-        from commonplace.doors.cli import diary
-
-        diary.add(commands, shared)
-    elif name in TOOL_COMMANDS:
-        from commonplace import tools
-
-        _add_tool(commands, tools.table("native")[name], shared)
-    elif name in ("mcp", "hook"):
-        from commonplace.doors.cli import hooking, serving
-
-        {"mcp": serving, "hook": hooking}[name].add(commands, shared)
-    elif name == "history":
-        from commonplace.doors.cli import history
-
-        history.add(commands, shared)
-    elif name == "context":
-        from commonplace.doors.cli import contexts
-
-        contexts.add(commands, shared)
-    elif name == "heartbeat":
-        from commonplace.doors.cli import heartbeat
-
-        heartbeat.add(commands, shared)
-    else:
-        from commonplace.doors.cli import commands as others
-
-        others.add(commands, name, shared)
-
-
-def _add_tool(commands: Any, tool: Tool, shared: argparse.ArgumentParser) -> None:
-    first = tool.description.split("\n")[0]
-    parser = commands.add_parser(
-        tool.name,
-        help=first,
-        description=tool.description,
-        parents=[shared],
-        formatter_class=Page,
-        allow_abbrev=False,
-    )
-    positional = any(parameter.required for parameter in tool.parameters)
-    for number, parameter in enumerate(tool.parameters):
-        optional_first = not positional and number == 0 and parameter.type == "string"
-        _add_parameter(parser, parameter, bare=parameter.required or optional_first)
-    parser.set_defaults(run=lambda arguments: _run_tool(tool, arguments))
-
-
-def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter, *, bare: bool) -> None:
-    about = parameter.about.description.replace("%", "%%")
-    if bare:
-        parser.add_argument(
-            parameter.name,
-            nargs=None if parameter.required else "?",
-            default=argparse.SUPPRESS,
-            help=about
-            + (" '-' reads it from standard input." if parameter.type == "string" else ""),
-        )
-        return
-    flag = FLAGS.get(parameter.name) or "--" + parameter.name.replace("_", "-")
-    how: dict[str, Any] = {"dest": parameter.name, "default": argparse.SUPPRESS, "help": about}
-    if parameter.type == "boolean":
-        how["action"] = "store_true"
-    elif parameter.type == "array":
-        how |= {"action": "append", "metavar": "WORD[,WORD]"}
-    else:
-        how["type"] = {"integer": int, "number": float}.get(parameter.type, str)
-        how["choices"] = parameter.choices or None
-    parser.add_argument(flag, **how)
-
-
-def _run_tool(tool: Tool, arguments: argparse.Namespace) -> int:
+def run_tool(tool: Tool, arguments: Namespace) -> int:
     given = {
         parameter.name: _value(getattr(arguments, parameter.name), parameter)
         for parameter in tool.parameters
@@ -278,7 +187,7 @@ def show(answer: Answer, *, as_json: bool) -> None:
     print(json.dumps(answer.data, ensure_ascii=False, indent=2) if as_json else str(answer))
 
 
-def open_memory(arguments: argparse.Namespace, *, for_tools: bool = False) -> Memory:
+def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
     """The vault that the options, the environment or the working directory name."""
     from commonplace.doors.opening import open_vault
 
@@ -290,13 +199,13 @@ def open_memory(arguments: argparse.Namespace, *, for_tools: bool = False) -> Me
     )
 
 
-def vault_path(arguments: argparse.Namespace) -> str:
+def vault_path(arguments: Namespace) -> str:
     from commonplace.doors import opening
 
     return opening.vault_path(arguments.vault, arguments.dialect)
 
 
-def tool_dialect(arguments: argparse.Namespace) -> str:
+def tool_dialect(arguments: Namespace) -> str:
     """The dialect whose tools are meant: the one named, or the vault's own."""
     from commonplace import tools
 

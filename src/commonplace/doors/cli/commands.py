@@ -14,9 +14,10 @@ from pathlib import Path
 
 from commonplace.config import is_url
 from commonplace.dialects import Answer
-from commonplace.doors.cli import Page, open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli import open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
+from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
@@ -429,7 +430,7 @@ def completion(arguments: argparse.Namespace) -> int:
     """Print the completion script of a shell; source it from the shell's start file."""
     import shtab
 
-    from commonplace.doors.cli import build_parser
+    from commonplace.doors.cli.parsing import build_parser
 
     print(shtab.complete(build_parser(()), shell=arguments.shell))
     return 0

@@ -10,7 +10,8 @@ import json
 import os
 import sys
 
-from commonplace.doors.cli import Page, open_memory
+from commonplace.doors.cli import open_memory
+from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.safety import neutralise

@@ -9,7 +9,8 @@ import argparse
 import sys
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import Page, open_memory, show
+from commonplace.doors.cli import open_memory, show
+from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue, NoSuchDocument
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.safety import neutralise, one_line

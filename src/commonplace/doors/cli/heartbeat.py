@@ -7,7 +7,8 @@ import json
 import signal
 from pathlib import Path
 
-from commonplace.doors.cli import Page, open_memory
+from commonplace.doors.cli import open_memory
+from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 

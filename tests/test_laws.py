@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -19,6 +20,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from commonplace.errors import NothingToUndo, Unreadable
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import code_of
 from commonplace.memory import Memory
@@ -26,6 +28,8 @@ from commonplace.reader import decoded
 from commonplace.records import Record
 from commonplace.replay import state
 from tests.clocks import SkippingClock
+from tests.data import documents_of
+from tests.postgres import fresh_url
 from tests.strategies import texts
 
 WORDS = st.text(alphabet="abcdefghij äöü中文-|`*<>{}\n", min_size=1, max_size=40).filter(str.strip)
@@ -42,20 +46,25 @@ def rebuilt(memory: Memory) -> list[tuple[object, ...]]:
 
 
 class VaultMachine(RuleBasedStateMachine):
-    """Agents store, supersede and delete; people edit, move and delete the files."""
+    """Agents store, supersede and delete, wherever the vault is."""
 
     records: Bundle[Record] = Bundle("records")
     dialect = "native"
 
     def __init__(self) -> None:
         super().__init__()
-        self.root = Path(tempfile.mkdtemp(prefix="laws-"))
-        self.memory = Memory.open(self.root, self.dialect, clock=SkippingClock())
+        self.place = self.new_place()
+        self.memory = self.opened()
         self.expected: dict[str, str] = {}
+
+    def new_place(self) -> str:
+        raise NotImplementedError
+
+    def opened(self) -> Memory:
+        return Memory.open(self.place, self.dialect, clock=SkippingClock())
 
     def teardown(self) -> None:
         self.memory.close()
-        shutil.rmtree(self.root)
 
     @rule(target=records, text=texts().filter(lambda text: text.strip() and len(text) <= 2000))
     def store(self, text: str) -> Record:
@@ -76,62 +85,16 @@ class VaultMachine(RuleBasedStateMachine):
         if record.id in self.expected:
             self.memory.delete(record.id)
             del self.expected[record.id]
-            data = b"".join(path.read_bytes() for path in self.root.rglob("*.md"))
+            data = b"".join(documents_of(self.memory).values())
             assert f'{{"id":"{record.id}"'.encode() not in data
-
-    def document(self) -> Path:
-        return self.root / (self.memory.layout.memory or "USER.md")
-
-    def edited(self, change: str) -> None:
-        # A person takes longer than a tick of the file system's clock to load a text.
-        time.sleep(0.006)
-        path = self.document()
-        text = path.read_bytes().decode() if path.exists() else ""
-        lines = text.split("\n")
-        if change == "append":
-            lines.append("- a thought of my own")
-        elif change == "insert":
-            lines.insert(len(lines) // 2, "Some prose\n")
-        elif change == "shout":
-            lines = [line.replace("a thought", "A THOUGHT") for line in lines]
-        path.write_bytes("\n".join(lines).encode())
-
-    @rule(change=st.sampled_from(["append", "insert", "shout"]))
-    def hand_edit(self, change: str) -> None:
-        self.edited(change)
-
-    @rule(record=consumes(records))
-    def hand_delete(self, record: Record) -> None:
-        time.sleep(0.006)
-        self.memory.library.refresh()
-        for path in [*self.root.glob("*.md"), *self.root.glob("memory/*.md")]:
-            name = path.relative_to(self.root).as_posix()
-            text = path.read_bytes().decode()
-            for item in reversed(self.memory.library.parse(name, text).items):
-                if item.record.id == record.id:
-                    text = text[: item.start] + text[item.end :]
-            path.write_bytes(text.encode())
-        self.expected.pop(record.id, None)
 
     @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]), text=WORDS)
     def write_document(self, name: str, text: str) -> None:
         if self.memory.layout.holds(name):
             self.memory.update(text, document=name)
 
-    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
-    def move_document(self, name: str) -> None:
-        path = self.root / name
-        if path.exists():
-            path.rename(self.root / f"moved-{len(list(self.root.glob('*.md')))}.md")
-
-    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
-    def delete_document(self, name: str) -> None:
-        (self.root / name).unlink(missing_ok=True)
-
     @rule()
     def undo(self) -> None:
-        from commonplace.errors import NothingToUndo
-
         try:
             entry = self.memory.undo()
         except NothingToUndo:
@@ -147,7 +110,7 @@ class VaultMachine(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.memory.close()
-        self.memory = Memory.open(self.root, self.dialect, clock=SkippingClock())
+        self.memory = self.opened()
 
     @invariant()
     def the_kept_index_is_the_rebuilt_one(self) -> None:
@@ -177,10 +140,121 @@ class VaultMachine(RuleBasedStateMachine):
             assert told == library.vault.read(name)
 
 
-class ClawMachine(VaultMachine):
+class FileMachine(VaultMachine):
+    """People edit, move and delete the files, too."""
+
+    def new_place(self) -> str:
+        self.root = Path(tempfile.mkdtemp(prefix="laws-"))
+        return str(self.root)
+
+    def teardown(self) -> None:
+        super().teardown()
+        shutil.rmtree(self.root)
+
+    def document(self) -> Path:
+        return self.root / (self.memory.layout.memory or "USER.md")
+
+    def edited(self, change: str) -> None:
+        # A person takes longer than a tick of the file system's clock to load a text.
+        time.sleep(0.006)
+        path = self.document()
+        text = path.read_bytes().decode() if path.exists() else ""
+        lines = text.split("\n")
+        if change == "append":
+            lines.append("- a thought of my own")
+        elif change == "insert":
+            lines.insert(len(lines) // 2, "Some prose\n")
+        elif change == "shout":
+            lines = [line.replace("a thought", "A THOUGHT") for line in lines]
+        path.write_bytes("\n".join(lines).encode())
+
+    @rule(change=st.sampled_from(["append", "insert", "shout"]))
+    def hand_edit(self, change: str) -> None:
+        self.edited(change)
+
+    @rule(record=consumes(VaultMachine.records))
+    def hand_delete(self, record: Record) -> None:
+        time.sleep(0.006)
+        self.memory.library.refresh()
+        for path in [*self.root.glob("*.md"), *self.root.glob("memory/*.md")]:
+            name = path.relative_to(self.root).as_posix()
+            text = path.read_bytes().decode()
+            for item in reversed(self.memory.library.parse(name, text).items):
+                if item.record.id == record.id:
+                    text = text[: item.start] + text[item.end :]
+            path.write_bytes(text.encode())
+        self.expected.pop(record.id, None)
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
+    def move_document(self, name: str) -> None:
+        path = self.root / name
+        if path.exists():
+            path.rename(self.root / f"moved-{len(list(self.root.glob('*.md')))}.md")
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
+    def delete_document(self, name: str) -> None:
+        (self.root / name).unlink(missing_ok=True)
+
+
+class ClawMachine(FileMachine):
     """The same laws where records are lines of JSON."""
 
     dialect = "claw"
+
+
+class PostgresMachine(VaultMachine):
+    """Another host writes to the same profile, and documents are moved and taken away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = self.opened()
+
+    def new_place(self) -> str:
+        return fresh_url()
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.other.close()
+
+    @rule(target=VaultMachine.records, text=WORDS)
+    def store_elsewhere(self, text: str) -> Record:
+        record = self.other.store(text, kind="fact")
+        self.expected[record.id] = record.text
+        return record
+
+    @rule(text=WORDS)
+    def search_elsewhere(self, text: str) -> None:
+        assert self.other.search(text).degraded == ""
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
+    def move_document(self, name: str) -> None:
+        if name in self.memory.documents():
+            self.other.rename(name, f"moved-{len(self.memory.documents())}.md")
+
+    @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
+    def delete_document(self, name: str) -> None:
+        if name in self.memory.documents():
+            self.memory.remove(name)
+
+    @rule()
+    def trouble(self) -> None:
+        """A change that fails halfway never was."""
+
+        def fail(*_: object, **__: object) -> None:
+            raise Unreadable("MEMORY.md", "it was not to be")
+
+        levelling = self.memory.library.levelling
+        levelling.mark = fail  # type: ignore[method-assign]
+        with pytest.raises(Unreadable):
+            self.memory.store("Never stored")
+        del levelling.mark
+        assert "Never stored" not in str(documents_of(self.memory))
+
+
+class PostgresEarlMachine(PostgresMachine):
+    """The same laws where lines carry no data, and the journal does."""
+
+    dialect = "earl"
 
 
 LIMITS = settings(
@@ -189,7 +263,11 @@ LIMITS = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-TestVault = VaultMachine.TestCase
+TestVault = FileMachine.TestCase
 TestVault.settings = LIMITS
 TestClaw = ClawMachine.TestCase
 TestClaw.settings = LIMITS
+TestPostgres = PostgresMachine.TestCase
+TestPostgres.settings = settings(LIMITS, max_examples=10)
+TestPostgresEarl = PostgresEarlMachine.TestCase
+TestPostgresEarl.settings = settings(LIMITS, max_examples=5)

@@ -16,10 +16,13 @@ import subprocess
 import tempfile
 import time
 import uuid
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from commonplace.database import TABLES, Database
 
 NAMED = "COMMONPLACE_TEST_POSTGRES"
 NOBODY = 65534
@@ -103,6 +106,22 @@ def fresh_url(**query: str) -> str:
     given = "&".join(f"{name}={value}" for name, value in query.items())
     mark = "&" if "?" in server else "?"
     return f"{server}{mark}profile=p-{uuid.uuid4().hex}" + (f"&{given}" if given else "")
+
+
+def rows_of(database: Database) -> dict[str, bytes]:
+    """Every value of a profile, by table; what is compressed unpacked as well."""
+    found = {}
+    for (table,) in database.rows(TABLES, (database.place.schema,)):
+        rows = database.rows(f'select * from "{table}" where profile = %s', (database.profile,))
+        values = [_bytes_of(value) for row in rows for value in row]
+        if table == "version":
+            values += [zlib.decompress(value) for value in values if value[:1] == b"x"]
+        found[table] = b" ".join(values)
+    return found
+
+
+def _bytes_of(value: object) -> bytes:
+    return bytes(value) if isinstance(value, bytes | memoryview) else str(value).encode()
 
 
 def new_server(name: str) -> Server:

@@ -17,7 +17,7 @@ from commonplace.dialects import Parameter, Tool, anthropic
 from commonplace.errors import BadName, BadValue, CommonplaceError, NotFound, TooLong, UnknownTool
 from commonplace.memory import Memory
 from tests.clocks import FixedClock, SkippingClock
-from tests.data import EXAMPLES, clock_at, contents, example
+from tests.data import EXAMPLES, clock_at, contents, documents_of, example
 
 HEADER = (
     "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and "
@@ -31,10 +31,10 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     """An empty native vault."""
     options: Any = {"memory_embeddings_enabled": True}
-    with Memory.open(tmp_path / "vault", session="s-1", clock=clock, **options) as memory:
+    with Memory.open(place, session="s-1", clock=clock, **options) as memory:
         yield memory
 
 
@@ -47,13 +47,14 @@ def ask(memory: Memory, command: str, path: str = "", **rest: Any) -> str:
 
 def refused(memory: Memory, command: str, path: str = "", **rest: Any) -> str:
     """The sentence with which it refuses, having changed nothing."""
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(CommonplaceError) as refusal:
         ask(memory, command, path, **rest)
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
     return str(refusal.value)
 
 
+@pytest.mark.in_files
 def test_a_directory_is_listed_two_levels_deep_with_sizes(memory: Memory) -> None:
     assert ask(memory, "view", "/memories") == (HEADER.format(path="/memories") + "\n0B\t/memories")
     ask(memory, "create", "/memories/notes.md", file_text="x" * 1536)
@@ -310,11 +311,11 @@ def test_an_error_begins_with_the_words_of_the_documentation(memory: Memory, nam
     ask(memory, "create", "/memories/a.md", file_text="- tea\n- rye\n- teacups\n")
     ask(memory, "create", "/memories/work/b.md", file_text="- rye\n")
     arguments, says = WORDING[name]
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(CommonplaceError) as refusal:
         tools.call(memory, "memory", arguments, dialect="anthropic")
     assert str(refusal.value).startswith(says)
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 ESCAPES = [
@@ -334,6 +335,7 @@ ESCAPES = [
 OUTSIDE = ["/etc/passwd", "../secret.md", "secret.md", "/memoriesx/a.md", "memories/a.md", "~/a.md"]
 
 
+@pytest.mark.in_files
 @pytest.mark.parametrize("path", [*ESCAPES, *OUTSIDE])
 def test_a_path_that_leads_out_is_refused_by_every_command(memory: Memory, path: str) -> None:
     outside = memory.root.parent / "outside"
@@ -418,6 +420,7 @@ def test_a_file_may_be_emptied_and_created_empty(memory: Memory) -> None:
     assert memory.read("b.md").text == "milk\n"
 
 
+@pytest.mark.in_files
 def test_a_file_with_other_line_ends_keeps_them(memory: Memory) -> None:
     (memory.root / "a.md").write_bytes(b"- one\r\n- two\r\n- three")
     assert ask(memory, "view", "/memories/a.md").endswith(
@@ -557,12 +560,12 @@ TROUBLE: dict[str, tuple[str, str, dict[str, Any], type[CommonplaceError], str]]
 @pytest.mark.parametrize("name", TROUBLE)
 def test_every_error_that_a_model_can_cause_says_what_to_do_next(memory: Memory, name: str) -> None:
     memory.store("Likes tea")
-    before = contents(memory.root)
+    before = documents_of(memory)
     dialect, tool, arguments, error, says = TROUBLE[name]
     with pytest.raises(error) as refusal:
         tools.call(memory, tool, arguments, dialect=dialect)
     assert says in refusal.value.next_step
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 ATTACK = (
@@ -598,10 +601,10 @@ READING: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
-def test_nothing_that_a_tool_shows_can_act_on_its_reader(tmp_path: Path, dialect: str) -> None:
+def test_nothing_that_a_tool_shows_can_act_on_its_reader(place: str, dialect: str) -> None:
     options: Any = {"memory_embeddings_enabled": True, "experience_store_enabled": True}
     clock = clock_at("2026-11-15T10:00:00Z")
-    with Memory.open(tmp_path, "native", origin="owner", clock=clock, **options) as memory:
+    with Memory.open(place, "native", origin="owner", clock=clock, **options) as memory:
         memory.store(ATTACK, kind="fact")
         memory.write_diary(ATTACK)
         memory.update(f"- {ATTACK}\nend\n", document="notes.md")

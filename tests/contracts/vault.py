@@ -71,10 +71,11 @@ class VaultContract:
         assert vault.read(NAME) == b"one\n"
 
     def test_every_document_is_listed_as_it_looks(self, vault: Vault) -> None:
-        for name in ("b/two.md", "MEMORY.md", "memory/2026-11-15.md", "a.md"):
+        ordered = ["MEMORY.md", "z.md", "a/two.md", "a/b/c.md", "a/b-c/one.md", "memory/x.md"]
+        for name in sorted(ordered, reverse=True):
             append(vault, name.encode(), name)
         listed = vault.listing().documents
-        assert sorted(listed) == ["MEMORY.md", "a.md", "b/two.md", "memory/2026-11-15.md"]
+        assert list(listed) == ordered
         assert listed == {name: vault.stat(name) for name in listed}
 
     def test_an_append_to_what_looks_otherwise_is_refused_whole(self, vault: Vault) -> None:

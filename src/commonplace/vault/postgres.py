@@ -17,7 +17,7 @@ from commonplace.errors import Busy, NoSuchDocument
 from commonplace.layouts import Layout, check_name
 from commonplace.vault import Cancelled, Listing, Moved, Replaced, Staged, Stat
 
-LIST = "select name, size, changed from document where profile = %s order by name"
+LIST = "select name, size, changed from document where profile = %s"
 FIND = "select size, changed from document where profile = %s and name = %s"
 # One statement, and so one moment: the pieces are those of that document.
 READ = """
@@ -85,6 +85,7 @@ class PostgresVault:
 
     def listing(self) -> Listing:
         found = self._database.rows(LIST, (self._database.profile,))
+        found.sort(key=lambda row: _order(row[0]))
         return Listing(
             {name: _stat(size, at) for name, size, at in found if self.layout.holds(name)}, {}
         )
@@ -172,6 +173,12 @@ class PostgresVault:
 
     def being_edited(self, name: str) -> bool:
         return False
+
+
+def _order(name: str) -> list[tuple[bool, str]]:
+    """As in a directory that is walked: its documents before those of the directories in it."""
+    *directories, leaf = name.split("/")
+    return [*((True, each) for each in directories), (False, leaf)]
 
 
 def _stat(size: int, changed: int) -> Stat:

@@ -19,6 +19,7 @@ from commonplace.doors.http.vaults import Reader
 from commonplace.errors import CommonplaceError
 from commonplace.memory import Memory
 from tests import mcp_client
+from tests.postgres import fresh_url
 
 CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "native": {
@@ -87,11 +88,16 @@ def test_no_tool_is_left_out() -> None:
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     root = tmp_path_factory.mktemp("parity") / "vault"
-    with Memory.open(root, session="parity") as memory:
+    return root, filled(root)
+
+
+def filled(place: Path | str) -> str:
+    """Put something into a vault. Returns the id of a record."""
+    with Memory.open(place, session="parity") as memory:
         record = memory.store("Likes green tea", kind="preference", username="ada")
         memory.update("- I am Ada", document="USER.md")
         memory.record_message("user", "Please remember that I like green tea")
-    return root, record.id
+    return record.id
 
 
 @pytest.mark.parametrize(("dialect", "name", "arguments"), EVERY)
@@ -108,14 +114,40 @@ def test_every_door_gives_the_same_answer(
     assert set(answers.values()) == {answers["python"]}
 
 
+@pytest.mark.parametrize(("dialect", "name", "arguments"), EVERY)
+def test_a_vault_in_postgres_gives_the_same_answer(
+    vault: tuple[Path, str], tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]
+) -> None:
+    root, record_id = vault
+    url = fresh_url()
+    ids = {"files": record_id, "postgres": filled(url)}
+    places: dict[str, Path | str] = {
+        "files": shutil.copytree(root, tmp_path / "vault"),
+        "postgres": url,
+    }
+    answers = {
+        kind: masked(
+            in_python(
+                place,
+                dialect,
+                name,
+                {key: ids[kind] if value == "ID" else value for key, value in arguments.items()},
+            )
+        )
+        for kind, place in places.items()
+    }
+    assert answers["postgres"] == answers["files"]
+
+
 def masked(answer: str) -> str:
     """The answer without what is new each time: ids, marks and times."""
     answer = re.sub(r"(mem|msg)-[0-9a-f-]{32,}", "ID", answer)
     answer = re.sub(r"\b[0-9a-f]{32}\b", "MARK", answer)
+    answer = re.sub(r"\b\d\d:\d\d UTC\b", "TIME", answer)
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.-]+Z?", "TIME", answer)
 
 
-def in_python(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
+def in_python(root: Path | str, dialect: str, name: str, arguments: dict[str, Any]) -> str:
     with Memory.open(root, session="parity") as memory:
         try:
             return str(tools.call(memory, name, arguments, dialect=dialect))

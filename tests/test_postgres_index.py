@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -12,8 +14,9 @@ from commonplace.database import Database
 from commonplace.database.places import place_of
 from commonplace.index import Asked, Index, Query, postgres_vectors
 from commonplace.index.postgres import PostgresIndex
-from tests.contracts.index import RANK, IndexContract, fill, ids, record
-from tests.postgres import fresh_url
+from commonplace.memory import Memory
+from tests.contracts.index import RANK, IndexContract, fill, ids, known, record
+from tests.postgres import fresh_url, own_server
 
 OPENED: list[Database] = []
 
@@ -57,3 +60,85 @@ def test_many_vectors_are_found_by_their_graph(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(index._vectors, "in_graph", lambda asked: False)
     assert found == ids(index.nearest(question, Query(limit=20)))
     assert index.dump_vectors() != others.dump_vectors()
+
+
+def test_what_is_forgotten_is_cleared_away_and_the_receipt_names_what_the_server_keeps() -> None:
+    url = fresh_url(schema=f"s{uuid.uuid4().hex[:12]}")
+    memory = Memory.open(url)
+    kept, gone = memory.store("Likes tea"), memory.store("Likes quinces")
+    memory.search("quinces")
+    receipt = memory.delete_all([gone.id])
+    assert "its log" in receipt.out_of_reach[-1]
+    database = memory.stores.database
+    assert database is not None
+    swept = """select relname from pg_stat_user_tables
+        where last_vacuum is not null and schemaname = current_schema()"""
+    assert {"record", "piece", "entry", "embedding"} <= {name for (name,) in database.rows(swept)}
+    assert [hit.record.id for hit in memory.search("likes")] == [kept.id]
+    memory.close()
+
+
+def test_threads_write_and_read_side_by_side() -> None:
+    index = opened()
+
+    def work(number: int) -> None:
+        for line in range(1, 26):
+            told = record(number * 1000 + line, f"thread{number} word{line}")
+            with index.transaction():
+                index.add(f"notes/{number}.md", [(told, line)], known=known(line))
+                index.set_level(index.level() + 1)
+            assert told.id in ids(index.search(Query(f"word{line}", limit=1000)))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    assert (index.count(Query()), index.level(), index.healthy()) == (100, 100, "")
+
+
+def test_words_that_are_not_those_of_the_text_are_told() -> None:
+    index = opened()
+    fill(index, record(1, "tea"), record(2, "quince"))
+    assert index.healthy() == ""
+    index._rows("update record set words = 'x:1' where profile = %(profile)s and key = 1")
+    assert index.healthy() == "The words of 1 records do not fit their texts."
+    index._rows("delete from record where profile = %(profile)s and key = 1")
+    assert "are counted" in index.healthy()
+
+
+def test_without_pgvector_words_answer_alone_and_it_says_so() -> None:
+    server, name = own_server(), f"d{uuid.uuid4().hex[:12]}"
+    for said in (
+        f"create database {name}",
+        f"create role {name} login",
+        f"grant create on database {name} to {name}",
+    ):
+        assert server.psql(server.url(), "-c", said).returncode == 0
+    url = server.url(user=name, database=name)
+    memory = Memory.open(url)
+    memory.store("Likes tea and quinces")
+    found = memory.search("quinces")
+    assert ([hit.record.text for hit in found], found.mode) == (["Likes tea and quinces"], "words")
+    assert found.degraded.startswith("Words alone: the database keeps no vectors, since it has no")
+    assert [hit.record.text for hit in memory.recall("quinces")] == ["Likes tea and quinces"]
+    memory.close()
+    added = server.psql(server.url(database=name), "-c", "create extension vector schema public")
+    assert added.returncode == 0, added.stderr
+    memory = Memory.open(url)
+    found = memory.search("quinces")
+    assert (len(found), found.mode, found.degraded) == (1, "hybrid", "")
+    memory.close()
+
+
+def test_another_role_sees_only_the_profile_it_names() -> None:
+    index, other = opened(), opened()
+    fill(index, record(1, "canary"))
+    server, role = own_server(), f"r{uuid.uuid4().hex[:12]}"
+    said = (
+        f"create role {role} login; grant usage on schema commonplace to {role};"
+        f"grant select on all tables in schema commonplace to {role}"
+    )
+    assert server.psql(server.url(), "-c", said).returncode == 0
+    for each, found in ((index, "1"), (other, "0")):
+        named = f"set commonplace.profile = '{each._database.profile}'"
+        ask = "select count(*) from commonplace.record"
+        told = server.psql(server.url(user=role), "-q", "-c", named, "-c", ask)
+        assert told.stdout.split() == [found], told.stderr

@@ -681,7 +681,7 @@ class Memory:
             experiences=self.experiences,
             text_limit=self.options.text_limit,
         )
-        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.out_of_reach)
+        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep())
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from commonplace.leases import Leases
 
 HISTORY = "history.db"
-SERVERS_OWN = "what the server keeps: dead rows until it vacuums, its log and its backups"
+SERVERS_OWN = (
+    "what the server keeps: room in its files that nobody used again yet, its log, backups"
+)
 
 
 class Stores(Protocol):
@@ -55,8 +57,9 @@ class Stores(Protocol):
     index: Index
     heads: Heads
     notes: Notes
-    out_of_reach: tuple[str, ...]
-    """Where what is forgotten may still be, beside what is out of reach anywhere."""
+
+    def sweep(self) -> tuple[str, ...]:
+        """Clear away what was erased, and tell where it may still be, beside anywhere else."""
 
     def leases(self) -> Leases: ...
 
@@ -90,7 +93,6 @@ class FileStores:
     """A vault in a directory."""
 
     database = None
-    out_of_reach = ()
 
     def __init__(
         self,
@@ -139,6 +141,9 @@ class FileStores:
     def refusal(self) -> CommonplaceError:
         return ReadOnly(self.shown)
 
+    def sweep(self) -> tuple[str, ...]:
+        return ()
+
     def close(self) -> None:
         if self.read_only:
             from shutil import rmtree
@@ -148,8 +153,6 @@ class FileStores:
 
 class PostgresStores:
     """A vault in a profile of a PostgreSQL database."""
-
-    out_of_reach = (SERVERS_OWN,)
 
     def __init__(
         self,
@@ -206,6 +209,10 @@ class PostgresStores:
 
     def refusal(self) -> CommonplaceError:
         return ReadOnlyDatabase(self.shown)
+
+    def sweep(self) -> tuple[str, ...]:
+        self.database.sweep()
+        return (SERVERS_OWN,)
 
     def close(self) -> None:
         self.database.close()

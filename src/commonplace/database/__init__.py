@@ -53,6 +53,10 @@ using (table_schema, table_name)
 where table_schema = %s and column_name = 'profile' and table_type = 'BASE TABLE'
 """
 SET_PROFILE = "select set_config('commonplace.profile', %s, false)"
+# Only pages with something to clear are looked at, whoever else has the table is not waited for.
+SWEEP = "vacuum (skip_locked)"
+OUR_TABLES = """select string_agg(quote_ident(tablename), ', ')
+    from pg_tables where schemaname = current_schema()"""
 SET_WAIT = "select set_config('lock_timeout', %s, true)"
 
 
@@ -172,6 +176,12 @@ class Database:
         with self._guarded():
             cursor = connection.execute(statement, arguments, binary=True)
             return cursor.fetchall() if cursor.description else []
+
+    def sweep(self) -> None:
+        """Clear deleted rows away now, as far as the server lets us: it does so itself later."""
+        with suppress(psycopg.Error), self._lent() as connection:
+            ((tables,),) = connection.execute(OUR_TABLES).fetchall()
+            connection.execute(f"{SWEEP} {tables}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -28,6 +28,7 @@ CHECKS = (
     "response_schema_conformance",
     "negative_data_rejection",
     "ignored_auth",
+    "unsupported_method",
 )
 
 

@@ -103,6 +103,8 @@ class Scene:
         event: Period | None = None,
     ) -> None:
         self.found = found
+        self.nothing = [0.0] * len(found)
+        """What a signal sees that has nothing to look at."""
         self.question = question
         self.today = today
         self.all = _columns(found)
@@ -120,6 +122,7 @@ class Scene:
         for at, name in enumerate(self.all.within):
             within.setdefault(name, []).append(at)
         self.together = [members for members in within.values() if len(members) > 1]
+        self.sessions_words, self.sessions_alike = map(self._sessions, (self.words, self.alike))
         self.before = [self.at.get(key, -1) for key in self.all.before]
         self.after = [self.at.get(key, -1) for key in self.all.after]
         self.told = _Told(self.texts, _terms(question))
@@ -166,6 +169,8 @@ class Scene:
 
         Not the assistant's: most of what it says ends with an offer.
         """
+        if not any(self.asks):
+            return self.nothing
         asked = [
             value if ask and not own else 0.0
             for value, ask, own in zip(column, self.asks, self.assistant)
@@ -173,15 +178,15 @@ class Scene:
         asked.append(0.0)
         return [asked[before] for before in self.before]
 
-    def sessions(self, column: Column, kept: int) -> Column:
-        """The mean of the best so many in the same session."""
-        means = [value / kept for value in column]
+    def _sessions(self, column: Column) -> tuple[Column, Column]:
+        """The best in the same session, and the mean of the best three."""
+        best, means = [*column], [value / 3 for value in column]
         for members in self.together:
-            best = sorted([column[at] for at in members], reverse=True)[:kept]
-            mean = sum(best) / kept
+            most = sorted([column[at] for at in members], reverse=True)[:3]
+            mean = sum(most) / 3
             for at in members:
-                means[at] = mean
-        return means
+                best[at], means[at] = most[0], mean
+        return best, means
 
 
 class _Told:
@@ -263,19 +268,19 @@ def answers(scene: Scene) -> Column:
 
 
 def session_best_words(scene: Scene) -> Column:
-    return scene.sessions(scene.words, 1)
+    return scene.sessions_words[0]
 
 
 def session_best_alike(scene: Scene) -> Column:
-    return scene.sessions(scene.alike, 1)
+    return scene.sessions_alike[0]
 
 
 def session_mean_words(scene: Scene) -> Column:
-    return scene.sessions(scene.words, 3)
+    return scene.sessions_words[1]
 
 
 def session_mean_alike(scene: Scene) -> Column:
-    return scene.sessions(scene.alike, 3)
+    return scene.sessions_alike[1]
 
 
 def told_around(scene: Scene) -> Column:
@@ -313,7 +318,7 @@ def speaker(scene: Scene) -> Column:
     names = {name for name in scene.all.username if name}
     named = [name for name in names if said.intersection(WORD.findall(name.lower()))]
     if len(named) != 1:
-        return [0.0] * len(scene.found)
+        return scene.nothing
     return [float(name == named[0]) for name in scene.all.username]
 
 
@@ -324,7 +329,7 @@ def asks(scene: Scene) -> Column:
 def of_oneself(scene: Scene) -> Column:
     """How often it says "I" or "my": what people tell of themselves is asked for later."""
     return [
-        0.0 if own else _of_oneself(f" {text[:OF_ONESELF]}")
+        0.0 if own else _of_oneself(text[:OF_ONESELF])
         for text, own in zip(scene.texts, scene.assistant)
     ]
 
@@ -332,7 +337,7 @@ def of_oneself(scene: Scene) -> Column:
 def tells_when(scene: Scene) -> Column:
     """Whether it speaks of time where the question asks when."""
     if not _asks_when(scene.question):
-        return [0.0] * len(scene.found)
+        return scene.nothing
     return [float(_speaks_of_time(text)) for text in scene.texts]
 
 
@@ -342,8 +347,7 @@ def by_assistant(scene: Scene) -> Column:
 
 def of_assistant(scene: Scene) -> Column:
     """Whether it is the assistant's where the question is about what the assistant said."""
-    about = float(_about_assistant(scene.question))
-    return [about * value for value in scene.assistant]
+    return scene.assistant if _about_assistant(scene.question) else scene.nothing
 
 
 def length(scene: Scene) -> Column:
@@ -351,6 +355,8 @@ def length(scene: Scene) -> Column:
 
 
 def length_by_assistant(scene: Scene) -> Column:
+    if not any(scene.assistant):
+        return scene.nothing
     return [other * value for other, value in zip(scene.assistant, scene.length)]
 
 
@@ -358,14 +364,14 @@ def in_period(scene: Scene) -> Column:
     """Whether it is of the time that the question names, or not far from it."""
     period = period_in(scene.question, scene.today)
     if period is None:
-        return [0.0] * len(scene.found)
+        return scene.nothing
     return [_closeness(period, stamp[:10]) for stamp in scene.all.timestamp]
 
 
 def beside_event(scene: Scene) -> Column:
     """Whether it is of the time before or after an event that the question names."""
     if scene.event is None:
-        return [0.0] * len(scene.found)
+        return scene.nothing
     first, last = scene.event.first.isoformat(), scene.event.last.isoformat()
     return [float(first <= stamp[:10] <= last) for stamp in scene.all.timestamp]
 
@@ -377,15 +383,19 @@ def recent(scene: Scene) -> Column:
 
 
 def superseded(scene: Scene) -> Column:
-    return [*map(float, scene.all.superseded)]
+    return [*map(float, scene.all.superseded)] if any(scene.all.superseded) else scene.nothing
 
 
 def untrusted(scene: Scene) -> Column:
+    if UNTRUSTED.isdisjoint(scene.all.origin):
+        return scene.nothing
     return [1.0 if origin in UNTRUSTED else 0.0 for origin in scene.all.origin]
 
 
 def derived(scene: Scene) -> Column:
     """Whether it repeats others: a summary, or the prose around records."""
+    if MADE_OF_OTHERS.isdisjoint(scene.all.kind):
+        return scene.nothing
     return [1.0 if kind in MADE_OF_OTHERS else 0.0 for kind in scene.all.kind]
 
 
@@ -450,7 +460,7 @@ def ranked(
     columns, weights = features(scene), scene.weights
     totals = [0.0] * len(found)
     for column, weight in zip(columns.values(), weights.values()):
-        if weight and any(column):
+        if weight and column is not scene.nothing:
             totals = [total + weight * value for total, value in zip(totals, column)]
     best, base = max(totals, default=0.0), _logit(strength(found, question))
     order = sorted(range(len(found)), key=scene.all.id.__getitem__)
@@ -533,7 +543,9 @@ def _speaks_of_time(text: str) -> bool:
     return not OF_TIME.isdisjoint(WORD.findall(text))
 
 
-def _of_oneself(text: str) -> float:
+@lru_cache(8192)
+def _of_oneself(start: str) -> float:
+    text = f" {start}"
     # Counted one by one: to cut the text into words would take ten times as long.
     return LOGS[text.count(" i ") + text.count(" my ") + text.count(" i'")]
 

@@ -94,5 +94,7 @@ def listed(texts: Sequence[str]) -> str:
 
 
 def unlisted(lines: str) -> tuple[str, ...]:
+    if not lines:
+        return ()
     quoted = lines.split("\n")[1:-1]
     return tuple(json.loads(each) if "\\" in each else each[1:-1] for each in quoted)

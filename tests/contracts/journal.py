@@ -182,3 +182,40 @@ class JournalContract:
     def test_nothing_is_damaged(self, journal: Journal) -> None:
         self.write(journal, entry("a"))
         assert journal.damaged() == 0
+
+    def test_a_journal_goes_on_with_the_lines_of_another_one(self, journal: Journal) -> None:
+        written = self.write(journal, *(entry(f"zwei ☂ {number}") for number in range(5)))
+        lines, other = list(journal.lines()), self.fresh()
+        self.write(other, entry("something else"))
+        for some in (lines[:3], lines[3:5], lines[4:]):
+            with self.lock(other):
+                other.take_in(some)
+        assert (list(other.lines()), list(other.entries())) == (lines, written)
+        assert (other.end(), other.damaged()) == (journal.end(), 0)
+        assert list(other.lines(since=lines[2][0])) == lines[2:]
+        [more] = self.write(other, entry("more"))
+        assert more.position == journal.end()
+        again = self.again(other)
+        assert (list(again.entries()), again.mark()) == ([*written, more], other.mark())
+        for each in (again, other):
+            each.close()
+
+    def test_lines_that_leave_a_gap_are_not_taken_in(self, journal: Journal) -> None:
+        self.write(journal, entry("a"), entry("b" * 1000), entry("c"))
+        other = self.fresh()
+        with pytest.raises(ValueError, match="ends before"), self.lock(other):
+            other.take_in(list(journal.lines())[2:])
+        assert list(other.entries()) == []
+        other.close()
+
+    def test_a_kept_text_is_taken_in_as_it_is_by_its_name(self, journal: Journal) -> None:
+        with self.lock(journal):
+            name = journal.keep(b"- a quince\n")
+            journal.scrub([], needles=["quince"], clean=lambda text: text.replace(b"qu", BLANK * 2))
+        other, data = self.fresh(), journal.packed(name) or b""
+        with self.lock(other):
+            other.keep(b"- a quince\n")
+            other.take_in_version(name, data)
+        assert other.version(name) == journal.version(name) == b"- a " + BLANK * 2 + b"ince\n"
+        assert (other.packed(name), other.packed("0" * 16)) == (data, None)
+        other.close()

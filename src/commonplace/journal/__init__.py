@@ -5,7 +5,7 @@ It does not know where documents are kept; it can say what any of them said at a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from commonplace.hints import Any, Protocol
@@ -154,6 +154,21 @@ class Journal(Protocol):
 
     def versions(self) -> Iterator[str]:
         """The names of all kept texts."""
+
+    def lines(self, *, since: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Every whole line from a position on just as it is written, its end with it."""
+
+    def take_in(self, lines: Sequence[tuple[int, bytes]]) -> None:
+        """Go on with the lines of another journal, at the positions that they have there.
+
+        What stands from the first of them on is replaced. On disk on return.
+        """
+
+    def packed(self, name: str) -> bytes | None:
+        """A kept text as it is written down; None when it is not there."""
+
+    def take_in_version(self, name: str, data: bytes) -> None:
+        """Keep what another journal has `packed` under this name."""
 
     def scrub(
         self, ids: Iterable[str], *, needles: Iterable[str], clean: Callable[[bytes], bytes]

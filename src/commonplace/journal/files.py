@@ -7,7 +7,7 @@ that positions stay true.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from commonplace.clock import Clock
@@ -131,27 +131,53 @@ class FileJournal:
                 yield position, line.rstrip(b"\n")
                 position += len(line)
 
+    def lines(self, *, since: int = 0) -> Iterator[tuple[int, bytes]]:
+        if since >= self.end():
+            return
+        with open(self.path, "rb") as file:
+            file.seek(since)
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield since, line
+                since += len(line)
+
+    def take_in(self, lines: Sequence[tuple[int, bytes]]) -> None:
+        position = lines[0][0]
+        if position > self.end():
+            raise ValueError(f"the journal ends before {position}")
+        os.ftruncate(self._open(), position)
+        self._write(b"".join(line for _, line in lines))
+        self.sync()
+        # With another first line it is another journal.
+        self._reopen()
+
     def keep(self, data: bytes) -> str:
         name = etag_of(data)
+        if not os.path.exists(self._version_path(name)):
+            self.take_in_version(name, coding.packed(data))
+        return name
+
+    def packed(self, name: str) -> bytes | None:
+        try:
+            with open(self._version_path(name), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def take_in_version(self, name: str, data: bytes) -> None:
         path = self._version_path(name)
-        if os.path.exists(path):
-            return name
         try:
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-            _write_whole(path, coding.packed(data))
+            _write_whole(path, data)
         except OSError as error:
             raise _trouble(error, path) from None
-        return name
 
     def _version_path(self, name: str) -> str:
         return os.path.join(self._versions, name[:2], f"{name}.z")
 
     def version(self, name: str) -> bytes | None:
-        try:
-            with open(self._version_path(name), "rb") as file:
-                return coding.unpacked(file.read())
-        except FileNotFoundError:
-            return None
+        data = self.packed(name)
+        return None if data is None else coding.unpacked(data)
 
     def versions(self) -> Iterator[str]:
         from glob import glob

@@ -6,7 +6,7 @@ either way. It does not know the documents' own rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from commonplace.clock import Clock
 from commonplace.hints import TYPE_CHECKING, Any
@@ -37,6 +37,10 @@ REWRITE = "update entry set line = %s where profile = %s and position = %s"
 TAKE_BACK = "delete from entry where profile = %s and position >= %s"
 KEEP = """
 insert into version(profile, name, data) values (%s, %s, %s) on conflict do nothing
+"""
+KEEP_AS = """
+insert into version(profile, name, data) values (%s, %s, %s)
+on conflict (profile, name) do update set data = excluded.data
 """
 KEPT = "select data from version where profile = %s and name = %s"
 NAMES = "select name from version where profile = %s order by name"
@@ -107,14 +111,33 @@ class PostgresJournal:
         lines = (line for position, line in self._lines(LINES, 1))
         return sum(coding.entry_in(line) is None for line in lines)
 
+    def lines(self, *, since: int = 0) -> Iterator[tuple[int, bytes]]:
+        return self._lines(LINES, since)
+
+    def take_in(self, lines: Sequence[tuple[int, bytes]]) -> None:
+        profile, (position, _), (last, line) = self._database.profile, lines[0], lines[-1]
+        with self._database.locked():
+            if position > self.end():
+                raise ValueError(f"the journal ends before {position}")
+            self.take_back(position)
+            self._database.many(ADD, [(profile, *each) for each in lines])
+            self._database.set_head(ended=last + len(line))
+
     def keep(self, data: bytes) -> str:
         name = etag_of(data)
         self._database.rows(KEEP, (self._database.profile, name, coding.packed(data)))
         return name
 
-    def version(self, name: str) -> bytes | None:
+    def packed(self, name: str) -> bytes | None:
         found = self._database.rows(KEPT, (self._database.profile, name))
-        return coding.unpacked(found[0][0]) if found else None
+        return bytes(found[0][0]) if found else None
+
+    def take_in_version(self, name: str, data: bytes) -> None:
+        self._database.rows(KEEP_AS, (self._database.profile, name, data))
+
+    def version(self, name: str) -> bytes | None:
+        data = self.packed(name)
+        return None if data is None else coding.unpacked(data)
 
     def versions(self) -> Iterator[str]:
         for (name,) in self._database.rows(NAMES, (self._database.profile,)):

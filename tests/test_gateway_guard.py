@@ -327,7 +327,7 @@ def test_a_login_code_is_no_token_and_a_token_no_login_code(gateway: Gateway) ->
 
 def test_only_its_owner_can_reach_the_file_of_tokens(tmp_path: Path) -> None:
     kept = tmp_path / "state" / "commonplace" / "tokens.json"
-    tokens.Tokens(kept, clock=FixedClock(NOW)).add("agent", "read")
+    tokens.Tokens(tokens.FilePasses(kept), clock=FixedClock(NOW)).add("agent", "read")
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
 
@@ -336,7 +336,8 @@ def test_only_its_owner_can_reach_the_file_of_tokens(tmp_path: Path) -> None:
 def test_beyond_this_machine_a_token_must_have_been_made(tmp_path: Path, host: str) -> None:
     with pytest.raises(BadValue, match="token add"):
         made(tmp_path, host=host)
-    tokens.Tokens(tmp_path / "tokens.json", clock=FixedClock(NOW)).add("phone", "read")
+    passes = tokens.FilePasses(tmp_path / "tokens.json")
+    tokens.Tokens(passes, clock=FixedClock(NOW)).add("phone", "read")
     assert made(tmp_path, host=host)
 
 

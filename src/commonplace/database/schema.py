@@ -162,11 +162,22 @@ def conversations(engine: Engine) -> list[str]:
     ]
 
 
+def gateway_tokens(engine: Engine) -> list[str]:
+    """Who may come in to a gateway, by the hash of a token: the gateways of a database share it."""
+    return [
+        """create table token(
+            hash text primary key, pass text not null, made timestamptz not null default now()
+        )""",
+        *known_everywhere(engine, "token"),
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
     index_of_words,
     conversations,
+    gateway_tokens,
 )
 
 

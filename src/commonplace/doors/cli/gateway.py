@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, vault_path
@@ -44,9 +44,10 @@ def serve(arguments: argparse.Namespace) -> int:
     from commonplace.doors import http
 
     if arguments.link:
-        print(_link(arguments, _tokens().login_code()))
+        with closing(_tokens(arguments)) as tokens:
+            print(_link(arguments, tokens.login_code()))
         return 0
-    paths = arguments.vaults or [vault_path(arguments)]
+    paths = _paths(arguments)
     for path in paths:
         _open(arguments, path, origin="owner").close()
     with http.listening(arguments.host, arguments.port) as listener:
@@ -115,11 +116,16 @@ def _link(arguments: argparse.Namespace, code: str) -> str:
     return f"{_base(arguments)}/login?code={code}"
 
 
-def _tokens() -> Tokens:
-    from commonplace.clock import Clock
-    from commonplace.doors.http.tokens import Tokens, tokens_file
+def _paths(arguments: argparse.Namespace) -> list[str]:
+    return getattr(arguments, "vaults", None) or [vault_path(arguments)]
 
-    return Tokens(tokens_file(), clock=Clock())
+
+def _tokens(arguments: argparse.Namespace) -> Tokens:
+    from commonplace.clock import Clock
+    from commonplace.doors.http.tokens import Tokens, passes_of
+
+    clock = Clock()
+    return Tokens(passes_of(_paths(arguments), clock=clock), clock=clock)
 
 
 def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str = "") -> Memory:
@@ -160,16 +166,18 @@ def token_arguments(parser: argparse.ArgumentParser) -> None:
 
 def token(arguments: argparse.Namespace) -> int:
     """Make, list or revoke tokens for programs that ask the gateway. Each is shown only once."""
-    tokens = _tokens()
+    with closing(_tokens(arguments)) as tokens:
+        show(_done(arguments, tokens), as_json=arguments.json)
+    return 0
+
+
+def _done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
     if arguments.action == "add":
         made = tokens.add(arguments.name, arguments.scope, vaults=tuple(arguments.for_vault))
-        answer = Answer({"name": arguments.name, "token": made}, made)
-    elif arguments.action == "revoke":
+        return Answer({"name": arguments.name, "token": made}, made)
+    if arguments.action == "revoke":
         tokens.revoke(arguments.name)
-        answer = Answer({"revoked": arguments.name}, f"Revoked {arguments.name}.")
-    else:
-        listed = [{**vars(each), "vaults": list(each.vaults)} for each in tokens.named()]
-        lines = [f"{each['name']}  {each['scope']}" for each in listed]
-        answer = Answer(listed, "\n".join(lines) or "There are no tokens.")
-    show(answer, as_json=arguments.json)
-    return 0
+        return Answer({"revoked": arguments.name}, f"Revoked {arguments.name}.")
+    listed = [{**vars(each), "vaults": list(each.vaults)} for each in tokens.named()]
+    lines = [f"{each['name']}  {each['scope']}" for each in listed]
+    return Answer(listed, "\n".join(lines) or "There are no tokens.")

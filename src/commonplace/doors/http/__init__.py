@@ -49,11 +49,12 @@ def gateway(
     except ImportError:
         raise MissingExtra("The gateway", "gateway") from None
     from commonplace.doors.http.later import Later
-    from commonplace.doors.http.tokens import Tokens, tokens_file
+    from commonplace.doors.http.tokens import FilePasses, Tokens, passes_of
     from commonplace.doors.http.vaults import Vaults, named
 
     clock = clock or Clock()
-    kept = Tokens(tokens or tokens_file(), clock=clock)
+    passes = FilePasses(tokens) if tokens else passes_of(paths, clock=clock)
+    kept = Tokens(passes, clock=clock)
     if host not in ("127.0.0.1", "::1", "localhost") and not kept.named():
         raise BadValue(
             "host",

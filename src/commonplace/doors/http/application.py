@@ -172,6 +172,7 @@ class Gateway:
         finally:
             self.pool.shutdown(wait=True)
             self.vaults.close()
+            self.tokens.close()
             if self._workers:
                 self._workers.close()
 
@@ -269,7 +270,7 @@ class Gateway:
     async def _log_in(self, request: Request) -> Sent:
         """Exchange the code of a login link for a cookie."""
         body = await _body(request)
-        token = self.tokens.log_in(str(body.get("code", "")))
+        token = await self.work(self.tokens.log_in, str(body.get("code", "")))
         if not token:
             return problem(401, "This link was used already or is too old: start a new one.")
         answer = _plain({"ok": True})
@@ -279,7 +280,7 @@ class Gateway:
         return answer
 
     async def _log_out(self, request: Request) -> Sent:
-        self.tokens.log_out(request.scope.get("commonplace.token", ""))
+        await self.work(self.tokens.log_out, request.scope.get("commonplace.token", ""))
         answer = _plain({"ok": True})
         answer.delete_cookie(COOKIE, path="/")
         return answer

@@ -7,11 +7,13 @@ ours, and a token is asked for on every route but the ones that need none to log
 
 from __future__ import annotations
 
+from asyncio import to_thread
 from collections.abc import Callable, Iterable
 
 from commonplace.clock import Clock
 from commonplace.doors.http.answers import App, Scope, problem
 from commonplace.doors.http.tokens import Pass, Tokens
+from commonplace.errors import CommonplaceError
 from commonplace.hints import Any
 
 COOKIE = "commonplace"
@@ -67,15 +69,15 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._inner(scope, receive, send)
             return
-        fault = self._fault(scope)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in _first(scope)}
+        fault = self._fault(scope, headers) or await self._unknown(scope, headers)
         if fault:
             await problem(*fault)(scope, receive, _hardened(send))
             return
         await self._inner(scope, _bounded(receive), _hardened(send))
 
-    def _fault(self, scope: Scope) -> tuple[int, str] | None:
+    def _fault(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why the request is refused, as a status and a sentence; None when it is not."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in _first(scope)}
         if not scope["path"].startswith("/"):
             return 400, "This is no proxy: ask for a path."
         if headers.get("host", "").lower() not in self._hosts:
@@ -86,7 +88,7 @@ class Guard:
             return 415, "The body must be JSON: send Content-Type: application/json."
         if not _is_short(headers.get("content-length", "0")):
             return 413, f"The body is longer than {BODY_LIMIT:,} bytes."
-        return self._unknown(scope, headers)
+        return None
 
     def _is_own(self, headers: dict[str, str]) -> bool:
         """Whether it comes from our own page, or from no page at all."""
@@ -98,9 +100,12 @@ class Guard:
         scheme, _, host = origin.partition("://")
         return scheme in ("http", "https") and host.lower() == headers["host"].lower()
 
-    def _unknown(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+    async def _unknown(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         token = token_of(headers)
-        found = self._tokens.find(token) if token else None
+        try:
+            found = await self._find(token) if token else None
+        except CommonplaceError as error:
+            return error.status, str(error)
         scope["commonplace.pass"] = found
         scope["commonplace.token"] = token if found else ""
         if found is None and not self._public(scope["method"], scope["path"]):
@@ -108,6 +113,11 @@ class Guard:
         if not self._rates.allow(token if found else ""):
             return 429, "Too many requests: wait a second."
         return None
+
+    async def _find(self, token: str) -> Pass | None:
+        if self._tokens.far:
+            return await to_thread(self._tokens.find, token)
+        return self._tokens.find(token)
 
 
 class Rates:

@@ -10,14 +10,19 @@ import json
 import os
 import secrets
 import threading
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from commonplace.clock import Clock
+from commonplace.config import is_url
 from commonplace.errors import AlreadyExists, BadValue, NotFound
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any, Protocol
 from commonplace.records import Origin
 from commonplace.values import frozen
+
+if TYPE_CHECKING:
+    from commonplace.database import Database
 
 SCOPES = ("read", "write", "admin")
 """Each may do what the ones before it may."""
@@ -57,24 +62,41 @@ class NoSuchToken(NotFound):
         )
 
 
-class Tokens:
-    """The passes of one gateway, in one file that only its owner may read."""
+class Passes(Protocol):
+    """Where passes are kept, each under the hash of its token."""
 
-    def __init__(self, path: Path, *, clock: Clock) -> None:
-        self._path = path
+    far: bool
+    """Whether to ask takes so long that nobody else should wait for it."""
+
+    def get(self, key: str) -> Pass | None: ...
+
+    def all(self) -> dict[str, Pass]: ...
+
+    def put(self, key: str, made: Pass) -> None: ...
+
+    def take(self, key: str) -> Pass | None:
+        """Remove a pass. Of several who do so at once, one gets it."""
+
+    def close(self) -> None: ...
+
+
+class Tokens:
+    """Who may come in to one gateway, or to all that share their passes."""
+
+    def __init__(self, passes: Passes, *, clock: Clock) -> None:
+        self._passes = passes
         self._clock = clock
-        self._guard = threading.Lock()
-        self._passes: dict[str, Pass] = {}
-        self._stamp: tuple[int, int] = (0, 0)
+        self.far = passes.far
+        self.close = passes.close
 
     def find(self, token: str) -> Pass | None:
         """The pass of a token, if it is good."""
-        found = self._read().get(_hashed(token))
+        found = self._passes.get(_hashed(token))
         return found if found and not self._is_over(found) else None
 
     def named(self) -> list[Pass]:
         """Every pass that was given a name, in their order."""
-        passes = self._read().values()
+        passes = self._passes.all().values()
         return sorted((each for each in passes if not each.until), key=lambda each: each.name)
 
     def add(self, name: str, scope: str, *, vaults: tuple[str, ...] = ()) -> str:
@@ -85,13 +107,11 @@ class Tokens:
         return self._issue(Pass(name, scope, vaults))
 
     def revoke(self, name: str) -> None:
-        if not any(each.name == name for each in self.named()):
+        keys = [key for key, each in self._passes.all().items() if _is_named(each, name)]
+        if not keys:
             raise NoSuchToken(name)
-        with self._guard:
-            kept = {
-                key: each for key, each in self._read().items() if each.until or each.name != name
-            }
-            self._write(kept)
+        for key in keys:
+            self._passes.take(key)
 
     def login_code(self) -> str:
         """A code that lets a person in once, within minutes."""
@@ -101,19 +121,13 @@ class Tokens:
 
     def log_in(self, code: str) -> str:
         """Exchange a code for a token of a session; empty when the code is not good."""
-        key = LOGIN + _hashed(code)
-        with self._guard:
-            known = self._read()
-            found = known.get(key)
-            if found is None or self._is_over(found):
-                return ""
-            self._write({each: known[each] for each in known if each != key})
+        found = self._passes.take(LOGIN + _hashed(code))
+        if found is None or self._is_over(found):
+            return ""
         return self._issue(_person(until=self._now() + SESSION_SECONDS))
 
     def log_out(self, token: str) -> None:
-        with self._guard:
-            kept = {key: each for key, each in self._read().items() if key != _hashed(token)}
-            self._write(kept)
+        self._passes.take(_hashed(token))
 
     def _issue(self, made: Pass) -> str:
         token = secrets.token_urlsafe(32)
@@ -121,12 +135,12 @@ class Tokens:
         return token
 
     def _keep(self, key: str, made: Pass) -> None:
-        with self._guard:
-            good = {each: had for each, had in self._read().items() if not self._is_over(had)}
-            sessions = [each for each, had in good.items() if had.until]
-            for each in sessions[: max(0, len(sessions) - MOST_SESSIONS)]:
-                del good[each]
-            self._write(good | {key: made})
+        """Keep a pass, and let go of what is over and of sessions that are too many."""
+        had = {each: one for each, one in self._passes.all().items() if one.until}
+        good = [each for each, one in had.items() if not self._is_over(one)]
+        for each in had.keys() - set(good[-MOST_SESSIONS:]):
+            self._passes.take(each)
+        self._passes.put(key, made)
 
     def _is_over(self, each: Pass) -> bool:
         return bool(each.until) and each.until < self._now()
@@ -134,7 +148,22 @@ class Tokens:
     def _now(self) -> int:
         return self._clock.now_ns() // 10**9
 
-    def _read(self) -> dict[str, Pass]:
+
+class FilePasses:
+    """Passes in one file that only its owner may read."""
+
+    far = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._guard = threading.Lock()
+        self._passes: dict[str, Pass] = {}
+        self._stamp: tuple[int, int] = (0, 0)
+
+    def get(self, key: str) -> Pass | None:
+        return self.all().get(key)
+
+    def all(self) -> dict[str, Pass]:
         """What the file says; read again only when it changed."""
         try:
             stat = self._path.stat()
@@ -147,6 +176,21 @@ class Tokens:
             self._stamp = stamp
         return self._passes
 
+    def put(self, key: str, made: Pass) -> None:
+        with self._guard:
+            self._write(self.all() | {key: made})
+
+    def take(self, key: str) -> Pass | None:
+        with self._guard:
+            known = dict(self.all())
+            found = known.pop(key, None)
+            if found:
+                self._write(known)
+            return found
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
     def _write(self, passes: dict[str, Pass]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
@@ -158,6 +202,50 @@ class Tokens:
         os.replace(fresh, self._path)
 
 
+class DatabasePasses:
+    """Passes beside the memories that they open, for every gateway of one database."""
+
+    far = True
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, key: str) -> Pass | None:
+        return _first(self._database.rows("select pass from token where hash = %s", (key,)))
+
+    def all(self) -> dict[str, Pass]:
+        rows = self._database.rows("select hash, pass from token order by made, hash")
+        return {key: _pass_of(json.loads(told)) for key, told in rows}
+
+    def put(self, key: str, made: Pass) -> None:
+        statement = "insert into token(hash, pass) values (%s, %s) on conflict do nothing"
+        self._database.rows(statement, (key, json.dumps(vars(made))))
+
+    def take(self, key: str) -> Pass | None:
+        statement = "delete from token where hash = %s returning pass"
+        return _first(self._database.rows(statement, (key,)))
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def passes_of(paths: Sequence[str], *, clock: Clock) -> Passes:
+    """Those who may ask for these vaults: kept with them where one database has them all."""
+    if not paths or not all(map(is_url, paths)):
+        return FilePasses(tokens_file())
+    from commonplace.database import Database
+    from commonplace.database.places import place_of
+
+    places = [place_of(path) for path in paths]
+    if len({(place.server, place.schema) for place in places}) > 1:
+        return FilePasses(tokens_file())
+    return DatabasePasses(Database.open(places[0], clock=clock, create=False))
+
+
+def _first(rows: Sequence[tuple[str]]) -> Pass | None:
+    return _pass_of(json.loads(rows[0][0])) if rows else None
+
+
 def tokens_file(environ: Any = os.environ) -> Path:
     """Where a gateway of this user keeps its passes."""
     home = environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
@@ -167,6 +255,10 @@ def tokens_file(environ: Any = os.environ) -> Path:
 def _person(*, until: int) -> Pass:
     """Whoever follows the login link: the person at this machine."""
     return Pass("person", "admin", origin=Origin.OWNER, until=until)
+
+
+def _is_named(each: Pass, name: str) -> bool:
+    return each.name == name and not each.until
 
 
 def _pass_of(told: dict[str, Any]) -> Pass:

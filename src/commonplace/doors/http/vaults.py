@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from commonplace.config import is_url
 from commonplace.errors import NotFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.values import frozen
@@ -76,12 +77,20 @@ class Vaults:
 
 
 def named(paths: Iterable[str]) -> dict[str, str]:
-    """A short name for each path: its last part, with a number where two are the same."""
+    """A short name for each: its last part or its profile, with a number where two are the same."""
     found: dict[str, str] = {}
     for path in paths:
-        base = Path(path).expanduser().resolve().name or "vault"
+        base = _last_part(path) or "vault"
         name, number = base, 2
         while name in found:
             name, number = f"{base}-{number}", number + 1
         found[name] = path
     return found
+
+
+def _last_part(path: str) -> str:
+    if not is_url(path):
+        return Path(path).expanduser().resolve().name
+    from commonplace.database.places import place_of
+
+    return place_of(path).profile

@@ -173,6 +173,7 @@ USAGE = {
     "unlink": ["id"],
     "compact": ["--dry-run", "--force", "--older-than"],
     "expand": ["id", "--restore"],
+    "migrate": ["FROM", "TO"],
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
     "mcp": ["--http"],

@@ -15,6 +15,7 @@ from commonplace.memory import Memory
 from commonplace.records import Origin, Record
 from tests.clocks import FixedClock
 from tests.data import clock_at, contents
+from tests.postgres import fresh_url
 
 
 @pytest.fixture
@@ -99,6 +100,26 @@ def test_experiences_are_found_by_likeness_after_a_restart(
     with Memory.open(tmp_path / "vault", clock=clock) as again:
         found = again.experiences.find("why does the deploy fail?", 1)
     assert [record.text for record in found] == ["The deploy failed because the disk was full"]
+
+
+@pytest.mark.claim("claw.experience-vector-database")
+def test_in_postgres_experiences_are_rows_that_every_host_finds_by_likeness(
+    clock: FixedClock, tmp_path: Path
+) -> None:
+    url, hosts = fresh_url(), [tmp_path / "one", tmp_path / "other"]
+    with Memory.open(url, "claw", clock=clock, state_dir=str(hosts[0])) as memory:
+        memory.store("The deploy failed because the disk was full")
+        memory.store("Wren learned to bake sourdough bread")
+        memory.take_in_experiences()
+    assert not list(hosts[0].rglob("experiences*"))
+    with Memory.open(url, clock=clock, state_dir=str(hosts[1])) as again:
+        found = again.experiences.find("why does the deploy fail?", 1)
+        kept = again.stores.in_database().rows(
+            "select count(*) from note where name = 'experiences.json' and profile = %s",
+            (again.stores.in_database().profile,),
+        )
+    assert [record.text for record in found] == ["The deploy failed because the disk was full"]
+    assert kept == [(1,)]
 
 
 def test_what_was_trimmed_from_memory_is_still_an_experience(memory: Memory) -> None:

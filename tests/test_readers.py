@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -203,3 +206,23 @@ def test_a_url_for_another_user_leaves_out_what_is_of_the_first_one() -> None:
     assert place_of("postgresql:///db?host=/tmp").url_for("a", "p") == (
         "postgresql://a:p@/db?host=%2Ftmp"
     )
+
+
+def test_the_command_makes_lists_and_revokes_readers(tmp_path: Path) -> None:
+    url = fresh_url()
+    said(opened(url), "Hello")
+
+    def run(*words: str, vault: str = url) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "commonplace", "--vault", vault, "history", "reader"]
+        return subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+
+    made = run("analyst").stdout
+    assert made.startswith("psql 'postgresql://commonplace_analyst_")
+    program, address = shlex.split(made)
+    assert own_server().psql(address, "-c", "SELECT content FROM messages").stdout == "Hello\n"
+    assert (program, run("--list").stdout) == ("psql", "analyst\n")
+    assert "can no longer log in" in run("analyst", "--revoke").stdout
+    gone = run("analyst", "--revoke")
+    assert (gone.returncode, "There is no reader analyst" in gone.stderr) == (3, True)
+    files = run(vault=str(tmp_path))
+    assert (files.returncode, "it is in files" in files.stderr) == (2, True)

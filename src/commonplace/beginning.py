@@ -66,10 +66,9 @@ class Beginning:
 def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
     """Make a vault at `path`, or complete the one that is there. Nothing is overwritten."""
     layout = layout_named(dialect or "native")
-    root = _root_of(path, layout)
+    root = root_of(path, layout)
     make_directory(root)
-    alone = not any(root.iterdir())
-    created = [*_write_settings(root, layout), *_write_ignored(root, layout, alone=alone)]
+    created = write_settings(root, layout)
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
         created += _write_documents(memory)
     return Beginning(str(root), layout, tuple(created))
@@ -92,7 +91,7 @@ def _write_documents(memory: Memory) -> list[str]:
     return list(missing)
 
 
-def _root_of(path: Path, layout: Layout) -> Path:
+def root_of(path: Path, layout: Layout) -> Path:
     """Where the vault is: below the directory named, for the layouts that say so."""
     below = layout.subdirectory
     found = Path(find_root(path)) if path.is_dir() else path
@@ -104,7 +103,13 @@ def _first_documents(layout: Layout) -> dict[str, str]:
     return {name: text for name, text in texts.items() if name and text}
 
 
-def _write_settings(root: Path, layout: Layout) -> list[str]:
+def write_settings(root: Path, layout: Layout) -> list[str]:
+    """Write what a vault in a directory has beside its documents. Returns what is new."""
+    alone = not any(root.iterdir())
+    return [*_write_options(root, layout), *_write_ignored(root, layout, alone=alone)]
+
+
+def _write_options(root: Path, layout: Layout) -> list[str]:
     path = root / FILE
     if path.exists():
         return []

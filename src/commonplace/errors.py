@@ -26,6 +26,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
     │   ├── TooSlow                    a question in SQL that takes too long
+    │   ├── TargetTaken                a vault is to be copied to where something is already
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   └── HeldForReview        202   it waits until a person approves it
@@ -33,6 +34,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── Unreadable                 a document that is there but cannot be read
     │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
+    │   ├── NotTheSame                 a copy of a vault is not as the vault is
     │   ├── DatabaseTrouble            PostgreSQL answers with an error
     │   │   ├── NoServer         503   … or does not let us in
     │   │   ├── OldServer              … or is too old
@@ -282,6 +284,16 @@ class TooSlow(Refused):
         )
 
 
+class TargetTaken(Refused):
+    """A vault is to be copied to where something is already."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} holds something already. Nothing was copied.",
+            next_step="Name an empty directory or a profile that nobody has used.",
+        )
+
+
 class LessTrusted(Refused):
     """A less trusted record may not replace a more trusted one."""
 
@@ -353,6 +365,16 @@ class ReadOnly(VaultTrouble):
         super().__init__(
             f"{path} cannot be written. Nothing was changed.",
             next_step="Give this user write permission, or set state_dir to a place that has it.",
+        )
+
+
+class NotTheSame(VaultTrouble):
+    """A copy of a vault that is not the same as the vault."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(
+            f"{where} is not a true copy: {problem}. The source is as it was.",
+            next_step="Run the command again while nobody writes to either of the two.",
         )
 
 

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     from commonplace import documents, embed, past, secrets, times
     from commonplace.asking import Miss
+    from commonplace.database import readers
+    from commonplace.database.readers import Reader
     from commonplace.experiences import Experiences
     from commonplace.history import History, Message, Table
     from commonplace.inject import Context, Line, agents, sources
@@ -69,7 +71,7 @@ else:
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
-    forgetting = Lazy("upkeep.forget")
+    forgetting, readers = Lazy("upkeep.forget"), Lazy("database.readers")
 
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
@@ -897,6 +899,20 @@ class Memory:
         said = self.messages.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
         self._mind_said((str(session), str(role)) for session, role in said.rows)
         return table
+
+    def make_reader(self, name: str) -> Reader:
+        """Make a login with which another program reads these messages in PostgreSQL."""
+        from commonplace.history.tables import VIEW_NAMES
+
+        return readers.make_reader(self.stores.in_database(), name, VIEW_NAMES)
+
+    def readers(self) -> list[str]:
+        """The names of the logins that were made."""
+        return readers.readers_of(self.stores.in_database())
+
+    def revoke_reader(self, name: str) -> str:
+        """Take a login away. Returns the name of its role."""
+        return readers.revoke_reader(self.stores.in_database(), name)
 
     def _mind_said(self, said: Iterable[tuple[str, str]]) -> None:
         """What a tool answered may come from anywhere, and so may what a tainted session said."""

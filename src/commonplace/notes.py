@@ -28,6 +28,12 @@ class Notes(Protocol):
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
         """Add a line to a log. Past so many bytes only its last lines are kept; 0: any number."""
 
+    def names(self, directory: str) -> list[str]:
+        """The names that begin with this one and a slash, in their order."""
+
+    def remove(self, name: str) -> None:
+        """Take a value away, if it is there."""
+
     def alone(self, name: str) -> AbstractContextManager[tuple[int, ...]]:
         """Hold a name; `Busy` at once when somebody has it.
 
@@ -70,6 +76,17 @@ class FileNotes:
             size = file.tell()
         if most and size > most:
             self.write(name, last_lines(self.read(name) or b"", kept))
+
+    def names(self, directory: str) -> list[str]:
+        try:
+            found = os.listdir(self._path(directory))
+        except FileNotFoundError:
+            return []
+        return [f"{directory}/{name}" for name in sorted(found) if not name.startswith(".")]
+
+    def remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._path(name))
 
     @contextmanager
     def alone(self, name: str) -> Iterator[tuple[int, ...]]:

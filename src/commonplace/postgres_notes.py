@@ -25,6 +25,8 @@ NOBODY = "00000000-0000-0000-0000-000000000000"
 
 READ = "select data from note where profile = %s and name = %s"
 THERE = "select 1 from note where profile = %s and name = %s"
+NAMES = "select name from note where profile = %s and starts_with(name, %s) order by name"
+REMOVE = "delete from note where profile = %s and name = %s"
 WRITE = """
 insert into note(profile, name, data) values (%s, %s, %s)
 on conflict (profile, name) do update set data = excluded.data
@@ -84,6 +86,13 @@ class PostgresNotes:
             data = self.read(name) or b""
             # What somebody adds at this moment is not lost: then it stays long until the next.
             self._database.rows(SHORTEN, (last_lines(data, kept), profile, name, data))
+
+    def names(self, directory: str) -> list[str]:
+        found = self._database.rows(NAMES, (self._database.profile, f"{directory}/"))
+        return [name for (name,) in found]
+
+    def remove(self, name: str) -> None:
+        self._database.rows(REMOVE, (self._database.profile, name))
 
     @contextmanager
     def alone(self, name: str) -> Iterator[tuple[int, ...]]:

@@ -14,6 +14,8 @@ from commonplace.lean import digest
 from commonplace.notes import Notes
 from commonplace.values import frozen, replace
 
+DIRECTORY = "sessions"
+
 
 class SessionKind(StrEnum):
     """What a session is: a chat with the human, a heartbeat, or something shared with others."""
@@ -96,4 +98,4 @@ class Sessions:
 
 
 def _name(session_id: str) -> str:
-    return f"sessions/{digest(session_id.encode())}.json"
+    return f"{DIRECTORY}/{digest(session_id.encode())}.json"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from commonplace.clock import Clock
 from commonplace.config import Options, is_url
-from commonplace.errors import CommonplaceError, NoSuchVault, ReadOnly, ReadOnlyDatabase
+from commonplace.errors import BadValue, CommonplaceError, NoSuchVault, ReadOnly, ReadOnlyDatabase
 from commonplace.heads import FileHeads, Heads, ProfileHeads
 from commonplace.hints import TYPE_CHECKING, Any, Protocol, StrPath
 from commonplace.index import Index
@@ -67,6 +67,9 @@ class Stores(Protocol):
 
     def has_history(self) -> bool:
         """Whether any message was ever kept."""
+
+    def in_database(self) -> Database:
+        """The database of a vault in PostgreSQL; an error says so where there is none."""
 
     def refusal(self) -> CommonplaceError:
         """What to say to who wants to write where `read_only` is set."""
@@ -138,6 +141,13 @@ class FileStores:
     def has_history(self) -> bool:
         return os.path.exists(os.path.join(self.state, HISTORY))
 
+    def in_database(self) -> Database:
+        raise BadValue(
+            "vault",
+            "it is in files, and not in PostgreSQL",
+            next_step="'history sql' asks a history in files; 'migrate' copies it to PostgreSQL.",
+        )
+
     def refusal(self) -> CommonplaceError:
         return ReadOnly(self.shown)
 
@@ -206,6 +216,9 @@ class PostgresStores:
 
     def has_history(self) -> bool:
         return True
+
+    def in_database(self) -> Database:
+        return self.database
 
     def refusal(self) -> CommonplaceError:
         return ReadOnlyDatabase(self.shown)

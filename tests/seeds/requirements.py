@@ -1424,7 +1424,6 @@ CLAW = (
         "claw.experience-vector-database",
         "claw, 10. Experience store (vector store for experiences)",
         "The experience store can be kept in a dedicated vector database in place of the file.",
-        awaits="postgres",
     ),
     Claim(
         "claw.memory-is-truth",

@@ -43,6 +43,7 @@ OTHER_COMMANDS = (
     "unlink",
     "compact",
     "expand",
+    "migrate",
     "tool",
     "ipc",
     "mcp",
@@ -56,7 +57,7 @@ OTHER_COMMANDS = (
 )
 COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
 HISTORY_WORDS = (
-    *("record", "last", "search", "append", "sessions", "sql", "dump", "load", "forget"),
+    *("record", "last", "search", "append", "sessions", "sql", "reader", "dump", "load", "forget"),
 )
 VALUED = ("--vault", "--dialect", "--session")
 """Global options that take a value, which may read like a command."""

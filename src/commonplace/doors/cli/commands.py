@@ -17,6 +17,7 @@ from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
+from commonplace.doors.cli.moving import COMMANDS as MOVING
 from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
@@ -486,7 +487,7 @@ RUNS: dict[str, Run] = {
     "unsetup": unsetup,
     "selftest": selftest,
     "completion": completion,
-    **{name: run for name, (run, _) in (UPKEEP | COMPACTION).items()},
+    **{name: run for name, (run, _) in (UPKEEP | COMPACTION | MOVING).items()},
 }
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
@@ -505,5 +506,5 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "unsetup": _setup_arguments,
     "selftest": _selftest_arguments,
     "completion": _completion_arguments,
-    **{name: arguments for name, (_, arguments) in (UPKEEP | COMPACTION).items()},
+    **{name: arguments for name, (_, arguments) in (UPKEEP | COMPACTION | MOVING).items()},
 }

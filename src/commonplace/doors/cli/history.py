@@ -191,6 +191,32 @@ def _cell(value: Any) -> str:
     return "" if value is None else one_line(str(value))
 
 
+def _reader_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default="reader", help="its name (default: reader)")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--list", action="store_true", help="only name those there are")
+    action.add_argument("--revoke", action="store_true", help="take it away")
+
+
+def reader(arguments: argparse.Namespace) -> int:
+    """Make a login with which psql reads the messages of a vault in PostgreSQL, and nothing else.
+
+    The URL is shown this once; made again, the reader has a new password.
+    """
+    with open_memory(arguments) as memory:
+        if arguments.list:
+            names = memory.readers()
+            answer = Answer({"readers": names}, "\n".join(names) or "There are none.")
+        elif arguments.revoke:
+            role = memory.revoke_reader(arguments.name)
+            answer = Answer({"revoked": role}, f"{role} can no longer log in.")
+        else:
+            made = memory.make_reader(arguments.name)
+            answer = Answer(made.__dict__, f"psql '{made.url}'")
+    show(answer, as_json=arguments.json)
+    return 0
+
+
 def _dump_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
 
@@ -303,6 +329,7 @@ WORDS: dict[str, tuple[Run, Callable[[argparse.ArgumentParser], None]]] = {
     "append": (append, _append_arguments),
     "sessions": (sessions, _no_arguments),
     "sql": (sql, _sql_arguments),
+    "reader": (reader, _reader_arguments),
     "dump": (dump, _dump_arguments),
     "load": (load, _load_arguments),
     "forget": (forget, _forget_arguments),

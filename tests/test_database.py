@@ -214,6 +214,16 @@ def test_calls_resume_when_the_server_comes_back(server: Server) -> None:
     assert names(database) == ["after", "before"]
 
 
+def test_a_memory_is_opened_while_a_server_that_was_there_starts_again(server: Server) -> None:
+    held = opened(f"{server.url()}?profile=alice")
+    server.stop("immediate")
+    starting = threading.Timer(0.5, server.start)
+    starting.start()
+    other = opened(f"{server.url()}?profile=bob")
+    starting.join()
+    assert other.profile != held.profile
+
+
 def test_a_transaction_that_the_server_left_is_interrupted_and_leaves_nothing(
     server: Server,
 ) -> None:

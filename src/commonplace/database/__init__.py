@@ -96,7 +96,7 @@ class Database:
         pool = join(place.server, place.schema)
         database = cls(place, pool, clock=clock, seconds=seconds)
         try:
-            database._set_up(create=create)
+            database.again(lambda: database._set_up(create=create))
         except BaseException:
             leave(pool)
             raise
@@ -109,7 +109,11 @@ class Database:
                 self.engine = probe(connection, self.where)
                 self.profile = self._find_profile(connection, create=create)
         except psycopg.Error as error:
-            raise self.told(error) from None
+            raise self._refused(error) from None
+
+    def _refused(self, error: psycopg.Error) -> Exception:
+        """A server that this process has reached before is starting again; others are not there."""
+        return self._judged(error) if self._pool.reached else self.told(error)
 
     def _find_profile(self, connection: psycopg.Connection[Any], *, create: bool) -> str:
         name = self.place.profile
@@ -330,7 +334,7 @@ class Database:
         try:
             connection = self._pool.take(seconds=self.seconds, where=self.where)
         except psycopg.Error as error:
-            raise (self._judged(error) if self.profile else self.told(error)) from None
+            raise self._refused(error) from None
         try:
             if self.profile:
                 with self._guarded():

@@ -31,6 +31,8 @@ class Pool:
         self.schema = schema
         self.size = size
         self.users = 0
+        self.reached = False
+        """Whether a connection was ever made."""
         self._idle: list[psycopg.Connection[Any]] = []
         self._free = threading.BoundedSemaphore(size)
 
@@ -82,6 +84,7 @@ class Pool:
                 )
             )
         )
+        self.reached = True
         return connection
 
 

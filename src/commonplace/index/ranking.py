@@ -67,6 +67,8 @@ OF_TIME = frozenset((*WORDS_OF_TIME.split(), *map(str, YEARS)))
 OF_TIME_IN_ASCII = frozenset(word.encode() for word in OF_TIME)
 SPACED = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in range(256))
 """ASCII with a space for whatever is in no word."""
+REMEMBERED = 32_768
+"""Texts of which it is remembered what a signal saw in them."""
 OF_ONESELF = 400
 """Characters in which those words are counted that people speak of themselves with."""
 LOGS = tuple(log(1 + count) for count in range(OF_ONESELF))
@@ -536,14 +538,30 @@ def _spread(cosines: Sequence[float], ranks: Sequence[int]) -> Column:
     return [(cosine - least) / width if cosine > least else 0.0 for cosine in cosines]
 
 
-@lru_cache(8192)
+def _remembered(judge: Callable[[str], float]) -> Callable[[str], float]:
+    """Remembers what was judged of a text, and not the text: one that is forgotten must be gone."""
+    known: dict[int, float] = {}
+
+    def judged(text: str) -> float:
+        key = hash(text)
+        found = known.get(key)
+        if found is None:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            found = known[key] = judge(text)
+        return found
+
+    return judged
+
+
+@_remembered
 def _speaks_of_time(text: str) -> bool:
     if text.isascii():
         return not OF_TIME_IN_ASCII.isdisjoint(text.encode().translate(SPACED).split())
     return not OF_TIME.isdisjoint(WORD.findall(text))
 
 
-@lru_cache(8192)
+@_remembered
 def _of_oneself(start: str) -> float:
     text = f" {start}"
     # Counted one by one: to cut the text into words would take ten times as long.

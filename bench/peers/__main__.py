@@ -76,6 +76,7 @@ def main() -> None:
             arguments.data / "longmemeval-dev.json.gz", arguments.haystacks, arguments.sessions
         ),
     }
+    tasks = {name: groups for name, groups in tasks.items() if groups}
     server, endpoint = _served(work)
     try:
         bare = _seconds([sys.executable, "-c", "import json, sqlite3"])
@@ -97,7 +98,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=Path("/tmp/commonplace-peers"))
     parser.add_argument("--questions", type=int, default=160, help="questions of LoCoMo")
     parser.add_argument("--conversations", type=int, default=2, help="conversations of LoCoMo")
-    parser.add_argument("--haystacks", type=int, default=40, help="questions of LongMemEval")
+    parser.add_argument(
+        "--haystacks", type=int, default=40, help="questions of LongMemEval; 0: none"
+    )
     parser.add_argument("--sessions", type=int, default=10, help="sessions of each haystack")
     parser.add_argument("--minutes", type=float, default=20, help="most that a peer may take a set")
     parser.add_argument("--plot", type=Path, help="an SVG to write")
@@ -170,7 +173,7 @@ def _measured(
     except (subprocess.SubprocessError, OSError) as error:
         print(f"{peer.name}: not run: {_reason(error)}", file=sys.stderr)
         return None
-    print(f"{peer.name} {figures}", file=sys.stderr, flush=True)
+    print(f"{peer.name} cold {cold:.1f} {figures}", file=sys.stderr, flush=True)
     size = sum(file.stat().st_size for file in python.parent.parent.rglob("*") if file.is_file())
     return Row(peer.name, size / 1e6, cold, figures)
 

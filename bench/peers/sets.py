@@ -42,7 +42,7 @@ def _cut(case: Case, sessions: int) -> Case:
 
 
 def _evenly(of: Any, most: int) -> Any:
-    return of[:: max(1, len(of) // most)][:most]
+    return of[:: max(1, len(of) // max(1, most))][:most]
 
 
 def _group(case: Case, questions: tuple[Question, ...]) -> Group:

@@ -6,61 +6,36 @@ python bench/context.py [--records 10000] [--rounds 15]
 from __future__ import annotations
 
 import argparse
-import compileall
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import commonplace
 from commonplace.memory import Memory
-from core import filled, median
+from core import BARE, filled, median, turn_by_turn
 
 BUDGET = 10_000
 ROW = "- {} of the ledger of the harbour master, as it was kept in those years\n"
 
 
 def cold(root: Path, count: int, rounds: int) -> None:
-    """Commands turn by turn, so that what else the machine does falls on all of them."""
+    """Commands from a cold shell, in a vault that has a vector for each record."""
     vault = root / f"context-{count}"
     with filled(vault, count) as memory:
         (vault / "SOUL.md").write_text("I am the archivist.\n", encoding="utf-8")
         (vault / "USER.md").write_text("Ada, Vienna.\n", encoding="utf-8")
         memory.store("Prefers tea", kind="preference")
-        memory.relevant("warm up")
+        memory.rebuild()
         memory.context()
-    compileall.compile_dir(str(Path(commonplace.__file__).parent), quiet=2)
-    python = sys.executable
-    ours = [str(Path(python).with_name("commonplace")), "--vault", str(vault)]
+    ours = [str(Path(sys.executable).with_name("commonplace")), "--vault", str(vault)]
+    short = [*ours, "context", "--characters", str(BUDGET)]
     commands = {
-        "bare": [python, "-c", "import json, sqlite3"],
+        "bare": [sys.executable, "-c", BARE],
         "brief": [*ours, "brief"],
-        "context, 10,000 characters": [*ours, "context", "--characters", str(BUDGET)],
+        "context, 10,000 characters": short,
         "context, 32,000 characters": [*ours, "context"],
-        "context with a message": [
-            *ours,
-            "context",
-            "--characters",
-            "10000",
-            "--message",
-            "item42",
-        ],
+        "context with a message": [*short, "--message", "item42"],
     }
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, words in commands.items():
-            started = time.perf_counter()
-            subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
-            times[name].append(time.perf_counter() - started)
-    bare = statistics.median(times.pop("bare"))
-    print(f"bare Python with json and sqlite3: {bare * 1e3:.0f} ms")
-    for name, measured in times.items():
-        one = statistics.median(measured)
-        print(
-            f"cold {name}, {count:,} records: {one * 1e3:.0f} ms, ratio {one / bare:.2f} (mark 3)"
-        )
+    turn_by_turn(commands, rounds)
 
 
 def large(root: Path) -> None:

@@ -79,7 +79,7 @@ def check_tag(tag: Any, *, limit: int) -> str:
     check_type(tag, str, "tags")
     if len(tag) > limit:
         raise TooLong("tags", length=len(tag), limit=limit)
-    if not tag.strip() or UNPLAIN.search(tag):
+    if not tag.strip() or _is_unplain(tag):
         raise BadValue(
             "tags", f"{tag!r} is not a tag", next_step="A tag is a word or two on one line."
         )
@@ -123,9 +123,14 @@ def check_word(value: Any, *, argument: str, limit: int = 200) -> str:
     check_type(value, str, argument)
     if len(value) > limit:
         raise TooLong(argument, length=len(value), limit=limit)
-    if value and UNPLAIN.search(value):
+    if _is_unplain(value):
         raise BadValue(argument, "it holds control characters", next_step="Use one plain line.")
     return str(value)
+
+
+def _is_unplain(text: str) -> bool:
+    # Nearly every text is printable, and to see that takes no pattern.
+    return not text.isprintable() and UNPLAIN.search(text) is not None
 
 
 def check_type(value: Any, kind: type, argument: str) -> None:

@@ -178,7 +178,7 @@ def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def snake(name: str) -> str:
     """`memoryMaxRecords` as `memory_max_records`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return name if name.islower() else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _typed(key: str, value: Any, kind: type, *, source: str) -> Any:

@@ -19,7 +19,7 @@ DAY = pattern(r"\d{4}-\d{2}-\d{2}\Z")
 DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
 RECORD_LINE = pattern(r"^- \{", re.MULTILINE)
 DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
-FORBIDDEN = pattern(r'[\x00-\x1f\x7f\\:*?"<>|]')
+FORBIDDEN = frozenset('\x7f\\:*?"<>|').union(map(chr, range(32)))
 SKIPPED = frozenset(("node_modules", "tmp", "__pycache__"))
 DEPTH = 8
 
@@ -278,7 +278,7 @@ def is_plain(part: str) -> bool:
         0 < len(part.encode("utf-8", "surrogatepass")) <= 240
         and part[0] != "."
         and part[-1] not in ". "
-        and not FORBIDDEN.search(part)
+        and FORBIDDEN.isdisjoint(part)
         and not any("\ud800" <= c <= "\udfff" for c in part)
     )
 

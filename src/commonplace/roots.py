@@ -41,6 +41,8 @@ def find_root(path: StrPath) -> str:
 
 def has_layout(path: StrPath) -> bool:
     """Whether a directory is already a vault of some dialect."""
+    if _noted_dialect(os.path.join(path, STATE)) in LAYOUTS:
+        return True  # As most are that are opened: nothing need be read to tell.
     root = find_root(path)
     return _noted_dialect(os.path.join(root, STATE)) in LAYOUTS or detected(root) is not None
 

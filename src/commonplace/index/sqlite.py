@@ -247,8 +247,9 @@ class SqliteIndex:
             return next(iter(self._hits(db, rows)), None)
 
     def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
-        wanted = clean(as_json(list(record_ids)))
-        return {row[0]: record_of(row) for row in self._connections.rows(OF_IDS, wanted)}
+        ids = list(record_ids)
+        rows = self._connections.rows(OF_IDS, clean(as_json(ids))) if ids else ()
+        return {row[0]: record_of(row) for row in rows}
 
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, clean(record_id)))

@@ -20,7 +20,7 @@ from commonplace.library import Library
 from commonplace.reader import decoded
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import neutralise, one_line
-from commonplace.values import frozen, replace
+from commonplace.values import field, frozen, replace
 
 if TYPE_CHECKING:
     from commonplace import lines
@@ -64,6 +64,8 @@ class State:
     """The last messages before this one, oldest first."""
     last: int | None = None
     """How many of them; None: as the options say."""
+    seen: dict[str, Record] = field(default_factory=dict, compare=False)
+    """Records by their lines: most stand in two documents."""
     counts: bool = True
     """Whether what is not read is counted: not where the index knows how many records there are."""
 
@@ -198,7 +200,7 @@ def _newest_order(top: Sequence[Line], count: int, room: int) -> tuple[int, ...]
 
 def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[Line]:
     """What a piece of a document says, line by line; a record is one line however long."""
-    items = state.library.parse(name, text).items
+    items = state.library.parse(name, text, seen=state.seen).items
     told = records_of(state, [item.record for item in items])
     at = 0
     for item, (record, why) in zip(items, told):

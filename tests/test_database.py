@@ -307,3 +307,15 @@ def test_a_database_that_takes_no_writes_says_so(database: Database) -> None:
         note(database, "refused")
     assert names(database) == []
     database._pool.drop_idle()
+
+
+def test_who_waits_no_time_at_all_is_told_at_once(database: Database) -> None:
+    hasty = opened(database.place.url(), seconds=0)
+
+    def take() -> None:
+        with hasty.locked():
+            pass
+
+    with database.locked(), pytest.raises(Busy):
+        take()
+    take()

@@ -263,13 +263,14 @@ class Memory:
             records = self.library.without_forgotten(records)
         ready = [record for record in records if not self._must_wait(record)]
         waiting = [record for record in records if self._must_wait(record)]
+        author = Author(stamped(self.origin, tainted=tainted), self.session)
         for record in waiting:
-            self.library.hold(record, author=self.author)
+            self.library.hold(record, author=author)
         if not ready:
             return (), waiting
         limits = self._window()
         roles = self.layout.logs if of_the_day else self.layout.writes
-        stored = self.library.add(ready, to=self._targets(roles), author=self.author)
+        stored = self.library.add(ready, to=self._targets(roles), author=author)
         if limits:
             window.trim(self.library, limits)
         if self.options.memory_compaction_enabled:

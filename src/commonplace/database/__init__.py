@@ -52,12 +52,13 @@ select table_name from information_schema.columns join information_schema.tables
 using (table_schema, table_name)
 where table_schema = %s and column_name = 'profile' and table_type = 'BASE TABLE'
 """
-SET_PROFILE = "select set_config('commonplace.profile', %s, false)"
+SERVE = """
+select set_config('commonplace.profile', %s, false), set_config('lock_timeout', %s, false)
+"""
 # Only pages with something to clear are looked at, whoever else has the table is not waited for.
 SWEEP = "vacuum (skip_locked)"
 OUR_TABLES = """select string_agg(quote_ident(tablename), ', ')
     from pg_tables where schemaname = current_schema()"""
-SET_WAIT = "select set_config('lock_timeout', %s, true)"
 
 
 @frozen
@@ -206,7 +207,6 @@ class Database:
             yield
             return
         with self.transaction():
-            self.rows(SET_WAIT, (f"{int(self.seconds * 1000)}ms",))
             [(self._threads.number, *row)] = self.rows(LOCK, (self.profile,))
             found = self._threads.head = Head(*row)
             try:
@@ -343,9 +343,10 @@ class Database:
         finally:
             self._pool.give(connection)
 
-    @staticmethod
-    def _be(connection: psycopg.Connection[Any], profile: str) -> None:
+    def _be(self, connection: psycopg.Connection[Any], profile: str) -> None:
         known: Any = connection
-        if getattr(known, "profile", "") != profile:
-            connection.execute(SET_PROFILE, (profile,))
-            known.profile = profile
+        # None at all would be to wait for ever.
+        wanted = (profile, f"{max(1, int(self.seconds * 1000))}ms")
+        if getattr(known, "serves", None) != wanted:
+            connection.execute(SERVE, wanted)
+            known.serves = wanted

@@ -1,6 +1,6 @@
 """The stores of one vault, chosen by where it is: in a directory, or in PostgreSQL.
 
-The only place that knows both. What is done with the stores it does not know.
+The only place where that is chosen. What is done with the stores it does not know.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from collections.abc import Mapping
 
 from commonplace.clock import Clock
 from commonplace.config import Options, is_url
-from commonplace.errors import BadValue, CommonplaceError, NoSuchVault, ReadOnly, ReadOnlyDatabase
-from commonplace.heads import FileHeads, Heads, ProfileHeads
+from commonplace.errors import BadValue, CommonplaceError, NoSuchVault, ReadOnly
+from commonplace.heads import FileHeads, Heads
 from commonplace.hints import TYPE_CHECKING, Any, Protocol, StrPath
 from commonplace.index import Index
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Journal
 from commonplace.journal.files import FileJournal
-from commonplace.layouts import LAYOUTS, SHARED, Layout, configured, layout_named
-from commonplace.mishaps import log_path
+from commonplace.layouts import Layout, configured
 from commonplace.notes import FileNotes, Notes
 from commonplace.roots import find_root, layout_of, make_directory, state_directory
 from commonplace.vault import Vault
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from commonplace.leases import Leases
 
 HISTORY = "history.db"
-SERVERS_OWN = (
-    "what the server keeps: room in its files that nobody used again yet, its log, backups"
-)
 
 
 class Stores(Protocol):
@@ -87,9 +83,15 @@ def stores_at(
     options: Mapping[str, Any],
 ) -> Stores:
     """The stores of a vault, which are made where there are none yet, unless told not to."""
-    kind: Any = PostgresStores if is_url(path) else FileStores
+    kind: Any = _in_postgres() if is_url(path) else FileStores
     found: Stores = kind(path, clock=clock, create=create, environ=environ, options=options)
     return found
+
+
+def _in_postgres() -> Any:
+    from commonplace.postgres_stores import PostgresStores
+
+    return PostgresStores
 
 
 class FileStores:
@@ -159,91 +161,3 @@ class FileStores:
             from shutil import rmtree
 
             rmtree(self.state, ignore_errors=True)
-
-
-class PostgresStores:
-    """A vault in a profile of a PostgreSQL database."""
-
-    def __init__(
-        self,
-        path: StrPath,
-        *,
-        clock: Clock | None,
-        create: bool,
-        environ: Mapping[str, str],
-        options: Mapping[str, Any],
-    ) -> None:
-        from commonplace.database import Database
-        from commonplace.database.places import place_of
-
-        self.options = Options.load(None, environ=environ, arguments=options)
-        self.clock = clock or Clock(zone=self.options.timezone)
-        where = place_of(str(path))
-        seconds = self.options.lock_seconds
-        self.database = Database.open(where, clock=self.clock, seconds=seconds, create=create)
-        self.place, self.shown = where.url(), where.shown()
-        self.read_only = self.database.engine.replica
-        self.state = self.root = _own_state(self.options, self.database.profile, environ)
-        try:
-            self.layout = configured(_noted_layout(self.database, self.options), self.options)
-            self._open()
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self) -> None:
-        from commonplace.index.postgres import PostgresIndex
-        from commonplace.journal.postgres import PostgresJournal
-        from commonplace.postgres_notes import PostgresNotes
-        from commonplace.vault.postgres import PostgresVault
-
-        database, clock = self.database, self.clock
-        self.vault = PostgresVault(database, layout=self.layout, clock=clock)
-        self.journal = PostgresJournal(database, clock=clock)
-        self.index = PostgresIndex(database, rank=self.layout.rank)
-        self.heads = ProfileHeads(database)
-        self.notes = PostgresNotes(database)
-
-    def leases(self) -> Leases:
-        from commonplace.postgres_notes import PostgresLeases
-
-        return PostgresLeases(self.database, clock=self.clock)
-
-    def history(self) -> History:
-        from commonplace.history.postgres import PostgresHistory
-
-        return PostgresHistory(self.database)
-
-    def has_history(self) -> bool:
-        return True
-
-    def in_database(self) -> Database:
-        return self.database
-
-    def refusal(self) -> CommonplaceError:
-        return ReadOnlyDatabase(self.shown)
-
-    def sweep(self) -> tuple[str, ...]:
-        self.database.sweep()
-        return (SERVERS_OWN,)
-
-    def close(self) -> None:
-        self.database.close()
-
-
-def _noted_layout(database: Database, options: Options) -> Layout:
-    """The layout that was asked for, or that the profile was opened with before."""
-    noted = database.head().dialect
-    if options.dialect and options.dialect not in SHARED:
-        layout = layout_named(options.dialect)
-    else:
-        layout = LAYOUTS.get(noted) or LAYOUTS["native"]
-    if noted != layout.name and not database.engine.replica:
-        database.set_dialect(layout.name)
-    return layout
-
-
-def _own_state(options: Options, profile: str, environ: Mapping[str, str]) -> str:
-    """Where this machine keeps what belongs to it alone; whoever has something makes it."""
-    near = options.state_dir or os.path.dirname(log_path(environ) or log_path())
-    return os.path.join(os.path.expanduser(near), profile)

@@ -42,7 +42,7 @@ class Levelling:
         """While all is repaired the marks are kept back: cut short, it starts again."""
 
     def is_level(self) -> bool:
-        return self.index.stand() == self.journal.stand()
+        return self.index.is_level_with(self.journal)
 
     def mark(self, **changes: Any) -> None:
         """Say how far the documents have come."""

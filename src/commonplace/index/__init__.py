@@ -112,6 +112,13 @@ class Candidate(NamedTuple):
     cosine_rank: int
 
 
+class Followed(Protocol):
+    """A journal, as far as an index that follows it has to know."""
+
+    def stand(self) -> tuple[str, int]:
+        """Which one it is, and where it ends."""
+
+
 class Index(Protocol):
     """What the library asks of an index.
 
@@ -136,8 +143,8 @@ class Index(Protocol):
 
     def set_mark(self, mark: str) -> None: ...
 
-    def stand(self) -> tuple[str, int]:
-        """Mark and level, at one look."""
+    def is_level_with(self, journal: Followed) -> bool:
+        """Whether it is this journal that it follows, and up to its end."""
 
     def known(self) -> dict[str, Known]: ...
 

@@ -1,7 +1,7 @@
 """How many records have a word: counted when asked for, remembered while that is about so.
 
-It knows the table of words in the SQLite file. In a small index nothing is remembered: there a
-record more or less matters, and counting takes no time.
+It knows the table of words in the SQLite file; what it remembers by, other indexes use, too. In a
+small index nothing is remembered: there a record more or less matters, and counting takes no time.
 """
 
 from __future__ import annotations
@@ -22,21 +22,34 @@ SECONDS = 60.0
 MOST = 8192
 
 
-class Counts:
-    """How many records have each of the words that were asked for; every thread may ask."""
+class Remembered:
+    """Counts that were taken before; every thread may ask."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._total = 0
         self._since = 0.0
 
-    def total(self, db: sqlite3.Connection) -> int:
-        """How many records there are, with gaps where some were taken out."""
-        total = int(db.execute(IN_ALL).fetchall()[0][0])
+    def good_for(self, total: int) -> dict[str, int]:
+        """Those that are still about so when there are so many records, to be added to."""
         now = monotonic()
         grown = abs(total - self._total) * GROWN > self._total
         if total < MANY or grown or now - self._since > SECONDS or len(self._known) >= MOST:
             self._known, self._total, self._since = {}, total, now
+        return self._known
+
+
+class Counts:
+    """How many records have each of the words that were asked for; every thread may ask."""
+
+    def __init__(self) -> None:
+        self._remembered = Remembered()
+        self._known: dict[str, int] = {}
+
+    def total(self, db: sqlite3.Connection) -> int:
+        """How many records there are, with gaps where some were taken out."""
+        total = int(db.execute(IN_ALL).fetchall()[0][0])
+        self._known = self._remembered.good_for(total)
         return total
 
     def having(self, db: sqlite3.Connection, expression: str) -> int:

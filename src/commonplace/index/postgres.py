@@ -15,9 +15,11 @@ from functools import lru_cache
 from commonplace.database import Database
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, TypeVar
-from commonplace.index import Asked, Candidate, Entry, Known, Query, postgres_candidates
+from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, postgres_candidates
+from commonplace.index.counts import Remembered
 from commonplace.index.lexemes import lexemes, terms_of
 from commonplace.index.postgres_candidates import (
+    ESCAPE,
     Saying,
     by_vectors,
     by_words,
@@ -53,11 +55,15 @@ from commonplace.records import Hit, Place, Record
 
 Result = TypeVar("Result")
 
+WRITTEN_ESCAPE = repr(ESCAPE)[1:-1]
 BLOCK = 8192
 """The least that a table takes."""
 AT_ONCE = 1000
 """Records that are looked through at once when all are."""
 
+# The journal is in the same database.
+IS_LEVEL = """select 1 from profile p join level l on l.profile = p.profile
+    where p.profile = %(profile)s and l.mark = p.journal and l.position = p.ended"""
 GET_LEVEL = "select mark, position from level where profile = %(profile)s"
 SET_LEVEL = """insert into level(profile, position) values (%(profile)s, %(position)s)
     on conflict (profile) do update set position = excluded.position"""
@@ -217,6 +223,7 @@ class PostgresIndex:
         self._tolds: dict[int, Told] | None = None
         """Between `clear` and the new mark: most records stand in two documents."""
         self._threads = threading.local()
+        self._remembered = Remembered()
         self._vectors = PostgresVectors(self._rows, can_be_kept=not self.without_vectors)
 
     @property
@@ -261,18 +268,24 @@ class PostgresIndex:
             values |= part.values
         return self._rows(statement, **values)
 
-    def stand(self) -> tuple[str, int]:
+    def is_level_with(self, journal: Followed) -> bool:
+        if self._database.is_locked:
+            # What the journal has got under the lock is not in its row yet.
+            return self._stand() == journal.stand()
+        return bool(self._rows(IS_LEVEL))
+
+    def _stand(self) -> tuple[str, int]:
         rows = self._rows(GET_LEVEL)
         return rows[0] if rows else ("", 0)
 
     def level(self) -> int:
-        return self.stand()[1]
+        return self._stand()[1]
 
     def set_level(self, position: int) -> None:
         self._write(lambda: self._rows(SET_LEVEL, position=position))
 
     def mark(self) -> str:
-        return self.stand()[0]
+        return self._stand()[0]
 
     def set_mark(self, mark: str) -> None:
         self._tolds = None
@@ -524,10 +537,14 @@ class PostgresIndex:
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         wanted = [word for word in dict.fromkeys(words) if word not in STOP]
         asked = {word: each for word, each in zip(wanted, terms_of(wanted), strict=True) if each}
-        told, queries = list(asked), [query_of(each, self._tag) for each in asked.values()]
-        rows = self._rows(HAVING, queries=queries) if told else []
-        having = {told[at - 1]: count for _, at, count in rows}
-        total = rows[0][0] if rows else 0
+        having = self._remembered.good_for(self._vectors.records)
+        missing = [word for word in asked if word not in having]
+        if missing:
+            queries = [query_of(asked[word], self._tag) for word in missing]
+            for total, at, count in self._rows(HAVING, queries=queries):
+                self._vectors.records = total
+                having[missing[at - 1]] = count
+        total = self._vectors.records
         return {word: rarity(word, having=having.get(word, 0), total=total) for word in words}
 
     def unembedded(
@@ -630,4 +647,7 @@ class PostgresIndex:
 
 
 def _record(row: Row) -> Record:
-    return record_of(tuple(unkept(each) if isinstance(each, str) else each for each in row))
+    # To look through all values for what is hardly ever there costs more than to write them down.
+    if WRITTEN_ESCAPE in repr(row):
+        row = tuple(unkept(each) if isinstance(each, str) else each for each in row)
+    return record_of(row)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from commonplace.hints import Any, NamedTuple
 from commonplace.index import BEST, Asked, Candidate, Query
-from commonplace.index.candidates import LEADING, UNFOUND, UNKNOWN, told_beside
+from commonplace.index.candidates import LEADING, UNKNOWN, told_beside
 from commonplace.index.conditions import Wording, clean, fits
 from commonplace.index.lexemes import Lexemes, Term, terms
 from commonplace.index.tellings import Row
@@ -130,21 +130,30 @@ beside as materialized (
         select key from by_words where rank < {LEADING}
         union all select key from by_vectors where rank < {LEADING})) r),
 chosen as materialized (
-    select key, true as is_best from by_words union select key, true from by_vectors),
+    select key,
+        coalesce(max(before), {UNKNOWN}) as before, coalesce(max(after), {UNKNOWN}) as after,
+        coalesce(max(score), 0.0) as score, coalesce(max(words_rank), -1) as words_rank,
+        coalesce(max(cosine), 0.0) as cosine, coalesce(max(cosine_rank), -1) as cosine_rank
+    from (
+        select key, null::bigint as before, null::bigint as after, score, rank as words_rank,
+            null::float8 as cosine, null::bigint as cosine_rank from by_words
+        union all select key, null, null, null, null, cosine, rank from by_vectors
+        union all select key, before, after, null, null, null, null from beside) found
+    group by key),
 keys as (
-    select key, is_best from chosen
+    select true as is_best, * from chosen
     union all
-    select key, false from (select before as key from beside union select after from beside) n
+    select false, key, {UNKNOWN}, {UNKNOWN}, 0.0, -1, 0.0, -1
+    from (select before as key from beside union select after from beside) n
     where key > 0 and key not in (select key from chosen))"""
+# Put together by key, not joined: the server cannot know how few they are, and would compare each
+# with each.
 CANDIDATES = f"""with {{words}}, {{vectors}}, {NEIGHBOURS}
 select r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin,
     {{superseded}}, case when r.session <> '' then r.session else (
         select max(p.document) from place p where p.profile = %(profile)s and p.key = r.key) end,
-    b.before, b.after, w.score, w.rank, v.cosine, v.rank
+    k.before, k.after, k.score, k.words_rank, k.cosine, k.cosine_rank
 from keys k join record r on r.profile = %(profile)s and r.key = k.key
-left join by_words w on w.key = k.key
-left join by_vectors v on v.key = k.key
-left join beside b on b.key = k.key
 where k.is_best or ({{fits}})"""
 
 
@@ -298,19 +307,20 @@ def candidates(
 
 def made(rows: Sequence[Row]) -> list[Candidate]:
     """The candidates that the statement answers with."""
-    before, after = told_beside([(row[0], row[11], row[12]) for row in rows if row[11] is not None])
+    before, after = told_beside([(row[0], row[11], row[12]) for row in rows if row[11] >= 0])
     tuple_of = tuple.__new__
     return [
         tuple_of(
             Candidate,
-            (
+            row
+            if row[11] >= 0 and ESCAPE not in row[3]
+            else (
                 *row[:3],
                 unkept(row[3]),
                 *row[4:11],
                 before.get(row[0], UNKNOWN),
                 after.get(row[0], UNKNOWN),
-                *(row[13:15] if row[14] is not None else UNFOUND),
-                *(row[15:] if row[16] is not None else UNFOUND),
+                *row[13:],
             ),
         )
         for row in rows

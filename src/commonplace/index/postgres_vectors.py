@@ -84,6 +84,8 @@ class PostgresVectors:
     def __init__(self, rows: Callable[..., list[Row]], *, can_be_kept: bool) -> None:
         self._asked = rows
         self.tables = TABLES if can_be_kept else ()
+        self.records = 0
+        """How many records there were at the last look."""
         self._in_graph: dict[tuple[str, int], bool] = {}
         """Models by whether all their vectors were in the graph at the last look."""
 
@@ -99,7 +101,7 @@ class PostgresVectors:
         noting, or 0.
         """
         named = {"model": kept(model), "dim": dim}
-        last, _, upto = self._reached(model, dim)
+        last, upto = self._reached(model, dim)
         if upto == last:
             return [], 0, 0
         waiting = WAITING.format(withheld=WITHHELD[sensitive])
@@ -114,12 +116,13 @@ class PostgresVectors:
                 total = self._rows(f"select count(*) {waiting}", **named, upto=done)[0][0]
         return _texts(rows), total, done if done - upto >= STRIDE else 0
 
-    def _reached(self, model: str, dim: int) -> tuple[int, int, int]:
-        """The last key, how many records there are, and the key up to which all have a vector."""
+    def _reached(self, model: str, dim: int) -> tuple[int, int]:
+        """The last key, and the key up to which all records have a vector."""
         found = self._rows(REACHED, model=kept(model), dim=dim)
-        last, records, upto, in_graph = found[0] if found else (0, 0, 0, False)
-        self._in_graph[model, dim] = in_graph
-        return last, records, upto
+        last, self.records, upto, self._in_graph[model, dim] = (
+            found[0] if found else (0, 0, 0, False)
+        )
+        return last, upto
 
     def in_graph(self, asked: Asked) -> bool:
         """Whether the nearest can be found by the graph."""
@@ -134,8 +137,8 @@ class PostgresVectors:
         """Keep vectors; one whose text is gone by now is left out."""
         named = {"model": kept(model), "dim": dim}
         self._rows(ADD_MODEL, **named)
-        _, records, _ = self._reached(model, dim)
-        many = records >= MANY and dim in GRAPHS
+        self._reached(model, dim)
+        many = self.records >= MANY and dim in GRAPHS
         self._rows(
             EMBED,
             **named,

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, StrPath
-from commonplace.index import Asked, Candidate, Entry, Known, Query, nearest
+from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, nearest
 from commonplace.index.candidates import candidates, first_of, in_order
 from commonplace.index.conditions import as_json, clean, fits
 from commonplace.index.connections import Connections, Row
@@ -154,18 +154,21 @@ class SqliteIndex:
         with self._connections.transaction():
             yield
 
-    def stand(self) -> tuple[str, int]:
+    def is_level_with(self, journal: Followed) -> bool:
+        return self._stand() == journal.stand()
+
+    def _stand(self) -> tuple[str, int]:
         rows = self._connections.rows(GET_JOURNAL)
         return rows[0] if rows else ("", 0)
 
     def level(self) -> int:
-        return self.stand()[1]
+        return self._stand()[1]
 
     def set_level(self, position: int) -> None:
         self._connections.run(SET_LEVEL, position)
 
     def mark(self) -> str:
-        return self.stand()[0]
+        return self._stand()[0]
 
     def set_mark(self, mark: str) -> None:
         self._tolds = None

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.journal import BLANK, Append, Cut, Entry, Gone, Journal, Op, Text
+from commonplace.journal.coding import long_parts
 from commonplace.values import replace
 
 AT = "2026-11-15T14:30:00.000Z"
@@ -113,6 +114,17 @@ class JournalContract:
 
         every()
         assert journal.damaged() == 0
+
+    def test_an_entry_whose_long_parts_were_written_before_is_the_same(
+        self, journal: Journal
+    ) -> None:
+        one = entry('- caf\u00e9 "\n', "mem-1")
+        with self.lock(journal):
+            plain = journal.append(one)
+            written = journal.append(one, written=long_parts(one))
+        assert written.end - written.position == plain.end - plain.position
+        first, second = journal.entries()
+        assert replace(first, position=-1, end=-1) == replace(second, position=-1, end=-1) == one
 
     def test_entries_are_found_by_what_stands_in_them(self, journal: Journal) -> None:
         one, _, three = self.write(

@@ -120,6 +120,44 @@ class VaultContract:
             assert vault.replace(NAME, b"ours\n", expected=b"old\n").displaced == b"theirs\n"
         assert vault.read(NAME) == b"ours\n"
 
+    def test_a_staged_text_takes_its_place_with_what_came_to_it(self, vault: Vault) -> None:
+        append(vault, b"old\n")
+        staged = vault.stage(NAME, b"new\n")
+        assert vault.read(NAME) == b"old\n"
+        with vault.lock():
+            like = vault.stat(NAME)
+            done = vault.replace(
+                NAME, b"new\nand more\n", expected=b"old\n", like=like, staged=staged
+            )
+        vault.unstage(staged)
+        assert done.displaced is None
+        assert vault.read(NAME) == b"new\nand more\n"
+        assert vault.stat(NAME) == done.stat
+
+    def test_another_text_than_the_staged_one_is_written_whole(self, vault: Vault) -> None:
+        append(vault, b"old\n")
+        staged = vault.stage(NAME, b"new\n")
+        with vault.lock():
+            vault.replace(NAME, b"another\n", expected=b"old\n", staged=staged)
+        vault.unstage(staged)
+        assert vault.read(NAME) == b"another\n"
+
+    def test_what_is_no_longer_staged_leaves_no_trace(self, vault: Vault) -> None:
+        append(vault, b"old\n")
+        staged = vault.stage(NAME, b"new\n")
+        vault.unstage(staged)
+        vault.unstage(staged)
+        assert list(vault.listing().documents) == [NAME]
+        assert vault.read(NAME) == b"old\n"
+
+    def test_a_text_that_no_longer_looks_as_it_did_is_handed_out(self, vault: Vault) -> None:
+        append(vault, b"old\n")
+        like = vault.stat(NAME)
+        append(vault, b"and more\n")
+        with vault.lock():
+            done = vault.replace(NAME, b"new\n", expected=b"old\n", like=like)
+        assert done.displaced == b"old\nand more\n"
+
     def test_a_document_that_was_taken_away_is_gone(self, vault: Vault) -> None:
         append(vault, b"one\n", "notes/x.md")
         with vault.lock():

@@ -21,6 +21,28 @@ from commonplace.memory import Memory
 from commonplace.upkeep.compact import last_report
 
 DAY = 86_400_000_000_000
+COMPACTING = """
+import resource, sys, time
+from contextlib import contextmanager
+from commonplace.doors.cli import main
+from commonplace.vault.locks import Lock
+
+holds, held = [], Lock.held
+
+@contextmanager
+def timed(lock):
+    with held(lock):
+        wall, cpu = time.perf_counter(), time.process_time()
+        yield
+        if lock.path.endswith("/lock"):
+            holds.append((time.perf_counter() - wall, time.process_time() - cpu))
+
+Lock.held = timed
+main(sys.argv[1:])
+print(max(wall for wall, _ in holds), max(cpu for _, cpu in holds), len(holds))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+"""A compaction that tells how long it held the vault's lock, and its memory."""
 NAMES = ["Anna", "Bert", "Chiara", "Deniz", "Emil", "Fatima", "Georg", "Hana"]
 THINGS = ["the heating", "the invoice", "the garden", "the API", "the report", "the trip"]
 DEEDS = ["talked about", "decided on", "postponed", "finished", "asked for", "paid for"]
@@ -97,25 +119,25 @@ def compact(root: Path, count: int) -> None:
     with Memory.open(vault, "native") as memory:
         memory.search("warm")
         alone = stores(memory, until=lambda times: len(times) < 300, pause=0.02)
-        script = (
-            "import resource, sys; from commonplace.doors.cli import main; "
-            "main(sys.argv[1:]); "
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-        )
-        words = [sys.executable, "-c", script, "--vault", str(vault), "compact", "--force"]
+        words = [sys.executable, "-c", COMPACTING, "--vault", str(vault), "compact", "--force"]
         started = time.perf_counter()
         child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=os.environ)
         beside = stores(memory, until=lambda _: child.poll() is None, pause=0.02)
         took = time.perf_counter() - started
         said, _ = child.communicate()
         report = last_report(memory.notes)
-    text, peak = said.strip().rsplit("\n", 1)
+    text, lock, peak = said.strip().rsplit("\n", 2)
+    wall, cpu, count = map(float, lock.split())
     print(text)
     if report is None or report.status != "done":
         raise SystemExit("the compaction did not end well")
     print(
         f"compaction of {report.compacted:,} records: {took:.1f} s (mark 60), "
         f"{int(peak) / 1024:.0f} MB (mark 500), {report.summaries:,} summaries"
+    )
+    print(
+        f"the vault's lock: held {count:.0f} times, at the longest {wall * 1e3:.0f} ms, of the "
+        f"processor {cpu * 1e3:.0f} ms"
     )
     print(
         f"stores beside it: {len(beside):,}, median {statistics.median(beside) * 1e3:.1f} ms, p99 "

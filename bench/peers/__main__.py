@@ -257,9 +257,8 @@ def _panels(rows: list[Row]) -> dict[str, dict[str, float]]:
 def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
     asked = sum(len(group["questions"]) for group in tasks["locomo"])
     print(f"LoCoMo: {asked} questions of {len(tasks['locomo'])} conversations, turns counted;")
-    print(
-        f"LongMemEval: {len(tasks['longmemeval'])} questions in cut haystacks, sessions counted\n"
-    )
+    asked = len(tasks.get("longmemeval", ()))
+    print(f"LongMemEval: {asked} questions in cut haystacks, sessions counted\n")
     names = list(rows[0].figures)
     print(f"| peer | MB installed | {COLD} |", end="")
     print("".join(f" {name} |" for name in names))

@@ -20,6 +20,7 @@ from commonplace.doors import http
 from commonplace.doors.http.application import Gateway
 from commonplace.doors.http.tokens import NoSuchToken
 from commonplace.memory import Memory
+from tests import mcp_client
 from tests.gateways import HOST, PORT, opened
 from tests.postgres import fresh_url, new_server
 
@@ -160,6 +161,19 @@ def asked(address: str, token: str, path: str, body: dict[str, Any] | None = Non
         return json.loads(answer.read())
 
 
+def spoken(address: str, token: str, message: dict[str, Any]) -> Any:
+    """What MCP answers to one message, which may be the first that this gateway is sent."""
+    headers = {
+        "authorization": f"Bearer {token}",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+    }
+    data = json.dumps(message).encode()
+    request = urllib.request.Request(f"{address}/mcp", data=data, headers=headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return next(json.loads(line[6:]) for line in answer if line.startswith(b"data: "))
+
+
 def changes(address: str, token: str, profile: str) -> Generator[dict[str, Any], None, None]:
     """What a gateway tells of a profile's changes, from now on."""
     request = urllib.request.Request(
@@ -194,6 +208,15 @@ def test_two_served_gateways_are_one_to_those_who_ask() -> None:
         change = next(told)
         assert (change["event"], change["ids"]) == ("change", [stored["id"]])
         told.close()
+        begun, found = (
+            spoken(address, token, said)
+            for address, said in (
+                (one, mcp_client.initialize()),
+                (other, mcp_client.call("search", {"query": "tea"})),
+            )
+        )
+        assert begun["result"]["serverInfo"]["name"] == "commonplace"
+        assert "Likes green tea" in found["result"]["content"][0]["text"]
         for address in (other, one, other):
             hits = asked(address, token, f"{at}/search?text=tea")["hits"]
             assert [hit["id"] for hit in hits] == [stored["id"]]

@@ -51,7 +51,8 @@ def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) 
         for method, (name, result) in RESULTS.items()
     }
     made: Any = Server("commonplace", instructions=words.INSTRUCTIONS, **handlers)
-    application: App = made.streamable_http_app()
+    # Nothing has to come back to the process that it came to before.
+    application: App = made.streamable_http_app(stateless_http=True)
     return application
 
 

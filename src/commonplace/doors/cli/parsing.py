@@ -71,7 +71,7 @@ def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
         default = values[name] if with_defaults else argparse.SUPPRESS
         options.add_argument(f"--{name}", default=default, **rest)
 
-    add("vault", metavar="PATH", help="the vault to use")
+    add("vault", metavar="PATH|URL", help="the vault: a directory, or postgresql://…")
     add("dialect", metavar="NAME", help="the dialect, when it is not to be detected")
     add("session", metavar="ID", help="the session that this belongs to")
     add("json", action="store_true", help="print JSON")

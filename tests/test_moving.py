@@ -210,6 +210,7 @@ moving.BATCH = 3
 def stage(name):
     def step(done, total):
         print(name, done, flush=True)
+        sys.stdin.readline()
     return step
 moving.move(sys.argv[1], sys.argv[2], progress=stage)
 print("done", flush=True)
@@ -221,14 +222,20 @@ def test_a_copy_whose_process_is_killed_goes_on(tmp_path: Path, target: str) -> 
     old, new = str(tmp_path / "old"), place(target, tmp_path, "new")
     fill(old)
     for after in (1, 3, 6, 10, 15):
-        mover = subprocess.Popen(
-            [sys.executable, "-c", MOVER, old, new], stdout=subprocess.PIPE, text=True
-        )
-        assert mover.stdout
-        assert "done\n" not in [mover.stdout.readline() for _ in range(after)]
-        os.kill(mover.pid, signal.SIGKILL)
-        mover.stdout.close()
-        mover.wait()
+        with subprocess.Popen(
+            [sys.executable, "-c", MOVER, old, new],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as mover:
+            assert mover.stdin
+            assert mover.stdout
+            for step in range(after):
+                if step:
+                    print(file=mover.stdin, flush=True)
+                assert mover.stdout.readline() not in ("", "done\n")
+            # It waits to be told to take the next step.
+            os.kill(mover.pid, signal.SIGKILL)
     move(old, new, progress=quiet)
     assert everything(new) == everything(old)
 

@@ -96,14 +96,15 @@ PLACED = """insert into place(profile, document, line, key)
     on conflict (profile, document, line)"""
 ADD_PLACES = f"{PLACED} do nothing returning document, line"
 SET_PLACES = f"{PLACED} do update set key = excluded.key"
-CLEAR_PLACES = """delete from place
-    where profile = %(profile)s and document = %(document)s and line = any(%(lines)s)"""
+CLEAR_PLACES = """delete from place p using unnest(%(lines)s::bigint[]) t(line)
+    where p.profile = %(profile)s and p.document = %(document)s and p.line = t.line"""
 CLEAR_PLACES_OF = """delete from place p using record r
     where p.profile = %(profile)s and r.profile = %(profile)s and r.key = p.key
         and r.id = any(%(ids)s)"""
 
-VARIANTS = """select id, digest, key from record
-    where profile = %(profile)s and id = any(%(ids)s)"""
+# Joined, and not told by `any`: of many at once each row would be compared with each.
+VARIANTS = """select r.id, r.digest, r.key from unnest(%(ids)s::text[]) t(id)
+    join record r on r.profile = %(profile)s and r.id = t.id"""
 VALUES = ", ".join(
     f"%({name})s::{'float8' if name == 'confidence' else 'text'}[]" for name in FIELDS
 )
@@ -122,7 +123,8 @@ from counted, unnest(%(digests)s::bigint[], %(leads)s::boolean[], %(lengths)s::i
 returning id, digest, key"""
 # One that has no place left goes, and its vectors with it.
 REMOVE = """with gone as (
-    delete from record r where r.profile = %(profile)s and r.key = any(%(keys)s)
+    delete from record r using unnest(%(keys)s::bigint[]) t(key)
+    where r.profile = %(profile)s and r.key = t.key
         and not exists(select 1 from place p where p.profile = r.profile and p.key = r.key)
     returning r.key, r.length)
 update level set records = records - (select count(*) from gone),
@@ -132,11 +134,12 @@ where profile = %(profile)s"""
 OTHERWISE = """select r.id, r.key, p.document, p.line
     from record r join place p on p.profile = r.profile and p.key = r.key
     where r.profile = %(profile)s and r.id in (
-        select id from record where profile = %(profile)s and id = any(%(ids)s)
-        group by id having count(*) > 1 or not bool_and(lead))"""
-SET_LEADS = """update record r set lead = (r.key = any(%(keys)s))
-    where r.profile = %(profile)s and r.id = any(%(ids)s)
-        and r.lead <> (r.key = any(%(keys)s))"""
+        select v.id from unnest(%(ids)s::text[]) t(id)
+        join record v on v.profile = %(profile)s and v.id = t.id
+        group by v.id having count(*) > 1 or not bool_and(v.lead))"""
+SET_LEADS = """update record r set lead = (r.key = t.key)
+    from unnest(%(ids)s::text[], %(keys)s::bigint[]) t(id, key)
+    where r.profile = %(profile)s and r.id = t.id and r.lead <> (r.key = t.key)"""
 
 PLACES = "p.documents, p.lines"
 STANDING_IN = """cross join lateral (

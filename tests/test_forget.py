@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -278,3 +279,15 @@ def test_the_command_names_what_waited_and_erases_it_for_a_person_only(memory: M
     done = on_terminal(*words, "--confirm")
     assert f"Erased {record.id} from what waited for approval." in done.out
     assert memory.review() == []
+
+
+def test_what_a_killed_writer_left_of_a_forgotten_text_goes_with_it(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "vault", "native") as memory:
+        record = memory.store("The spare key is under the third stone")
+        kept = memory.store("The bins go out on Tuesdays")
+        for text in (record.text, kept.text):
+            left = memory.root / "memory" / f".{memory.clock.new_id()}.tmp"
+            left.write_text(f"- {text}\n", encoding="utf-8")
+        memory.delete(record.id)
+        assert traces(memory, [record.text]) == []
+        assert any(name.endswith(".tmp") for name, _ in traces(memory, [kept.text]))

@@ -469,9 +469,10 @@ class Library(Ledger):
                 data = data.replace(raw, BLANK * len(raw))
             return data
 
-        erased = self.journal.scrub(ids, needles=[n for n in needles if n.strip()], clean=clean)
+        told = [needle for needle in needles if needle.strip()]
+        erased = self.journal.scrub(ids, needles=told, clean=clean)
         self.index.erase(ids)
-        return erased
+        return erased + self.vault.sweep([*map(str.encode, told), *filter(None, raws)])
 
     def finish_forgetting(self, level: int) -> None:
         for entry in list(self.journal.entries(since=level)):

@@ -5,7 +5,7 @@ It does not know what the documents say, nor that there is a journal or an index
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from commonplace.errors import CommonplaceError
@@ -128,6 +128,12 @@ class Vault(Protocol):
 
     def remove(self, name: str) -> None:
         """Take a document away."""
+
+    def sweep(self, needles: Sequence[bytes]) -> int:
+        """Delete what dead writers left beside the documents, if one of these is in it.
+
+        Returns how many there were.
+        """
 
     def sync(self, name: str) -> None:
         """Return when the document is on disk."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 
@@ -15,12 +15,15 @@ from commonplace.clock import Clock, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
+from commonplace.lazily import pattern
 from commonplace.vault import Listing, Moved, Replaced, Staged, Stat
 from commonplace.vault.locks import Lock
 from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
 
 SETTLED = 0.05
 """Seconds without a write after which a text counts as saved."""
+LEFTOVER = pattern(r"\.mem-[0-9a-f-]+\.tmp")
+"""A text that was to take a document's place; a writer that is killed leaves it there."""
 EXCHANGE = 2
 """The kernel's flag for renameat2: the two names change places."""
 
@@ -298,6 +301,16 @@ class FileVault:
         except OSError as error:
             raise trouble(error, name) from None
 
+    def sweep(self, needles: Sequence[bytes]) -> int:
+        found = 0
+        for directory, _, names in os.walk(self.root):
+            for name in filter(LEFTOVER.match, names):
+                try:
+                    found += _delete_if(os.path.join(directory, name), needles)
+                except OSError as error:
+                    raise trouble(error, name) from None
+        return found
+
     def sync(self, name: str) -> None:
         with suppress(FileNotFoundError):
             descriptor = self._tree.open(name, os.O_RDONLY | NO_ATIME)
@@ -331,6 +344,16 @@ def _write_all(descriptor: int, data: bytes, *, at: int) -> None:
         if written and os.fstat(descriptor).st_size == at + written:
             os.ftruncate(descriptor, at)
         raise
+
+
+def _delete_if(path: str, needles: Sequence[bytes]) -> bool:
+    """Delete a file in which one of these is."""
+    with open(path, "rb") as file:
+        text = file.read()
+    there = any(needle in text for needle in needles)
+    if there:
+        os.unlink(path)
+    return there
 
 
 def _beside(name: str, token: str) -> str:

@@ -16,6 +16,7 @@ from commonplace.database import Database
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, TypeVar
 from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, postgres_candidates
+from commonplace.index.conditions import narrow
 from commonplace.index.counts import Remembered
 from commonplace.index.lexemes import lexemes, terms_of
 from commonplace.index.postgres_candidates import (
@@ -526,7 +527,7 @@ class PostgresIndex:
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         asked = None if self.without_vectors else asked
-        in_graph = asked is not None and self._vectors.in_graph(asked)
+        in_graph = asked is not None and self._in_graph(asked, query)
         said = postgres_candidates.candidates(query, asked, self._tag, in_graph=in_graph)
         return made(self._said(said.text, said)) if said else []
 
@@ -579,10 +580,14 @@ class PostgresIndex:
         if self.without_vectors or not asked.norm:
             return []
         condition = fitting(query)
-        in_graph = self._vectors.in_graph(asked)
+        in_graph = self._in_graph(asked, query)
         near = by_vectors(asked, condition, best=max(query.limit, 0), in_graph=in_graph)
         hits = self._hits(self._said(NEAREST.format(found=near.text), condition, near))
         return [Hit(it.record, it.places, min(max(it.score, 0.0), 1.0)) for it in hits]
+
+    def _in_graph(self, asked: Asked, query: Query) -> bool:
+        """Whether the nearest are found by the graph: of those that few fit, each is compared."""
+        return self._vectors.in_graph(asked) and not narrow(query)[0]
 
     def dump(self) -> list[tuple[Any, ...]]:
         records: dict[Row, list[tuple[str, int]]] = {}

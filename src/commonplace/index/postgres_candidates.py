@@ -79,6 +79,8 @@ by_words as materialized (
 MODEL = """(select number from model
     where profile = %(profile)s and name = %(model)s and dim = %(dim)s)"""
 MORE = 20
+DEEP = 4
+"""How many times as many as are wanted a graph gives: without a bound it would not be followed."""
 # The nearest are looked at in their order until there are enough that fit, and some more that may
 # be level with the last: one at a time, since a join could look at all of them first.
 SCANNED = f"""select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(norm)s) as cosine
@@ -86,7 +88,7 @@ SCANNED = f"""select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(no
         where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0"""
 EACH = f"{SCANNED} order by cosine desc offset 0"
 IN_GRAPH = f"""{SCANNED} and e.graph = {{dim}}
-        order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) offset 0"""
+        order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) limit {{deep}}"""
 BY_VECTORS = f"""
 near as (
     select e.key, r.id, r.timestamp, e.cosine from ({{scanned}}) e
@@ -275,7 +277,8 @@ def by_vectors(asked: Asked, condition: Saying, *, best: int, in_graph: bool) ->
         "dim": len(asked.vector),
         "best": best,
     }
-    scanned = IN_GRAPH.format(dim=len(asked.vector)) if in_graph else EACH
+    dim, deep = len(asked.vector), DEEP * (best + MORE)
+    scanned = IN_GRAPH.format(dim=dim, deep=deep) if in_graph else EACH
     return Saying(BY_VECTORS.format(fits=condition.text, scanned=scanned), values)
 
 

@@ -107,18 +107,24 @@ def test_a_profile_that_is_not_to_be_made_is_not_there() -> None:
         opened(create=False)
 
 
-def test_one_profile_does_not_see_another_one_even_when_a_statement_forgets_to_say_which() -> None:
-    server = own_server() if not os.environ.get("COMMONPLACE_TEST_POSTGRES") else None
-    if server is None:
+def url_of_plain_user(allowed: str) -> str:
+    """A schema for a user of that name, who may do nothing but what is said."""
+    if os.environ.get("COMMONPLACE_TEST_POSTGRES"):
         pytest.skip("a named server may have no second user")
-    schema = f"s{uuid.uuid4().hex[:12]}"
-    made = server.psql(
-        server.url(),
-        "-c",
-        f"create role {schema} login; grant create on database postgres to {schema}",
-    )
+    server, name = own_server(), f"s{uuid.uuid4().hex[:12]}"
+    said = f"create role {name} login; {allowed.format(name=name)}"
+    made = server.psql(server.url(), "-c", said)
     assert made.returncode == 0, made.stderr
-    url = server.url(user=schema) + f"?schema={schema}"
+    return f"{server.url(user=name)}?schema={name}"
+
+
+def test_a_user_who_may_make_no_schema_uses_the_one_made_for_him() -> None:
+    url = url_of_plain_user("create schema {name} authorization {name}")
+    note(opened(url), "there")
+
+
+def test_one_profile_does_not_see_another_one_even_when_a_statement_forgets_to_say_which() -> None:
+    url = url_of_plain_user("grant create on database postgres to {name}")
     alice, bob = opened(f"{url}&profile=alice"), opened(f"{url}&profile=bob")
     note(alice, "canary")
     assert alice.rows("select name from note") == [("canary",)]

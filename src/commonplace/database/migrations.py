@@ -69,11 +69,14 @@ def _has_vectors(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _make_schema(connection: psycopg.Connection[Any], schema: str) -> None:
+    # Who may not make one may use one that was made for him; "if not exists" is refused even then.
+    there = connection.execute("select to_regnamespace(%s)", (schema,)).fetchall() != [(None,)]
     for left in range(TRIES, -1, -1):
         try:
             with connection.transaction():
                 name = sql.Identifier(schema)
-                connection.execute(sql.SQL("create schema if not exists {}").format(name))
+                if not there:
+                    connection.execute(sql.SQL("create schema if not exists {}").format(name))
                 connection.execute(
                     sql.SQL(
                         "create table if not exists {}.step("

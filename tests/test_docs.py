@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import uuid
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 import commonplace
+from tests.postgres import url_of_server
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,7 +41,10 @@ SHOWN = (
 )
 
 
-@pytest.mark.parametrize("name", [*PAGES, "docs/safety.md", "docs/gateway.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["README.md", "CHANGELOG.md", *(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md"))],
+)
 def test_every_link_leads_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
@@ -178,3 +183,35 @@ def test_a_read_imports_nothing_heavy(tmp_path: Path, command: list[str]) -> Non
     assert ("argparse" in loaded) == (command[0] not in ("search", "brief"))
     known = {"commonplace", "__editable___commonplace"} | set(sys.stdlib_module_names)
     assert {name for name in loaded - known if not name.startswith("_")} == set()
+
+
+IN_MEMORIES = ("postgresql://me:password@host/memories?", "postgresql://…/memories?")
+BLOCKS = {"init": "", "migrate": "commonplace init ~/commonplace"}
+"""What a block of the page on PostgreSQL begins with, and what there is before it."""
+
+
+@pytest.mark.parametrize("block", shell_blocks("docs/postgres.md"))
+def test_every_command_of_the_page_on_postgresql_runs_as_it_stands(
+    tmp_path: Path, block: str
+) -> None:
+    server = url_of_server()
+    here = f"{server}{'&' if '?' in server else '?'}schema=d{uuid.uuid4().hex[:12]}&"
+    for there in IN_MEMORIES:
+        block = block.replace(there, here)
+    # That one serves until it is told to stop; the gateway's own tests do.
+    lines = [line for line in block.splitlines() if not line.startswith("commonplace serve")]
+    before = BLOCKS.get(block.split()[1], f"commonplace init '{here}profile=alice'")
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join([before, *lines])],
+        env={
+            "HOME": str(tmp_path),
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+            "COMMONPLACE_VAULT": f"{here}profile=alice",
+        },
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{lines}\n{done.stderr}"

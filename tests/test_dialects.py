@@ -335,16 +335,22 @@ ESCAPES = [
 OUTSIDE = ["/etc/passwd", "../secret.md", "secret.md", "/memoriesx/a.md", "memories/a.md", "~/a.md"]
 
 
-@pytest.mark.in_files
+@pytest.fixture
+def below(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+    """A vault in a directory with something beside it."""
+    with Memory.open(tmp_path / "vault", clock=clock) as memory:
+        yield memory
+
+
 @pytest.mark.parametrize("path", [*ESCAPES, *OUTSIDE])
-def test_a_path_that_leads_out_is_refused_by_every_command(memory: Memory, path: str) -> None:
-    outside = memory.root.parent / "outside"
+def test_a_path_that_leads_out_is_refused_by_every_command(below: Memory, path: str) -> None:
+    outside = below.root.parent / "outside"
     outside.mkdir()
     (outside / "secret.md").write_text("The secret\n", encoding="utf-8")
-    os.symlink(outside, memory.root / "linked")
-    os.symlink(outside / "secret.md", memory.root / "linked.md")
-    ask(memory, "create", "/memories/a.md", file_text="x\n")
-    before = contents(memory.root.parent)
+    os.symlink(outside, below.root / "linked")
+    os.symlink(outside / "secret.md", below.root / "linked.md")
+    ask(below, "create", "/memories/a.md", file_text="x\n")
+    before = contents(below.root.parent)
     says = (
         f"Path must start with /memories, got: {path}."
         if path in OUTSIDE
@@ -359,10 +365,10 @@ def test_a_path_that_leads_out_is_refused_by_every_command(memory: Memory, path:
         "rename": {"old_path": path, "new_path": "/memories/b.md"},
     }
     for command, rest in commands.items():
-        assert refused(memory, command, **rest).startswith(says), command
-    assert refused(memory, "rename", old_path="/memories/a.md", new_path=path).startswith(says)
-    assert contents(memory.root.parent) == before
-    assert "linked" not in ask(memory, "view", "/memories")
+        assert refused(below, command, **rest).startswith(says), command
+    assert refused(below, "rename", old_path="/memories/a.md", new_path=path).startswith(says)
+    assert contents(below.root.parent) == before
+    assert "linked" not in ask(below, "view", "/memories")
 
 
 def test_a_directory_that_the_layout_does_not_have_is_refused(tmp_path: Path) -> None:

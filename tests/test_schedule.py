@@ -343,3 +343,21 @@ def test_the_loop_ends_when_it_is_asked_to(memory: Memory) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+SIGNALLED = """
+import os, signal, threading
+from commonplace.doors.cli.signals import stopped_by_signals
+over = threading.Event()
+stopped_by_signals(over.set)
+with over._cond:  # As at one moment of every wait.
+    os.kill(os.getpid(), signal.SIGTERM)
+print(over.wait(10))
+"""
+
+
+def test_a_signal_stops_what_is_just_about_to_wait() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.stdout == "True\n", done.stderr

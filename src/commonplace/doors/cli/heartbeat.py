@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 from pathlib import Path
 
 from commonplace.doors.cli import open_memory
 from commonplace.doors.cli.parsing import Page
+from commonplace.doors.cli.signals import stopped_by_signals
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from commonplace.upkeep.heartbeat import Beat, Heartbeat
+    from commonplace.upkeep.heartbeat import Beat
 
 ABOUT = "Give the heartbeat context to an agent's command from time to time; keep its diary."
 MORE = """The command gets the context on its standard input. What it writes between <diary> and
@@ -61,7 +61,7 @@ def heartbeat(arguments: argparse.Namespace) -> int:
             prompt=prompt,
             diary_from_output=arguments.diary_from_output,
         )
-        _stopped_by_signals(beating)
+        stopped_by_signals(beating.stop)
         if arguments.once:
             beat = beating.tick()
             _print(beat, as_json=arguments.json)
@@ -77,11 +77,6 @@ def _prompt(path: str) -> str:
         raise BadValue(
             "--prompt", f"{path} cannot be read ({error})", next_step="Name another file."
         ) from None
-
-
-def _stopped_by_signals(beating: Heartbeat) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: beating.stop())
 
 
 def _print(beat: Beat, *, as_json: bool) -> None:

@@ -110,10 +110,9 @@ def _check_jobs(wanted: list[str], known: list[str]) -> None:
 
 
 def _loop(schedule: Schedule, *, as_json: bool) -> int:
-    import signal
+    from commonplace.doors.cli.signals import stopped_by_signals
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: schedule.stop())
+    stopped_by_signals(schedule.stop)
 
     def tell(run: Run) -> None:
         print(json.dumps(run.__dict__) if as_json else _run_line(run), flush=True)

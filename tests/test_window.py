@@ -15,7 +15,7 @@ from commonplace.memory import Memory
 from commonplace.records import Record
 from commonplace.replay import state
 from commonplace.upkeep.window import Window, joined, overflow
-from tests.clocks import SkippingClock
+from tests.clocks import FixedClock, SkippingClock
 from tests.faults import each_fault
 from tests.test_laws import rebuilt
 
@@ -56,16 +56,25 @@ def test_the_oldest_records_go_when_there_are_too_many_characters(place: str) ->
         assert len(held(memory)) >= 3
 
 
-def test_the_oldest_is_told_by_its_time_not_by_its_place(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        first, second, third = numbered(memory, 3)
-        text = (tmp_path / "MEMORY.md").read_text(encoding="utf-8")
-        lines = text.splitlines(keepends=True)
-        (tmp_path / "MEMORY.md").write_text("".join((*lines[:2], *lines[:1:-1])), encoding="utf-8")
-        assert held(memory) == [third, second, first]
-    with opened(tmp_path, memory_max_records=3) as memory:
+def turned_round(path: Path) -> None:
+    """The records of MEMORY.md below its heading, the last of them first, as a person may sort."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join((*lines[:2], *lines[:1:-1])), encoding="utf-8")
+
+
+@pytest.mark.parametrize("apart", [0.000_002, 1.0])
+def test_the_oldest_is_told_by_its_time_not_by_its_place(tmp_path: Path, apart: float) -> None:
+    clock = FixedClock(1_763_280_000_000_000_000)
+    with Memory.open(tmp_path, "claw", clock=clock, environ={}) as memory:
+        kept = []
+        for number in range(3):
+            kept.append(memory.store(f"Memory number {number}"))
+            clock.sleep(apart)
+        turned_round(tmp_path / "MEMORY.md")
+        assert held(memory) == kept[::-1]
+    with Memory.open(tmp_path, "claw", clock=clock, environ={}, memory_max_records=3) as memory:
         new = memory.store("The newest of all")
-        assert held(memory) == [third, second, new]
+        assert held(memory) == [kept[2], kept[1], new]
 
 
 @pytest.mark.claim("claw.trim-leaves-daily")

@@ -14,7 +14,7 @@ from commonplace.journal import Change, Cut, Entry, Op, without
 from commonplace.layouts import Layout
 from commonplace.library import Library, spans_of
 from commonplace.reader import decoded
-from commonplace.records import PASSAGE, SYSTEM, Origin, Record
+from commonplace.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
 from commonplace.values import frozen
 
 if TYPE_CHECKING:
@@ -140,8 +140,10 @@ def _less(limit: int, exact: int) -> int:
     return limit - limit // SLACK if limit > exact else limit
 
 
-def _age(item: Item) -> tuple[str, int]:
-    return item.record.timestamp, item.start
+def _age(item: Item) -> tuple[str, str, int]:
+    """Older first: by time, within a millisecond by a given id, which sorts finer, then by place."""
+    record = item.record
+    return record.timestamp, "" if DERIVED.match(record.id) else record.id, item.start
 
 
 def as_line(raw: str) -> str:

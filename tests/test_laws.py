@@ -56,12 +56,18 @@ class VaultMachine(RuleBasedStateMachine):
         self.place = self.new_place()
         self.memory = self.opened()
         self.expected: dict[str, str] = {}
+        self.moves = 0
 
     def new_place(self) -> str:
         raise NotImplementedError
 
     def opened(self) -> Memory:
         return Memory.open(self.place, self.dialect, clock=SkippingClock())
+
+    def new_name(self) -> str:
+        """A name that no document had before: what is moved must not land on another."""
+        self.moves += 1
+        return f"moved-{self.moves}.md"
 
     def teardown(self) -> None:
         self.memory.close()
@@ -189,7 +195,7 @@ class FileMachine(VaultMachine):
     def move_document(self, name: str) -> None:
         path = self.root / name
         if path.exists():
-            path.rename(self.root / f"moved-{len(list(self.root.glob('*.md')))}.md")
+            path.rename(self.root / self.new_name())
 
     @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
     def delete_document(self, name: str) -> None:
@@ -229,7 +235,7 @@ class PostgresMachine(VaultMachine):
     @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
     def move_document(self, name: str) -> None:
         if name in self.memory.documents():
-            self.other.rename(name, f"moved-{len(self.memory.documents())}.md")
+            self.other.rename(name, self.new_name())
 
     @rule(name=st.sampled_from(["notes.md", "projects/garden.md"]))
     def delete_document(self, name: str) -> None:

@@ -20,6 +20,11 @@ class Clock:
         self.now_ns = now_ns
         self.zone = zone
 
+    @property
+    def is_the_systems(self) -> bool:
+        """Whether it tells what the clock of any other process does."""
+        return self.now_ns is time.time_ns
+
     def now(self) -> datetime:
         return from_ns(self.now_ns())
 

@@ -43,6 +43,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   │   ├── PoolFull         503   … or all our connections are in use
     │   │   └── MayNotMakeRoles        … or does not let us make a role that only reads
     │   ├── DiskFull             507
+    │   ├── CutShort             503   the process that did it ended before it was done
     │   └── Busy                 503   another process holds the lock too long
     ├── CannotListen          6  503   the gateway's port is taken, or not ours to take
     ├── MissingExtra          7  501   the door or engine asked for needs an extra package
@@ -474,6 +475,18 @@ class Busy(VaultTrouble):
         super().__init__(
             f"Another process has held {path} for over {seconds:.0f} s. Nothing was changed.",
             next_step="Try again; 'commonplace doctor' names the process.",
+        )
+
+
+class CutShort(VaultTrouble):
+    """The process that did it ended before it was done."""
+
+    status = 503
+
+    def __init__(self, how: str) -> None:
+        super().__init__(
+            f"The process that did this ended before it was done: {how}.",
+            next_step="What it had begun mends itself; 'commonplace upkeep --once' runs it again.",
         )
 
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep import forget as forgetting
     from commonplace.upkeep import heartbeat, scan, schedule, window
     from commonplace.upkeep.background import Background
+    from commonplace.upkeep.errands import Errands
     from commonplace.upkeep.schedule import Schedule
 else:
     documents, embed = Lazy("documents"), Lazy("embed")
@@ -120,6 +121,7 @@ class Memory:
         self.agent = agent
         self.sessions = Sessions(stores.notes)
         self._background: Background | None = None
+        self._errands: Errands | None = None
         self._histories: list[History] = []
 
     @classmethod
@@ -175,23 +177,42 @@ class Memory:
 
     def apart(self) -> Memory:
         """The same vault opened anew, as another process would: for a thread of its own."""
-        kept = {name: getattr(self.options, name) for name in OPTIONS if name != "dialect"}
-        return Memory.open(
-            self.place,
-            self.layout.name,
-            self.session,
-            group=self.group,
-            origin=self.origin,
-            clock=self.clock,
-            environ={},
-            **kept,
-        )
+        return Memory.open(self.place, clock=self.clock, environ={}, **self._opening())
 
-    def schedule(self) -> Schedule:
-        """What upkeep does from time to time, as the options say."""
+    def _opening(self) -> dict[str, Any]:
+        """What opens the same vault in the same way, but for the clock, as plain data."""
+        kept = {name: getattr(self.options, name) for name in OPTIONS}
+        whose = {"session": self.session, "group": self.group, "origin": self.origin}
+        return {**kept, **whose, "dialect": self.layout.name}
+
+    def schedule(self, *, elsewhere: bool = False) -> Schedule:
+        """What upkeep does from time to time, as the options say.
+
+        `elsewhere`: in processes of their own, for a program that serves meanwhile.
+        """
         from commonplace.upkeep.jobs import schedule_of
 
-        return schedule_of(self)
+        return schedule_of(self, elsewhere=elsewhere)
+
+    @property
+    def errands(self) -> Errands:
+        """What has upkeep done in processes of their own."""
+        from commonplace.upkeep.errands import Errands
+        from commonplace.upkeep.jobs import done_here
+
+        if self._errands is None:
+            self._errands = Errands(
+                self.place,
+                self._opening(),
+                clock=self.clock,
+                here=lambda work: done_here(self, work),
+            )
+        return self._errands
+
+    def stop_upkeep(self) -> None:
+        """End what is done elsewhere: closing would wait for it."""
+        if self._errands:
+            self._errands.stop()
 
     @property
     def root(self) -> Path:
@@ -345,17 +366,12 @@ class Memory:
         )
 
     def _compact_in_background(self) -> None:
-        """Compact in a thread of its own if an append took the main document over a threshold."""
+        """Have it compacted elsewhere if an append took the main document over a threshold."""
         from commonplace.upkeep.background import Background
 
         if self._background is None:
             self._background = Background(self.library, self.options, notes=self.notes)
-        self._background.consider(self._compact_apart)
-
-    def _compact_apart(self) -> None:
-        """Compact in a vault that is opened for that alone, as another process would."""
-        with self.apart() as other:
-            other.compact()
+        self._background.consider(self.errands)
 
     def expand(self, record_id: str) -> list[unfolding.Source]:
         """The records that a summary was made from, exactly as they were."""

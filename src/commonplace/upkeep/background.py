@@ -1,33 +1,24 @@
-"""Compaction that an append calls for: in a thread of its own, on a vault opened for itself.
+"""Compaction that an append calls for. No store waits for it: a thread waits for who does it.
 
-So no store waits for it. It does not know what compaction does.
+It does not know what compaction does, nor where.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from datetime import timedelta
 from threading import Thread
 
 from commonplace.clock import parse_stamp
 from commonplace.config import Options
+from commonplace.errors import CommonplaceError
 from commonplace.library import Library
 from commonplace.notes import Notes
-from commonplace.upkeep.compact import last_report
+from commonplace.upkeep.compact import last_report, note_failure
+from commonplace.upkeep.errands import Errands
+from commonplace.upkeep.jobs import COMPACT_IF_OVER
 
 PAUSE = timedelta(hours=1)
 """After a run that found nothing to do, how long no append calls for another."""
-
-TURN = 0.0005
-"""Seconds after which a thread that works lets the others have a turn. With ten times as many, as
-is usual, a store beside a compaction waits for that long at each of its steps.
-"""
-
-
-def take_short_turns() -> None:
-    """Let no thread of this process wait long for one that works in the background."""
-    sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
 
 
 class Background:
@@ -39,14 +30,20 @@ class Background:
         self.notes = notes
         self._thread: Thread | None = None
 
-    def consider(self, run: Callable[[], None]) -> None:
-        """Run if the main document may be over a threshold."""
+    def consider(self, errands: Errands) -> None:
+        """Have it compacted if the main document may be over a threshold."""
         if self._thread and self._thread.is_alive():
             return
         if self._may_be_over() and not self._in_vain():
-            take_short_turns()
-            self._thread = Thread(target=run, name="commonplace-compaction")
+            self._thread = Thread(target=self._run, args=(errands,), name="commonplace-compaction")
             self._thread.start()
+
+    def _run(self, errands: Errands) -> None:
+        try:
+            errands.run(COMPACT_IF_OVER)
+        except CommonplaceError as error:
+            if not errands.over:
+                note_failure(self.notes, str(error), at=self.library.clock.stamp())
 
     def wait(self) -> None:
         if self._thread:

@@ -635,8 +635,17 @@ class Compaction:
 
     def _logged(self, report: Report) -> Report:
         report = replace(report, at=self.library.clock.stamp())
-        self.notes.add(LOG, json.dumps(report.__dict__))
+        _log(self.notes, report)
         return report
+
+
+def note_failure(notes: Notes, why: str, *, at: str) -> None:
+    """Log a run that could not do so itself."""
+    _log(notes, Report("failed", why, at=at))
+
+
+def _log(notes: Notes, report: Report) -> None:
+    notes.add(LOG, json.dumps(report.__dict__))
 
 
 def last_report(notes: Notes) -> Report | None:

@@ -113,6 +113,7 @@ class Heartbeat:
         prompt: str = "",
         diary_from_output: bool = False,
         environ: Mapping[str, str] = os.environ,
+        stopping: threading.Event | None = None,
     ) -> None:
         if not command:
             raise BadValue("command", "it is missing", next_step="Name one: -- my-agent --print")
@@ -122,7 +123,7 @@ class Heartbeat:
         self.prompt = prompt
         self.diary_from_output = diary_from_output
         self._environ = dict(environ)
-        self._stopping = threading.Event()
+        self._stopping = stopping or threading.Event()
         self._log = Log(memory.notes)
 
     def tick(self, *, next_at: str = "") -> Beat:

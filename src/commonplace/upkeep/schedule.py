@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp, zone_of
-from commonplace.errors import Busy
+from commonplace.errors import Busy, CutShort
 from commonplace.hints import Any
 from commonplace.notes import Notes
 from commonplace.safety import one_line
-from commonplace.upkeep.background import take_short_turns
 from commonplace.upkeep.cron import Cron, When
 from commonplace.values import frozen, replace
 
@@ -56,10 +55,19 @@ class Run:
 class Schedule:
     """The jobs of one vault."""
 
-    def __init__(self, jobs: Sequence[Job], *, notes: Notes, clock: Clock) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        *,
+        notes: Notes,
+        clock: Clock,
+        interrupt: Callable[[], None] = lambda: None,
+    ) -> None:
         self.jobs = jobs
         self._clock = clock
         self._notes = notes
+        self._interrupt = interrupt
+        """Ends the job that is on, where that can be done."""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -115,12 +123,12 @@ class Schedule:
         runs[job.name] = run
         _write(self._notes, runs)
         try:
-            run = replace(run, outcome="done", what=job.run())
+            run = replace(run, outcome="done", what=job.run(), cut=0)
         except Exception as error:  # Whatever ails one job, the others must run.
-            run = replace(
-                run, outcome="failed", what=one_line(str(error))[:WHY_MOST] or repr(error)
-            )
-        run = replace(run, seconds=round(monotonic() - begun, 3), cut=0)
+            what = one_line(str(error))[:WHY_MOST] or repr(error)
+            cut = before.cut + 1 if isinstance(error, CutShort) else 0
+            run = replace(run, outcome="failed", what=what, cut=cut)
+        run = replace(run, seconds=round(monotonic() - begun, 3))
         # Others may have noted theirs meanwhile.
         runs |= {name: told for name, told in read(self._notes).items() if name not in runs}
         runs[job.name] = run
@@ -158,13 +166,13 @@ class Schedule:
 
     def start(self) -> None:
         """Loop in a thread of its own."""
-        take_short_turns()
         self._thread = threading.Thread(target=self.loop, name="commonplace-upkeep", daemon=True)
         self._thread.start()
 
     def stop(self, *, seconds: float | None = None) -> None:
-        """End after the job that is on; wait for it so long."""
+        """End, with the job that is on where it can be cut short; wait for it so long."""
         self._stop.set()
+        self._interrupt()
         if self._thread:
             self._thread.join(seconds)
 

@@ -141,7 +141,7 @@ def _less(limit: int, exact: int) -> int:
 
 
 def _age(item: Item) -> tuple[str, str, int]:
-    """Older first: by time, within a millisecond by a given id, which sorts finer, then by place."""
+    """Older first: by time, in a millisecond by a given id, which sorts finer, then by place."""
     record = item.record
     return record.timestamp, "" if DERIVED.match(record.id) else record.id, item.start
 

@@ -95,7 +95,7 @@ def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None
 def _upkeep(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[None]:
     """The schedule of each vault, at work in the background while the gateway serves."""
     memories = [_open(arguments, path, origin="owner") for path in paths]
-    schedules = [memory.schedule() for memory in memories]
+    schedules = [memory.schedule(elsewhere=True) for memory in memories]
     for each in schedules:
         each.start()
     try:

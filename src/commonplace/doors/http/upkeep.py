@@ -10,7 +10,8 @@ from commonplace.doors.http.routes import route
 from commonplace.errors import BadValue
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
-from commonplace.upkeep.compact import described
+from commonplace.upkeep.compact import described, reports
+from commonplace.upkeep.jobs import COMPACT_NOW
 from commonplace.upkeep.scan import Finding
 
 MENDS = ("strike", "unlink", "rebuild")
@@ -66,7 +67,8 @@ def compact_vault(
 ) -> Any:
     """Let old records become summaries, or show what that would do."""
     if not dry_run:
-        report = memory.compact(forced=True)
+        memory.errands.run(COMPACT_NOW)
+        report = reports(memory.notes)[-1]
         return {"status": report.status, "sentence": f"Compaction: {described(report)}."}
     plan, difference = memory.plan_compaction()
     sentence = f"{len(plan.leaving)} records would become {len(plan.summaries)} summaries."
@@ -82,7 +84,7 @@ def show_upkeep(memory: Memory) -> Any:
 @route("POST", "/upkeep/{job}", scope="admin")
 def run_job(memory: Memory, job: Annotated[str, Argument("its name", max_length=50)]) -> Any:
     """Run a job of the schedule now."""
-    schedule = memory.schedule()
+    schedule = memory.schedule(elsewhere=True)
     known = [each.name for each in schedule.jobs]
     if job not in known:
         raise BadValue("job", f"{job!r} is not known", next_step=f"Use {', '.join(known)}.")

@@ -62,6 +62,8 @@ class Vaults:
 
     def close(self) -> None:
         for memory in list(self._all):
+            memory.stop_upkeep()
+        for memory in list(self._all):
             self._close(memory)
 
     def _opened(self, name: str, reader: Reader) -> Memory:

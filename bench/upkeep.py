@@ -1,6 +1,6 @@
 """What upkeep costs: a window on each store, and a compaction beside stores.
 
-python bench/upkeep.py [--records 100000] [--only window,compact]
+python bench/upkeep.py [--records 100000] [--only window,compact,served]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from pathlib import Path
 from commonplace.clock import Clock
 from commonplace.memory import Memory
 from commonplace.upkeep.compact import last_report
+from commonplace.upkeep.schedule import Run
 
 DAY = 86_400_000_000_000
 COMPACTING = """
@@ -139,6 +141,32 @@ def compact(root: Path, count: int) -> None:
         f"the vault's lock: held {count:.0f} times, at the longest {wall * 1e3:.0f} ms, of the "
         f"processor {cpu * 1e3:.0f} ms"
     )
+    told(alone, beside)
+
+
+def served(root: Path, count: int) -> None:
+    """Stores of a process that serves while its schedule compacts, as the gateway has it done."""
+    vault = root / f"served-{count}"
+    if not vault.exists():
+        filled(vault, count)
+    options = {"memory_compaction_enabled": True, "memory_compaction_schedule": "1h"}
+    with Memory.open(vault, "native", **options) as memory:
+        memory.search("warm")
+        alone = stores(memory, until=lambda times: len(times) < 300, pause=0.02)
+        schedule = memory.schedule(elsewhere=True)
+        ran: list[Run] = []
+        started = time.perf_counter()
+        loop = threading.Thread(target=schedule.loop, kwargs={"after": ran.append})
+        loop.start()
+        beside = stores(memory, until=lambda _: not ran, pause=0.02)
+        took = time.perf_counter() - started
+        schedule.stop()
+        loop.join()
+    print(f"scheduled in a process that serves: {ran[0].outcome} in {took:.1f} s, {ran[0].what}")
+    told(alone, beside)
+
+
+def told(alone: list[float], beside: list[float]) -> None:
     print(
         f"stores beside it: {len(beside):,}, median {statistics.median(beside) * 1e3:.1f} ms, p99 "
         f"{at(beside, 0.99) * 1e3:.1f} ms (mark 50), longest {max(beside) * 1e3:.0f} ms; alone "
@@ -149,7 +177,7 @@ def compact(root: Path, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=100_000)
-    parser.add_argument("--only", default="window,compact")
+    parser.add_argument("--only", default="window,compact,served")
     parser.add_argument("--keep", default="", help="directory to fill once and use again")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -159,6 +187,8 @@ def main() -> None:
             window(root)
         if "compact" in arguments.only:
             compact(root, arguments.records)
+        if "served" in arguments.only:
+            served(root, arguments.records)
 
 
 if __name__ == "__main__":

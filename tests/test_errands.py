@@ -17,10 +17,11 @@ import pytest
 from commonplace import Memory, doctor
 from commonplace.errors import CutShort, VaultTrouble
 from commonplace.upkeep import compact, errands
-from commonplace.upkeep.jobs import COMPACT_NOW
+from commonplace.upkeep.jobs import COMPACT_NOW, HERE
 from commonplace.upkeep.schedule import read as read_runs
-from tests.test_compact import held, old_notes
+from tests.test_compact import old_notes
 from tests.test_gateway_api import Served
+from tests.test_window import held
 
 WAITING = """
 import os, sys, time
@@ -216,7 +217,7 @@ def test_where_no_process_can_be_started_it_is_done_here_and_said_so(
     monkeypatch.setattr(errands, "ENTRY", "commonplace.no_such_module")
     with opened(tmp_path, **DUE) as memory:
         [run] = memory.schedule(elsewhere=True).once()
-        assert (run.outcome, run.what) == ("done", f"8 records became 1 summaries ({errands.HERE})")
+        assert (run.outcome, run.what) == ("done", f"8 records became 1 summaries ({HERE})")
         [summary] = held(memory, "LONGMEMORY.md")
         assert summary.sources == tuple(record.id for record in records)
 

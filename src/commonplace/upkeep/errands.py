@@ -24,7 +24,6 @@ BEGUN = b"begun"
 """The first line of an answer: without it, what was started is not ours."""
 GRACE = 3.0
 """Seconds that a work has to end by itself once it was asked to."""
-HERE = "in the process that asked: no other could be started"
 TURN = 0.0005
 """Seconds after which a thread that works lets the others have a turn. With ten times as many, as
 is usual, a store beside a compaction waits for that long at each of its steps.
@@ -40,19 +39,20 @@ class Errands:
         self._order = {"place": place, "zone": clock.zone, "opening": opening}
         self._here = here
         # A clock that a program made is nowhere else.
-        self._able = bool(sys.executable) and not hasattr(sys, "frozen") and clock.is_the_systems
+        self.able = bool(sys.executable) and not hasattr(sys, "frozen") and clock.is_the_systems
+        """Whether another process can be started, for all that is known."""
         self._running: set[subprocess.Popen[bytes]] = set()
         self._guard = threading.Lock()
         self.over = False
 
     def run(self, work: str) -> str:
         """Have a work done. Returns what it says it did, or raises what went wrong."""
-        said = self._elsewhere(work) if self._able else None
+        said = self._elsewhere(work) if self.able else None
         if said is not None:
             return said
-        self._able = False
+        self.able = False
         take_short_turns()
-        return f"{self._here(work)} ({HERE})"
+        return self._here(work)
 
     def stop(self) -> None:
         """End what is being done; nothing is begun any more."""

@@ -5,6 +5,7 @@ It knows the options and what to ask of a memory, which stands above it; not how
 
 from __future__ import annotations
 
+import json
 import shlex
 import threading
 from collections import Counter
@@ -24,6 +25,8 @@ from commonplace.upkeep.schedule import Job, Schedule
 DAILY = "daily"
 COMPACT_IF_OVER = "compaction over a threshold"
 COMPACT_NOW = "compaction now"
+PLAN_COMPACTION = "plan of a compaction"
+HERE = "in the process that asked: no other could be started"
 
 
 class Keeper(Protocol):
@@ -47,12 +50,17 @@ def schedule_of(memory: Keeper, *, elsewhere: bool = False) -> Schedule:
     errands = memory.errands if elsewhere else None
 
     def job(name: str, option: str, when: str) -> Job:
-        run = partial(errands.run, name) if errands else partial(done_here, memory, name)
+        run = partial(_done, errands, name) if errands else partial(done_here, memory, name)
         return Job(name, read(when, argument=option), run)
 
     jobs = tuple(job(*each) for each in _wanted(memory.options))
     interrupt = errands.stop if errands else lambda: None
     return Schedule(jobs, notes=memory.notes, clock=memory.clock, interrupt=interrupt)
+
+
+def _done(errands: Errands, work: str) -> str:
+    said = errands.run(work)
+    return said if errands.able else f"{said} ({HERE})"
 
 
 def done_here(memory: Keeper, work: str) -> str:
@@ -93,6 +101,12 @@ def _compact_now(memory: Any, _: threading.Event) -> str:
     return str(memory.compact(forced=True).status)
 
 
+def _plan_compaction(memory: Any, _: threading.Event) -> str:
+    plan, difference = memory.plan_compaction()
+    sentence = f"{len(plan.leaving)} records would become {len(plan.summaries)} summaries."
+    return json.dumps({"sentence": sentence, "difference": difference if plan.leaving else ""})
+
+
 def _take_in(memory: Any, _: threading.Event) -> str:
     taken = memory.take_in_experiences()
     return f"{len(taken)} taken in, {memory.experiences.count()} in all"
@@ -120,6 +134,7 @@ WORKS: dict[str, Callable[[Any, threading.Event], str]] = {
     "compaction": _compact,
     COMPACT_IF_OVER: _compact_if_over,
     COMPACT_NOW: _compact_now,
+    PLAN_COMPACTION: _plan_compaction,
     "experiences": _take_in,
     "scan": _scan,
     "heartbeat": _beat,

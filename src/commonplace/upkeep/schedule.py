@@ -17,6 +17,7 @@ from commonplace.hints import Any
 from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.upkeep.cron import Cron, When
+from commonplace.upkeep.errands import take_short_turns
 from commonplace.values import frozen, replace
 
 NAME = "upkeep.json"
@@ -166,6 +167,7 @@ class Schedule:
 
     def start(self) -> None:
         """Loop in a thread of its own."""
+        take_short_turns()
         self._thread = threading.Thread(target=self.loop, name="commonplace-upkeep", daemon=True)
         self._thread.start()
 

@@ -5,13 +5,15 @@ The functions call the memory and answer plain data, as `api` does; they do not 
 
 from __future__ import annotations
 
+import json
+
 from commonplace.dialects import Argument
 from commonplace.doors.http.routes import route
 from commonplace.errors import BadValue
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
 from commonplace.upkeep.compact import described, reports
-from commonplace.upkeep.jobs import COMPACT_NOW
+from commonplace.upkeep.jobs import COMPACT_NOW, PLAN_COMPACTION
 from commonplace.upkeep.scan import Finding
 
 MENDS = ("strike", "unlink", "rebuild")
@@ -70,9 +72,7 @@ def compact_vault(
         memory.errands.run(COMPACT_NOW)
         report = reports(memory.notes)[-1]
         return {"status": report.status, "sentence": f"Compaction: {described(report)}."}
-    plan, difference = memory.plan_compaction()
-    sentence = f"{len(plan.leaving)} records would become {len(plan.summaries)} summaries."
-    return {"sentence": sentence, "difference": difference if plan.leaving else ""}
+    return json.loads(memory.errands.run(PLAN_COMPACTION))
 
 
 @route("GET", "/upkeep", scope="read")

@@ -289,6 +289,7 @@ def test_too_many_requests_of_one_token_wait_and_others_do_not(tmp_path: Path) -
     busy, calm = client(gateway, "read"), client(gateway, "read")
     answers = [busy.get("/api/vaults").status_code for _ in range(int(guard.BURST) + 1)]
     assert answers == [200] * int(guard.BURST) + [429]
+    assert busy.get("/api/vaults").headers["retry-after"] == "1"
     assert calm.get("/api/vaults").status_code == 200
     clock.sleep(1)
     assert busy.get("/api/vaults").status_code == 200

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from socket import socket, socketpair
 from typing import Any
 
 import pytest
 
 from commonplace import Memory
+from commonplace.doors.http import workers as processes
+from commonplace.doors.http.answers import Ready, problem_of
 from commonplace.doors.http.calls import Call
 from commonplace.doors.http.vaults import Reader, Vaults
-from commonplace.doors.http.workers import _answered
+from commonplace.doors.http.workers import Overloaded, Workers, _answered
 from tests.gateways import AT, opened
 from tests.test_gateway_api import Served
 
@@ -70,6 +74,103 @@ def test_workers_end_when_their_gateway_was_killed(served: Served) -> None:
     assert served.process.stdout is not None
     # At its end only once nobody holds it open.
     assert served.process.stdout.read() == ""
+
+
+class Held:
+    """Workers that answer a call with its own number, each once it is let go."""
+
+    def __init__(self, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ours, its = socketpair()
+
+        def answered(_: Vaults, call: Call) -> Ready:
+            return Ready(200, (), b"%d" % call.given["number"] if its.recv(1) else b"")
+
+        monkeypatch.setattr(processes, "_answered", answered)
+        with socket() as listener:
+            self.workers = Workers(Vaults({}, opened), count, listener=listener)
+        its.close()
+
+    async def ask(self, number: int) -> int:
+        answer = await self.workers.ask(Call("search", "book", Reader("agent"), {"number": number}))
+        return int(answer.body) if answer else -1
+
+    def let_go(self, count: int) -> None:
+        self._ours.send(b"." * count)
+
+    def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        async def connected() -> None:
+            await self.workers.connect()
+            try:
+                await asyncio.wait_for(work(), 60)
+            finally:
+                self._ours.close()
+                self.workers.close()
+
+        asyncio.run(connected())
+
+
+def test_calls_are_answered_in_the_order_of_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(1, monkeypatch)
+    done: list[int] = []
+
+    async def ask(number: int) -> None:
+        done.append(await held.ask(number))
+
+    async def work() -> None:
+        held.let_go(100)
+        async with asyncio.TaskGroup() as asking:
+            for number in range(100):
+                asking.create_task(ask(number))
+                # Some ask just when a worker comes free.
+                await asyncio.sleep(0)
+
+    held.run(work)
+    assert done == list(range(100))
+
+
+def test_what_nobody_waits_for_any_more_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(1, monkeypatch)
+
+    async def work() -> None:
+        asked = [asyncio.create_task(held.ask(number)) for number in range(4)]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        asked[2].cancel()
+        held.let_go(3)
+        assert [await asked[1], await asked[3]] == [1, 3]
+
+    held.run(work)
+
+
+def test_who_would_wait_behind_too_many_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "WAITING", 2)
+    held = Held(1, monkeypatch)
+
+    async def work() -> None:
+        asked = [asyncio.create_task(held.ask(number)) for number in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded) as refused:
+            await held.ask(3)
+        answer = problem_of(refused.value)
+        assert (answer.status, dict(answer.headers)[b"retry-after"]) == (503, b"1")
+        held.let_go(3)
+        assert await asyncio.gather(*asked) == [0, 1, 2]
+
+    held.run(work)
+
+
+def test_with_its_last_worker_nobody_waits_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(1, monkeypatch)
+
+    async def work() -> None:
+        asked = [asyncio.create_task(held.ask(number)) for number in range(3)]
+        await asyncio.sleep(0)
+        [worker] = held.workers._all
+        os.kill(worker.pid, signal.SIGKILL)
+        assert await asyncio.gather(*asked) == [-1, -1, -1]
+        assert await held.ask(3) == -1
+
+    held.run(work)
 
 
 def test_a_fault_of_ours_is_said_and_survived(

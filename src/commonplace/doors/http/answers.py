@@ -77,6 +77,8 @@ def problem(status: int, sentence: str, **more: Any) -> Ready:
     headers = list(_kind(b"application/problem+json"))
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if status in (429, 503):
+        headers.append((b"retry-after", b"1"))
     if status == 405:
         headers.append((b"allow", str(more.get("allow", "")).encode()))
     return Ready(status, tuple(headers), as_json({**told, "detail": sentence, **more}))

@@ -1,8 +1,9 @@
 """Processes that answer calls: Python computes on one core a process.
 
 They are forked before anything runs and share no memory with the gateway but what was there then;
-a pair of sockets carries calls and answers, one at a time. When its gateway is gone, a worker ends
-by itself. It does not know HTTP, nor what a call does.
+a pair of sockets carries calls and answers, one at a time. A call goes to a worker that is idle, or
+waits its turn. When its gateway is gone, a worker ends by itself. It does not know HTTP, nor what a
+call does.
 """
 
 from __future__ import annotations
@@ -13,21 +14,25 @@ import os
 import pickle
 import signal
 import traceback
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from socket import socket, socketpair
+from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
 
 from commonplace.clock import monotonic
 from commonplace.doors.http.answers import BROKEN, Ready, problem
 from commonplace.doors.http.calls import Call, answer
 from commonplace.doors.http.vaults import Vaults
+from commonplace.errors import Refused
 from commonplace.hints import Any, NoReturn
 
 MOST = 4
 """How many there are at most unless somebody asks for more."""
 PATIENCE = 3.0
 """Seconds that a worker has to finish what it does when the gateway ends."""
+WAITING = 256
+"""Calls that may wait for a worker. To wait behind more takes longer than to ask again."""
 SIZE = 4
 """Bytes before each message that say how long it is."""
 GARBAGE = 50_000
@@ -40,12 +45,27 @@ def usual() -> int:
     return min(cores, MOST) if cores > 1 and hasattr(os, "fork") else 0
 
 
-class Worker:
+class Overloaded(Refused):
+    """More is asked than the workers can answer."""
+
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("Too many others wait for an answer.", next_step="Ask again in a second.")
+
+
+Awaited = asyncio.Future[Ready | None]
+"""The answer of a worker; None when it is not there any more."""
+
+
+class Worker(asyncio.Protocol):
     """One process, and our end of the pair."""
 
     def __init__(self, vaults: Vaults, *, others: Iterable[socket]) -> None:
         self.socket, its = socketpair()
-        self.over = False
+        self._told = bytearray()
+        self._answer: Awaited | None = None
+        self._transport: asyncio.Transport | None = None
         self.pid = os.fork()
         if not self.pid:
             # What it does not hold open, nobody waits for.
@@ -54,18 +74,46 @@ class Worker:
             _live(its, vaults)
         its.close()
 
-    async def connect(self) -> None:
-        self._reader, self._writer = await asyncio.open_connection(sock=self.socket)
+    async def connect(
+        self, *, idle: Callable[[Worker], None], gone: Callable[[Worker], None]
+    ) -> None:
+        """Take up our end in the loop that runs now, and say when it is idle and when gone."""
+        self._idle, self._gone = idle, gone
+        loop = asyncio.get_running_loop()
+        self._transport, _ = await loop.create_connection(lambda: self, sock=self.socket)
+        idle(self)
 
-    async def ask(self, call: Call) -> Ready:
-        self._writer.write(_framed(call))
-        size = int.from_bytes(await self._reader.readexactly(SIZE), "big")
-        found: Ready = pickle.loads(await self._reader.readexactly(size))
-        return found
+    def ask(self, call: Call, answer: Awaited) -> None:
+        """Let it answer a call. Whoever waits for that may go away meanwhile."""
+        assert self._transport is not None, "it was connected"
+        self._answer = answer
+        self._transport.write(_framed(call))
+
+    def data_received(self, data: bytes) -> None:
+        self._told += data
+        # Not even the size is there, or not all that it says.
+        if len(self._told) < SIZE + int.from_bytes(self._told[:SIZE].ljust(SIZE, b"\xff"), "big"):
+            return
+        found: Ready = pickle.loads(self._told[SIZE:])
+        self._told.clear()
+        self._answered(found)
+        self._idle(self)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._gone(self)
+        self._answered(None)
+
+    def _answered(self, found: Ready | None) -> None:
+        if self._answer and not self._answer.done():
+            self._answer.set_result(found)
+        self._answer = None
 
     def end(self) -> None:
         """Let it finish what it does, and wait for it."""
-        self.socket.close()
+        with suppress(OSError):
+            self.socket.shutdown(SHUT_RDWR)
+        # The loop, if one has it, has still to let go of it.
+        (self._transport or self.socket).close()
         deadline = monotonic() + PATIENCE
         with suppress(ChildProcessError):
             while not os.waitpid(self.pid, os.WNOHANG)[0]:
@@ -82,28 +130,47 @@ class Workers:
         for _ in range(count):
             ours = [worker.socket for worker in self._all]
             self._all.append(Worker(vaults, others=[listener, *ours]))
-        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
+        self._there: set[Worker] = set()
+        self._idle: list[Worker] = []
+        self._waiting: deque[tuple[Call, Awaited]] = deque()
 
     async def connect(self) -> None:
         """Take up the ends of the pairs in the loop that runs now."""
         for worker in self._all:
-            await worker.connect()
-            self._idle.put_nowait(worker)
+            self._there.add(worker)
+            await worker.connect(idle=self._next, gone=self._without)
 
     async def ask(self, call: Call) -> Ready | None:
-        """A worker's answer, once one has time; None when it is not there any more."""
-        # Who asked may go away meanwhile: the answer is taken off the pair all the same.
-        return await asyncio.shield(asyncio.ensure_future(self._asked(call)))
-
-    async def _asked(self, call: Call) -> Ready | None:
-        worker = await self._idle.get()
-        try:
-            return None if worker.over else await worker.ask(call)
-        except (OSError, EOFError):
-            worker.over = True
+        """A worker's answer, in the order of asking; None when there is nobody to give one."""
+        answer: Awaited = asyncio.get_running_loop().create_future()
+        if self._idle:
+            # The last that was at work still has at hand what most calls need.
+            self._idle.pop().ask(call, answer)
+        elif not self._there:
             return None
-        finally:
-            self._idle.put_nowait(worker)
+        elif len(self._waiting) >= WAITING:
+            raise Overloaded
+        else:
+            self._waiting.append((call, answer))
+        return await answer
+
+    def _next(self, worker: Worker) -> None:
+        """Give a worker that has time what has waited longest."""
+        while self._waiting:
+            call, answer = self._waiting.popleft()
+            if not answer.done():
+                worker.ask(call, answer)
+                return
+        self._idle.append(worker)
+
+    def _without(self, worker: Worker) -> None:
+        """Go on with the others; with none of them, nobody waits any more."""
+        self._there.discard(worker)
+        self._idle = [each for each in self._idle if each is not worker]
+        while self._waiting and not self._there:
+            _, answer = self._waiting.popleft()
+            if not answer.done():
+                answer.set_result(None)
 
     def __len__(self) -> int:
         return len(self._all)

@@ -5,6 +5,8 @@ The tables are made from the routes themselves, so that a new route is in them a
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +118,8 @@ def test_no_path_parameter_leads_out_of_the_vault(
     assert answer.headers["content-type"] == "application/problem+json"
     assert "root:" not in answer.text
     after = sorted(str(each.relative_to(around)) for each in around.glob("*"))
-    assert {*after} - {"tokens.json"} == {*before} - {"tokens.json"}
+    kept = {"tokens.json", "tokens.lock"}
+    assert {*after} - kept == {*before} - kept
 
 
 @pytest.mark.parametrize("vault", ["..", "%2e%2e", "..%2f", "book%00", "other", "BOOK"])
@@ -331,6 +334,33 @@ def test_only_its_owner_can_reach_the_file_of_tokens(tmp_path: Path) -> None:
     tokens.Tokens(tokens.FilePasses(kept), clock=FixedClock(NOW)).add("agent", "read")
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
+
+
+MANY_TOKENS = """
+import sys
+from pathlib import Path
+from commonplace.clock import Clock
+from commonplace.doors.http.tokens import FilePasses, Tokens
+
+path, name, revoked = sys.argv[1:]
+tokens = Tokens(FilePasses(Path(path)), clock=Clock())
+for number in range(15):
+    tokens.add(f"{name} {number}", "read")
+    if revoked:
+        tokens.revoke(f"{name} {number}")
+"""
+
+
+def test_processes_that_change_tokens_at_once_lose_none_and_bring_none_back(tmp_path: Path) -> None:
+    kept = tmp_path / "tokens.json"
+    running = [
+        subprocess.Popen([sys.executable, "-c", MANY_TOKENS, str(kept), name, revoked])
+        for name, revoked in (("one", ""), ("two", "revoked"), ("three", ""), ("four", "revoked"))
+    ]
+    assert [each.wait() for each in running] == [0] * 4
+    named = tokens.Tokens(tokens.FilePasses(kept), clock=FixedClock(NOW)).named()
+    wanted = {f"{name} {number}" for name in ("one", "three") for number in range(15)}
+    assert {each.name for each in named} == wanted
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "gateway.example"])

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from commonplace.errors import AlreadyExists, BadValue, NotFound
 from commonplace.hints import TYPE_CHECKING, Any, Protocol
 from commonplace.records import Origin
 from commonplace.values import frozen
+from commonplace.vault.locks import Lock
 
 if TYPE_CHECKING:
     from commonplace.database import Database
@@ -29,6 +30,8 @@ SCOPES = ("read", "write", "admin")
 LOGIN_SECONDS = 600
 SESSION_SECONDS = 30 * 24 * 3600
 MOST_SESSIONS = 100
+LOCK_SECONDS = 10.0
+"""How long to wait while others change the file."""
 
 
 @frozen
@@ -150,15 +153,18 @@ class Tokens:
 
 
 class FilePasses:
-    """Passes in one file that only its owner may read."""
+    """Passes in one file that only its owner may read.
+
+    Every command and every gateway of a user changes the same one, each under a lock beside it.
+    """
 
     far = False
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._guard = threading.Lock()
-        self._passes: dict[str, Pass] = {}
-        self._stamp: tuple[int, int] = (0, 0)
+        self._lock = Lock(path.with_suffix(".lock"), seconds=LOCK_SECONDS, clock=Clock())
+        self._seen: tuple[object, dict[str, Pass]] = (None, {})
+        """How the file looked when it was last read, and what it said."""
 
     def get(self, key: str) -> Pass | None:
         return self.all().get(key)
@@ -169,30 +175,41 @@ class FilePasses:
             stat = self._path.stat()
         except FileNotFoundError:
             return {}
-        stamp = (stat.st_mtime_ns, stat.st_ino)
-        if stamp != self._stamp:
-            told = json.loads(self._path.read_text(encoding="utf-8"))
-            self._passes = {key: _pass_of(each) for key, each in told.items()}
-            self._stamp = stamp
-        return self._passes
+        look = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
+        if look != self._seen[0]:
+            self._seen = look, self._read()
+        return self._seen[1]
 
     def put(self, key: str, made: Pass) -> None:
-        with self._guard:
-            self._write(self.all() | {key: made})
+        with self._changing() as passes:
+            passes[key] = made
 
     def take(self, key: str) -> Pass | None:
-        with self._guard:
-            known = dict(self.all())
-            found = known.pop(key, None)
-            if found:
-                self._write(known)
-            return found
+        with self._changing() as passes:
+            return passes.pop(key, None)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        self._lock.close()
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, Pass]]:
+        """What the file says, to be changed and then written by nobody else."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._lock.held():
+            before = self._read()
+            passes = dict(before)
+            yield passes
+            if passes != before:
+                self._write(passes)
+
+    def _read(self) -> dict[str, Pass]:
+        try:
+            told = json.loads(self._path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return {key: _pass_of(each) for key, each in told.items()}
 
     def _write(self, passes: dict[str, Pass]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:

@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import os
+    from enum import IntEnum as IntEnum
+    from enum import StrEnum as StrEnum
     from typing import IO as IO
     from typing import Annotated as Annotated
     from typing import Any as Any
@@ -26,7 +28,13 @@ if TYPE_CHECKING:
 
     StrPath = str | os.PathLike[str]
 else:
-    from collections import namedtuple
+    try:
+        from _collections import _tuplegetter as _getter
+    except ImportError:
+        from operator import itemgetter
+
+        def _getter(place, _):
+            return property(itemgetter(place))
 
     IO = list
     Any = BinaryIO = NoReturn = Protocol = StrPath = TextIO = object
@@ -52,14 +60,57 @@ else:
         def __class_getitem__(cls, values):
             return cls(values if isinstance(values, tuple) else (values,))
 
+    class _Listed(type):
+        def __iter__(cls):
+            return (value for name, value in vars(cls).items() if name.isupper())
+
+        def __call__(cls, value):
+            if value not in tuple(cls):
+                raise ValueError(f"{value!r} is no {cls.__name__}")
+            return value
+
+    class StrEnum(metaclass=_Listed):
+        """Names for the few words that something may be; at run time each is just that word."""
+
+    IntEnum = StrEnum
+
     class _Named(type):
         def __new__(cls, name, bases, body):
             if not bases:
                 return super().__new__(cls, name, bases, body)
-            names = body.pop("__annotations__")
-            defaults = [body.pop(each) for each in names if each in body]
-            made = namedtuple(name, names, defaults=defaults)
-            return type(name, (made,), {"__slots__": (), **body})
+            names = tuple(body.pop("__annotations__"))
+            defaults = {each: body.pop(each) for each in names if each in body}
+            fields = {each: _getter(place, each) for place, each in enumerate(names)}
+            made = type(name, (_Tuple,), {"__slots__": (), **fields, **body})
+            made._fields = made.__match_args__ = names
+            made.__new__ = _first(made, defaults)
+            return made
+
+    class _Tuple(tuple):
+        __slots__ = ()
+
+        @classmethod
+        def _make(cls, values):
+            return tuple.__new__(cls, values)
+
+        def __repr__(self):
+            parts = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
+            return f"{type(self).__name__}({parts})"
+
+        def __getnewargs__(self):
+            return tuple(self)
 
     class NamedTuple(metaclass=_Named):
         """A tuple whose annotated names are its fields."""
+
+    def _first(made, defaults):
+        """Makes the first value: of most classes a command makes none, and compiling is dear."""
+
+        def new(cls, *values, **named):
+            heads = [f"{each}=_{each}" if each in defaults else each for each in made._fields]
+            source = f"lambda cls, {', '.join(heads)}: make(cls, ({', '.join(made._fields)},))"
+            given = {f"_{each}": value for each, value in defaults.items()}
+            made.__new__ = eval(source, {"make": tuple.__new__, **given})
+            return made.__new__(cls, *values, **named)
+
+        return new

@@ -113,11 +113,24 @@ class Ledger:
 
         When this returns, what was journalled is on disk.
         """
+        return self._insisting(lambda: self._locked_once(work))
+
+    def held(self, work: Callable[[], Result]) -> Result:
+        """Do some work under the vault's lock that concerns no document: nothing is caught up on."""
+
+        def once() -> Result:
+            with self.vault.lock():
+                return work()
+
+        return self._insisting(once)
+
+    def _insisting(self, once: Callable[[], Result]) -> Result:
+        """Do it again while somebody else is in the way, for as long as a lock is waited for."""
         deadline = monotonic() + self.lock_seconds
         error: CommonplaceError = Busy("the vault", self.lock_seconds)
         while True:
             try:
-                return self._locked_once(work)
+                return once()
             except Unsettled as wait:
                 pause = wait.seconds
             except Moved:

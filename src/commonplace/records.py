@@ -6,9 +6,8 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 
-from commonplace.hints import Any
+from commonplace.hints import Any, StrEnum
 from commonplace.lazily import pattern
 from commonplace.lean import digest
 from commonplace.values import fields_of, frozen

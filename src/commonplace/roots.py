@@ -28,7 +28,7 @@ def make_directory(path: StrPath) -> None:
 
 def find_root(path: StrPath) -> str:
     """The vault itself when the directory above it was named: `memories/` or `data/`."""
-    if detected(path):
+    if _is_noted(path) or detected(path):
         return os.fspath(path)
     for layout in LAYOUTS.values():
         below = os.path.join(path, layout.subdirectory)
@@ -41,10 +41,13 @@ def find_root(path: StrPath) -> str:
 
 def has_layout(path: StrPath) -> bool:
     """Whether a directory is already a vault of some dialect."""
-    if _noted_dialect(os.path.join(path, STATE)) in LAYOUTS:
-        return True  # As most are that are opened: nothing need be read to tell.
     root = find_root(path)
-    return _noted_dialect(os.path.join(root, STATE)) in LAYOUTS or detected(root) is not None
+    return _is_noted(root) or detected(root) is not None
+
+
+def _is_noted(path: StrPath) -> bool:
+    """Whether it was opened before, as most that are opened: no document need be read to tell."""
+    return _noted_dialect(os.path.join(path, STATE)) in LAYOUTS
 
 
 def detected(path: StrPath) -> Layout | None:

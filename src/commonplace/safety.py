@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from enum import IntEnum
 from functools import cache
+
+from commonplace.hints import IntEnum
 
 # Every hook and every CLI call imports this module, and most of them show or store plain words:
 # the larger patterns are therefore compiled by the first text that needs them.
@@ -89,6 +90,8 @@ def _is_plain(text: str) -> bool:
 
 def one_line(text: str) -> str:
     """`text` neutralised, its lines joined by single spaces."""
+    if text.isascii() and text.isprintable() and "<" not in text and "&" not in text:
+        return text.strip()  # As nearly every text: one line of plain words.
     lines = (line.strip() for line in neutralise(text).splitlines())
     return " ".join(line for line in lines if line)
 

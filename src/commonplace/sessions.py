@@ -6,10 +6,9 @@ It belongs to the session, not to a process: a small note a session. It does not
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 
 from commonplace.errors import BudgetSpent
-from commonplace.hints import Any
+from commonplace.hints import Any, StrEnum
 from commonplace.lean import digest
 from commonplace.notes import Notes
 from commonplace.values import frozen, replace

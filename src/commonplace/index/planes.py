@@ -8,10 +8,8 @@ are asked again and again. It does not know what a code is of or where it is kep
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import compress
-
-BITS = tuple(bytes(0x30 + (value >> bit & 1) for value in range(256)) for bit in range(8))
-"""For each bit of a byte: every byte as the digit of that bit."""
 
 Digits = list[int]
 """Numbers of many codes at once: the ones of all of them, the twos, the fours …"""
@@ -22,7 +20,8 @@ class Planes:
 
     def __init__(self, blob: bytes, width: int) -> None:
         columns = (blob[at::width] for at in range(width))
-        self._bits = [int(column.translate(bit), 2) for column in columns for bit in BITS]
+        bits = _digits()
+        self._bits = [int(column.translate(bit), 2) for column in columns for bit in bits]
         self.count = len(blob) // width
         self.everyone = (1 << self.count) - 1
 
@@ -35,6 +34,12 @@ class Planes:
             plane if sign == "0" else plane ^ everyone for plane, sign in zip(self._bits, signs)
         ]
         return _added(list(compress(unlike, map(int, seen))))
+
+
+@cache
+def _digits() -> tuple[bytes, ...]:
+    """For each bit of a byte: every byte as the digit of that bit."""
+    return tuple(bytes(0x30 + (value >> bit & 1) for value in range(256)) for bit in range(8))
 
 
 def _added(level: list[int]) -> Digits:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 
+from commonplace.hints import NamedTuple
 from commonplace.safety import neutralise
 from commonplace.tokens import Counter, estimate
 from commonplace.values import field, frozen, replace
@@ -83,8 +84,7 @@ class Frame:
     note_inside: bool = True
 
 
-@frozen
-class Budget:
+class Budget(NamedTuple):
     """The most that a context may have of each."""
 
     characters: int = UNLIMITED
@@ -163,7 +163,7 @@ def _fitted_closely(
         spare = budget.tokens - count(_whole(sections, best, frame, note))
         if spare < budget.tokens * SPARE or not _any_left(sections, best):
             break
-        room = replace(room, tokens=room.tokens + spare)
+        room = Budget(room.characters, room.tokens + spare)
         kept = _fitted(sections, frame, room, count, note=note)
         if count(_whole(sections, kept, frame, note)) > budget.tokens:
             break

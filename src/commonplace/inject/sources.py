@@ -206,24 +206,23 @@ def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Ite
     for item, (record, why) in zip(items, told):
         yield from _between(name, text[at : item.start], reason)
         raw, at = text[item.start : item.end], item.end
-        about = line_of(state, record, reason=reason, document=name, why=why)
-        if why:
-            yield about
-        elif record.kind == PASSAGE:
-            for each in neutralise(raw).rstrip("\n").split("\n"):
-                yield replace(about, text=each.rstrip())
+        if not why and record.kind == PASSAGE:
+            shown = [each.rstrip() for each in neutralise(raw).rstrip("\n").split("\n")]
         else:
-            yield replace(about, text=write(state, record, raw))
+            shown = ["" if why else write(state, record, raw)]
+        for each in shown:
+            yield line_of(state, record, each, reason=reason, document=name, why=why)
     yield from _between(name, text[at:], reason)
 
 
 def line_of(
-    state: State, record: Record, *, reason: str, document: str = "", why: str = ""
+    state: State, record: Record, text: str = "", *, reason: str, document: str = "", why: str = ""
 ) -> Line:
-    """All about a record's line; its text, too, when it is left out and not secret."""
-    secret = record.sensitivity == Sensitivity.SECRET
+    """All about a record's line. What is left out is told by its text, unless that is secret."""
+    if why and record.sensitivity != Sensitivity.SECRET:
+        text = one_line(record.text)
     return Line(
-        one_line(record.text) if why and not secret else "",
+        text,
         document=document,
         record_id=record.id,
         reason=reason,
@@ -280,9 +279,8 @@ def record_lines(
     for hit in hits:
         document = hit.places[0].document if hit.places else ""
         why = unfit(state, hit.record)
-        line = line_of(state, hit.record, reason=reason, document=document, why=why)
-        if not why:
-            line = replace(line, text=write(state, hit.record, f"- {one_line(hit.record.text)}"))
+        text = "" if why else write(state, hit.record, f"- {one_line(hit.record.text)}")
+        line = line_of(state, hit.record, text, reason=reason, document=document, why=why)
         (left_out if why else shown).append(line)
     return tuple(shown), tuple(left_out)
 

@@ -310,7 +310,7 @@ def _experiences(state: State) -> Section:
     wanted = state.options.inject_experience_context and state.message.strip()
     found = state.experiences(state.message, EXPERIENCES) if state.experiences and wanted else ()
     lines = tuple(
-        replace(line_of(state, record, reason="like the last message"), text=dated(state, record))
+        line_of(state, record, dated(state, record), reason="like the last message")
         for record in found
         if not unfit(state, record)
     )

@@ -6,9 +6,8 @@ It does not know where documents are kept; it can say what any of them said at a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 
-from commonplace.hints import Any, Protocol
+from commonplace.hints import Any, Protocol, StrEnum
 from commonplace.records import SYSTEM, Author
 from commonplace.values import field, frozen
 

@@ -16,11 +16,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from enum import StrEnum
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.errors import BadValue, Busy, CommonplaceError
-from commonplace.hints import IO, Any, Protocol
+from commonplace.hints import IO, Any, Protocol, StrEnum
 from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.secrets import redact

@@ -224,7 +224,7 @@ def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:
 
 def _remember(memory: Memory, **changes: object) -> None:
     if memory.session and not memory.read_only:
-        memory.library.locked(lambda: memory.sessions.note(memory.session, **changes))
+        memory.library.held(lambda: memory.sessions.note(memory.session, **changes))
 
 
 def _check_readable(memory: Memory) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from commonplace.doors.setup import jsontext, tomltext
 from commonplace.doors.setup.jsontext import Flavour
-from commonplace.hints import Any
+from commonplace.hints import Any, StrEnum
 
 NAME = "commonplace"
 HOOKS = "hooks"

@@ -115,8 +115,8 @@ class Ledger:
         """
         return self._insisting(lambda: self._locked_once(work))
 
-    def held(self, work: Callable[[], Result]) -> Result:
-        """Do some work under the vault's lock that concerns no document: nothing is caught up on."""
+    def undisturbed(self, work: Callable[[], Result]) -> Result:
+        """Do some work under the vault's lock beside the documents: there is nothing to catch up on."""
 
         def once() -> Result:
             with self.vault.lock():

@@ -1,6 +1,7 @@
 """Rules of trust, as functions of text: what may be shown, and whom to believe.
 
-It does not know where a text comes from or goes to: no files, no clock, no other module of ours.
+It does not know where a text comes from or goes to: no files, no clock, and of our modules none
+but the names of types.
 """
 
 from __future__ import annotations

@@ -72,8 +72,8 @@ def prompt_submit(memory: Memory, call: Call) -> str:
     # Some clients hand the look back that a hook asked for to us as if the user had said it.
     if not call.prompt.strip() or call.prompt.strip() == SWEEP.strip():
         return ""
-    _note_conversation(memory)
-    record(memory, call, role="user", text=call.prompt)
+    if not record(memory, call, role="user", text=call.prompt):
+        _note_conversation(memory)
     # Run with one prompt only, some clients announce no start: the prompt is the first we hear.
     if call.client in outputs.MAY_NOT_START and not memory.sessions.read(memory.session).told:
         text = _fitted(memory, call)
@@ -176,20 +176,24 @@ def _catch_up(memory: Memory, session: str, transcript: str, *, channel: str) ->
         )
 
 
-def record(memory: Memory, call: Call, *, role: str, text: str) -> None:
-    """Put what was said into history, once, however often the client tells it."""
+def record(memory: Memory, call: Call, *, role: str, text: str) -> bool:
+    """Put what was said into history, once, however often the client tells it.
+
+    Returns whether it was, which also says that the conversation goes on.
+    """
     if not text.strip() or memory.read_only:
-        return
-    if key := _next_id(memory, call, role, text):
-        _recorded(memory, role, text, channel=call.client, message_id=key)
+        return False
+    key = _next_id(memory, call, role, text)
+    return bool(key) and _recorded(memory, role, text, channel=call.client, message_id=key)
 
 
-def _recorded(memory: Memory, role: str, text: str, **rest: str) -> None:
+def _recorded(memory: Memory, role: str, text: str, **rest: str) -> bool:
     try:
         memory.record_message(role, text, **rest)
     except SecretFound:
         # The vault refuses texts with a secret in them: then this one is not kept.
-        return
+        return False
+    return True
 
 
 def _next_id(memory: Memory, call: Call, role: str, text: str) -> str:
@@ -224,7 +228,7 @@ def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:
 
 def _remember(memory: Memory, **changes: object) -> None:
     if memory.session and not memory.read_only:
-        memory.library.held(lambda: memory.sessions.note(memory.session, **changes))
+        memory.library.undisturbed(lambda: memory.sessions.note(memory.session, **changes))
 
 
 def _check_readable(memory: Memory) -> None:

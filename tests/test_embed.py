@@ -103,7 +103,7 @@ def test_the_codes_shortlist_has_most_of_the_closest() -> None:
     rows = rows_of([words(12, seed=seed) for seed in range(3000)])
     vector, norm = encoded(words(12, seed=77) + " more")
     exact = closest(rows, vector=vector, norm=norm, limit=10)
-    codes = vectors.codes_in(b"".join(vectors.code_of(row[2]) for row in rows), 32)
+    codes = b"".join(vectors.code_of(row[2]) for row in rows)
     _, shortlist = least([], vectors.differences(codes, vector), 1000)
     assert 1000 <= len(shortlist) < 1500
     assert exact[0][1] in shortlist
@@ -125,7 +125,7 @@ def test_codes_on_their_side_differ_as_they_do_upright(
     kept = [chance.randbytes(dim) for _ in range(many)]
     vector = bytes(chance.choice((0, chance.randrange(256))) for _ in range(dim))
     blob, width = b"".join(map(vectors.code_of, kept)), vectors.width_of(dim)
-    distances = vectors.differences(vectors.codes_in(blob, width), vector)
+    distances = vectors.differences(blob, vector)
     expected = least([], distances, count)[1]
     cut = data.draw(st.integers(1, many)) * width
     parts = [Planes(part, width) for part in (blob[:cut], blob[cut:]) if part]
@@ -142,9 +142,7 @@ def test_a_vector_is_as_far_from_its_code_as_it_has_differing_signs(dim: int, da
     code = vectors.code_of(vector)
     assert len(code) == vectors.width_of(dim)
     other = vector.translate(bytes(-value % 256 for value in range(256)))
-    (same, opposite) = vectors.differences(
-        vectors.codes_in(code + vectors.code_of(other), len(code)), vector
-    )
+    (same, opposite) = vectors.differences(code + vectors.code_of(other), vector)
     signs = sum(0 < value != 128 for value in vector)
     assert (same, opposite) == (0, min(signs, 255))
 

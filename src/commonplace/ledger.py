@@ -116,7 +116,7 @@ class Ledger:
         return self._insisting(lambda: self._locked_once(work))
 
     def undisturbed(self, work: Callable[[], Result]) -> Result:
-        """Do some work under the vault's lock beside the documents: there is nothing to catch up on."""
+        """Do some work under the vault's lock that has nothing to do with the documents."""
 
         def once() -> Result:
             with self.vault.lock():

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import chain
 from zlib import crc32
 
 from commonplace.hints import Any, NamedTuple
@@ -111,22 +112,10 @@ DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
 class _Page:
     """The codes of one page of keys, and the model's state when they were made."""
 
-    def __init__(self, state: int, keys: list[int], blob: bytes, width: int) -> None:
+    def __init__(self, state: int, keys: list[int], blob: bytes) -> None:
         self.state = state
         self.keys = keys
         self.blob = blob
-        self._width = width
-        self._codes: list[int] = []
-
-    def codes(self) -> list[int]:
-        """The codes as numbers, which are remembered."""
-        if not self._codes:
-            self._codes = codes_in(self.blob, self._width)
-        return self._codes
-
-    def let_go(self) -> None:
-        """Remember the numbers no longer."""
-        self._codes = []
 
 
 class _Block:
@@ -134,7 +123,7 @@ class _Block:
 
     def __init__(self, pages: dict[int, _Page], width: int) -> None:
         self.pages = pages
-        self.keys = [key for page in pages.values() for key in page.keys]
+        self.keys = [*chain.from_iterable(page.keys for page in pages.values())]
         self.planes: Planes | None = None
         self._width = width
         self._rests = 0
@@ -145,19 +134,14 @@ class _Block:
         return self._rests > RESTED
 
     def turn(self) -> None:
-        self.planes = Planes(self._blob(), self._width)
-        for page in self.pages.values():
-            page.let_go()
+        self.planes = Planes(self.codes(), self._width)
 
-    def codes(self) -> list[int]:
-        return [code for page in self.pages.values() for code in page.codes()]
-
-    def codes_of(self, places: Iterable[int]) -> list[int]:
-        blob, width, made = self._blob(), self._width, int.from_bytes
-        return [made(blob[at * width : (at + 1) * width], "little") for at in places]
-
-    def _blob(self) -> bytes:
+    def codes(self) -> bytes:
         return b"".join([page.blob for page in self.pages.values()])
+
+    def codes_of(self, places: Iterable[int]) -> bytes:
+        codes, width = self.codes(), self._width
+        return b"".join([codes[at * width : (at + 1) * width] for at in places])
 
 
 class _Compared(NamedTuple):
@@ -201,14 +185,14 @@ class Codes:
                 plain.append(block)
             else:
                 turned.append((block, block.planes, block.planes.differences(*wanted)))
-        keys = [key for block in plain for key in block.keys]
-        codes = [code for block in plain for code in block.codes()]
+        keys = [*chain.from_iterable(block.keys for block in plain)]
+        codes = b"".join([block.codes() for block in plain])
         return _Compared(turned, keys, differences(codes, vector))
 
     def compared_among(self, vector: bytes, allowed: frozenset[int]) -> _Compared:
         """With those of these keys."""
         keys: list[int] = []
-        codes: list[int] = []
+        codes = b""
         for block in self.blocks.values():
             places = [at for at, key in enumerate(block.keys) if key in allowed]
             keys += [block.keys[at] for at in places]
@@ -247,11 +231,11 @@ def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> None:
     dim, state = found
     for page, first in _first_on_pages(changed).items():
         # Most are made for new keys, which come after all the others: those stay as they are.
-        kept = _page(db, number, page, dim)
+        kept = _page(db, number, page)
         if kept is None or kept.keys[-1:] >= [first]:
-            kept, first = _Page(state, [], b"", width_of(dim)), page << PAGE_BITS
+            kept, first = _Page(state, [], b""), page << PAGE_BITS
         keys, blob = _coded(db, number, first, dim=dim)
-        _set_page(db, number, page, _Page(state, kept.keys + keys, kept.blob + blob, width_of(dim)))
+        _set_page(db, number, page, _Page(state, kept.keys + keys, kept.blob + blob))
 
 
 def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
@@ -279,13 +263,19 @@ def _coded(db: sqlite3.Connection, number: int, first: int, *, dim: int) -> tupl
     return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
 
 
-def _page(db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page | None:
+def _page(db: sqlite3.Connection, number: int, page: int) -> _Page | None:
     """A page as it was written; None where there is none, or it is not as it was written."""
     for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
         if total == crc32(blob, crc32(slots)):
-            first = page << PAGE_BITS
-            return _Page(state, [first + slot for slot in array("H", slots)], blob, width_of(dim))
+            return _Page(state, _keys(page, array("H", slots)), blob)
     return None
+
+
+def _keys(page: int, slots: array[int]) -> list[int]:
+    first = page << PAGE_BITS
+    if slots and slots[-1] - slots[0] == len(slots) - 1:
+        return [*range(first + slots[0], first + slots[-1] + 1)]  # Nearly always none is missing.
+    return [first + slot for slot in slots]
 
 
 def unembedded(
@@ -368,7 +358,7 @@ def _all_codes(db: sqlite3.Connection, number: int, dim: int) -> dict[int, int]:
     found: dict[int, int] = {}
     for page, _ in db.execute(PAGES, (number,)).fetchall():
         for _, _, slots, blob in db.execute(PAGE, (number, page)).fetchall():
-            keys = [(page << PAGE_BITS) + slot for slot in array("H", slots)]
+            keys = _keys(page, array("H", slots))
             found.update(zip(keys, codes_in(blob, width_of(dim)), strict=True))
     return found
 
@@ -450,10 +440,10 @@ class Nearest:
         return fresh
 
     def _read(self, db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page:
-        found = _page(db, number, page, dim)
+        found = _page(db, number, page)
         if found is None:
             self.damaged.add((number, page))
-            found = _Page(-1, *_coded(db, number, page << PAGE_BITS, dim=dim), width_of(dim))
+            found = _Page(-1, *_coded(db, number, page << PAGE_BITS, dim=dim))
         return found
 
     def mend(self, db: sqlite3.Connection) -> None:

@@ -22,6 +22,11 @@ FROM_ZERO = bytes(value ^ 0x80 for value in range(256))
 """Signed bytes, -128 to 127, as 0 to 255."""
 SIGNS = bytes(0x31 if value & 0x80 else 0x30 for value in range(256))
 """Signed bytes as the digits of their signs."""
+EVERY = int.from_bytes(bytes(range(256)), "little")
+ONES = bytes(map(int.bit_count, range(256)))
+"""Bytes as the counts of their bits."""
+IN_A_BYTE = 31
+"""Counts of so many bytes' bits, added up, stay within a byte."""
 SPARSE = 8
 """A vector with one zero in so many has signs to leave out of the comparison."""
 FARTHEST = 255
@@ -52,17 +57,36 @@ def signs(vector: bytes) -> tuple[int, int]:
     return code, (1 << len(vector)) - 1
 
 
-def differences(codes: Sequence[int], vector: bytes) -> bytes:
-    """How many signs of each code differ from the vector's, where the vector has any."""
-    wanted, mask = signs(vector)
-    if is_sparse(vector):
-        counts = [((code ^ wanted) & mask).bit_count() for code in codes]
-    else:
-        counts = [(code ^ wanted).bit_count() for code in codes]
+def differences(blob: bytes, vector: bytes) -> bytes:
+    """How many signs differ from the vector's, where the vector has any, for each code in a blob.
+
+    A byte of every code at a time: a table turns it into its count of differences, and long
+    numbers are added up that have the counts of all codes in them, in two bytes each.
+    """
+    width = width_of(len(vector))
+    count = len(blob) // width
+    wanted, seen = (number.to_bytes(width, "little") for number in signs(vector))
+    total = 0
+    for first in range(0, width, IN_A_BYTE):
+        part = 0
+        for at in range(first, min(first + IN_A_BYTE, width)):
+            column = blob[at::width].translate(_counts(wanted[at], seen[at]))
+            part += int.from_bytes(column, "little")
+        lanes = bytearray(2 * count)
+        lanes[::2] = part.to_bytes(count, "little")
+        total += int.from_bytes(lanes, "little")
+    counts = unpack(f"<{count}H", total.to_bytes(2 * count, "little"))
     try:
         return bytes(counts)
     except ValueError:
-        return bytes([min(count, FARTHEST) for count in counts])
+        return bytes([min(each, FARTHEST) for each in counts])
+
+
+def _counts(wanted: int, seen: int) -> bytes:
+    """For every byte how many of the bits that are seen differ from the wanted ones."""
+    unlike = EVERY ^ int.from_bytes(bytes((wanted,)) * 256, "little")
+    unlike &= int.from_bytes(bytes((seen,)) * 256, "little")
+    return unlike.to_bytes(256, "little").translate(ONES)
 
 
 def is_sparse(vector: bytes) -> bool:

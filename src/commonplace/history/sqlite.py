@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from commonplace.errors import BadValue, CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.history import FIELDS, Conversation, Message, Table, line_of, loaded
-from commonplace.history.asking import asked
 from commonplace.history.migrations import migrate
 from commonplace.index import BEST
 from commonplace.index.connections import Connections
@@ -23,12 +22,12 @@ from commonplace.lazily import Lazy
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.history import finding
+    from commonplace.history import asking, finding
     from commonplace.history.finding import Bounds
     from commonplace.index import Query
     from commonplace.records import Found
 else:
-    finding = Lazy("history.finding")
+    asking, finding = Lazy("history.asking"), Lazy("history.finding")
 
 COLUMNS = ", ".join(FIELDS)
 SHOWN = ", ".join(f"m.{name}" for name in FIELDS)
@@ -106,7 +105,7 @@ class SqliteHistory:
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:
-            return asked(self._connections.path, statement, limit=limit)
+            return asking.asked(self._connections.path, statement, limit=limit)
         raise BadValue(
             "statement", "a history in memory takes no SQL", next_step="Open one in a file."
         )

@@ -10,12 +10,14 @@ import sqlite3
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import BEST, Asked, Candidate, Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
 from commonplace.index.counts import Counts
-from commonplace.index.nearest import Nearest
 from commonplace.index.words import any_of, terms
+
+if TYPE_CHECKING:
+    from commonplace.index.nearest import Nearest
 
 LEADING = 40
 """So many of the best of each sort bring what stands beside them."""

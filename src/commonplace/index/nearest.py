@@ -32,17 +32,6 @@ from commonplace.index.vectors import (
 )
 from commonplace.records import Sensitivity
 
-SCHEMA = (
-    """CREATE TABLE models(
-        number INTEGER PRIMARY KEY, name TEXT, dim INTEGER, upto INTEGER, state INTEGER,
-        UNIQUE(name, dim))""",
-    # Numbered by model and key: rows that come in the order of their number fill their pages.
-    "CREATE TABLE vectors(number INTEGER PRIMARY KEY, norm REAL, vector BLOB)",
-    """CREATE TABLE codes(
-        model INTEGER, page INTEGER, state INTEGER, sum INTEGER, slots BLOB, codes BLOB,
-        PRIMARY KEY(model, page))""",
-)
-TABLES = ("models", "vectors", "codes")
 KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
 PAGE_BITS = 8

@@ -8,17 +8,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from zlib import crc32
 
 from commonplace.errors import CommonplaceError
-from commonplace.hints import Any, StrPath
-from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, nearest
+from commonplace.hints import TYPE_CHECKING, Any, StrPath
+from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query
 from commonplace.index.candidates import candidates, first_of, in_order
 from commonplace.index.conditions import as_json, clean, fits
 from commonplace.index.connections import Connections, Row
 from commonplace.index.counts import Counts
-from commonplace.index.nearest import Nearest
 from commonplace.index.tellings import (
     COLUMNS,
     FIELDS,
@@ -37,8 +36,15 @@ from commonplace.index.tellings import (
     telling,
 )
 from commonplace.index.words import STOP, TOKENIZER, match
+from commonplace.lazily import Lazy
 from commonplace.records import Hit, Place, Record
 from commonplace.values import replace
+
+if TYPE_CHECKING:
+    from commonplace.index import nearest
+    from commonplace.index.nearest import Nearest
+else:
+    nearest = Lazy("index.nearest")
 
 EDITION = 2
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
@@ -68,14 +74,21 @@ SCHEMA = (
     """CREATE TABLE places(document TEXT, line INTEGER, key INTEGER, PRIMARY KEY(document, line))
         WITHOUT ROWID""",
     "CREATE INDEX places_by_key ON places(key)",
-    *nearest.SCHEMA,
+    """CREATE TABLE models(
+        number INTEGER PRIMARY KEY, name TEXT, dim INTEGER, upto INTEGER, state INTEGER,
+        UNIQUE(name, dim))""",
+    # Numbered by model and key: rows that come in the order of their number fill their pages.
+    "CREATE TABLE vectors(number INTEGER PRIMARY KEY, norm REAL, vector BLOB)",
+    """CREATE TABLE codes(
+        model INTEGER, page INTEGER, state INTEGER, sum INTEGER, slots BLOB, codes BLOB,
+        PRIMARY KEY(model, page))""",
     f"""CREATE VIRTUAL TABLE fts USING fts5(
         text, words, content='records', content_rowid='key',
         tokenize="{TOKENIZER}"
     )""",
 )
 VERSION = crc32(f"{EDITION} {SCHEMA}".encode()) & 0x7FFFFFFF
-TABLES = ("documents", "records", "places", *nearest.TABLES)
+TABLES = ("documents", "records", "places", "models", "vectors", "codes")
 # The row without a name is the journal's: it is on a page that every write touches anyway.
 GET_JOURNAL = "SELECT digest, base FROM documents WHERE name = ''"
 SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
@@ -146,7 +159,6 @@ class SqliteIndex:
         self._tolds: dict[int, Told] | None = None
         """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
-        self._nearest = Nearest()
         self._counts = Counts()
 
     @contextmanager
@@ -385,6 +397,10 @@ class SqliteIndex:
             hits = self._hits(db, near)
         self._mend()
         return hits
+
+    @cached_property
+    def _nearest(self) -> Nearest:
+        return nearest.Nearest()
 
     def _mend(self) -> None:
         if self._nearest.damaged:

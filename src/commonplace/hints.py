@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import os
-    from enum import IntEnum as IntEnum
     from enum import StrEnum as StrEnum
     from typing import IO as IO
     from typing import Annotated as Annotated
@@ -71,8 +70,6 @@ else:
 
     class StrEnum(metaclass=_Listed):
         """Names for the few words that something may be; at run time each is just that word."""
-
-    IntEnum = StrEnum
 
     class _Named(type):
         def __new__(cls, name, bases, body):

@@ -1,16 +1,14 @@
 """Rules of trust, as functions of text: what may be shown, and whom to believe.
 
-It does not know where a text comes from or goes to: no files, no clock, and of our modules none
-but the names of types.
+It does not know where a text comes from or goes to: no files, no clock, no other module of ours.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import IntEnum
 from functools import cache
-
-from commonplace.hints import IntEnum
 
 # Every hook and every CLI call imports this module, and most of them show or store plain words:
 # the larger patterns are therefore compiled by the first text that needs them.

@@ -92,6 +92,7 @@ def with_features(rows: list[dict[str, Any]], *, words_only: bool) -> list[str]:
             len(found), len(names)
         )
         row["kept"] = found
+        row["strength"] = ranking.strength(scene)
         row["roles"] = any(scene.assistant)
     return names
 
@@ -196,9 +197,8 @@ def calibrated(rows: list[dict[str, Any]], weights: np.ndarray) -> np.ndarray:
     for row in rows:
         if row["kept"]:
             z = row["columns"] @ weights
-            strength = ranking.strength(row["kept"], row["question"])
             for at in np.argsort(-z)[:20]:
-                inputs.append([1.0, z[at] - z.max(), *strength])
+                inputs.append([1.0, z[at] - z.max(), *row["strength"]])
                 targets.append(bool(row["evidence"]) and row["turns"][at] in row["evidence"])
     x, y = np.array(inputs), np.array(targets, float)
     curve = np.zeros(x.shape[1])

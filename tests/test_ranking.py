@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.index import Candidate
-from commonplace.index.ranking import WEIGHTS, ranked
+from commonplace.index.ranking import WEIGHTS, Scene, features, ranked
 from commonplace.memory import Memory
 from tests.clocks import SkippingClock
 
@@ -106,9 +106,7 @@ def test_an_offer_at_the_end_of_what_the_assistant_says_makes_no_answer_of_the_n
     ]
     by_another = [found[0]._replace(username="Ben"), found[1]]
     for talk, value in ((found, 0.0), (by_another, 1.0)):
-        order = ranked(talk, "Which dog?", TODAY, limit=2)
-        (signals,) = [each.signals for each in order if each.candidate.key == 2]
-        assert signals["answers"] == value
+        assert features(Scene(talk, "Which dog?", TODAY))["answers"] == [0.0, value]
 
 
 def test_words_of_the_question_count_together_with_those_of_the_turns_around_and_the_session() -> (
@@ -121,29 +119,43 @@ def test_words_of_the_question_count_together_with_those_of_the_turns_around_and
         candidate(3, "Then it rained", before=2, **said),
         candidate(4, "A puffin", session="t", within="t"),
     ]
-    order = ranked(found, "harbour puffin", TODAY, limit=4)
-    signals = {each.candidate.key: each.signals for each in order}
-    around = {key: each["told_around"] for key, each in signals.items()}
-    session = {key: each["told_in_session"] for key, each in signals.items()}
-    assert around[1] == around[2] == pytest.approx(1.0)
-    assert 0 < around[3] == around[4] < 1
-    assert session[1] == session[2] == session[3] == pytest.approx(1.0)
-    assert 0 < session[4] < 1
+    signals = features(Scene(found, "harbour puffin", TODAY))
+    around, session = signals["told_around"], signals["told_in_session"]
+    assert around[0] == around[1] == pytest.approx(1.0)
+    assert 0 < around[2] == around[3] < 1
+    assert session[0] == session[1] == session[2] == pytest.approx(1.0)
+    assert 0 < session[3] < 1
+
+
+def weighed(
+    found: list[Candidate], question: str, *, alone: bool = False
+) -> list[dict[str, float]]:
+    """What each signal of each candidate gives, without what nobody would be told."""
+    columns = features(Scene(found, question, TODAY))
+    weights = {signal.__name__: pair[alone] for signal, pair in WEIGHTS.items()}
+    parts = [
+        {name: weights[name] * column[at] for name, column in columns.items()}
+        for at in range(len(found))
+    ]
+    return [{name: part for name, part in each.items() if round(part, 2)} for each in parts]
 
 
 def test_the_parts_of_a_rank_are_its_signals_times_their_weights() -> None:
-    (only,) = ranked([candidate(1, "a garden")], "garden", TODAY, limit=1)
-    weights = {signal.__name__: pair[0] for signal, pair in WEIGHTS.items()}
-    assert only.weights == weights
-    assert set(only.signals) == set(weights)
-    assert only.parts()["words"] == pytest.approx(only.signals["words"] * weights["words"])
+    found = [
+        candidate(1, "my garden?", username="Ben", origin="web"),
+        candidate(2, "a garden", words=2.0, words_rank=9, cosine=0.3, cosine_rank=9),
+    ]
+    order = ranked(found, "Which garden has Ben?", TODAY, limit=2)
+    parts = {each.candidate.key: each.parts() for each in order}
+    assert [parts[1], parts[2]] == weighed(found, "Which garden has Ben?")
+    for each in parts.values():
+        assert list(each.values()) == sorted(each.values(), key=abs, reverse=True)
 
 
 def test_without_vectors_the_words_have_weights_of_their_own() -> None:
-    (only,) = ranked(
-        [candidate(1, "a garden", cosine=0.0, cosine_rank=-1)], "garden", TODAY, limit=1
-    )
-    assert only.weights == {signal.__name__: pair[1] for signal, pair in WEIGHTS.items()}
+    found = [candidate(1, "a garden", cosine=0.0, cosine_rank=-1)]
+    (only,) = ranked(found, "garden", TODAY, limit=1)
+    assert [only.parts()] == weighed(found, "garden", alone=True) != weighed(found, "garden")
 
 
 @pytest.fixture

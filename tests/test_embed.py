@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from commonplace.embed import Encoder
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.index import vectors
-from commonplace.index.planes import Planes, least
+from commonplace.index.planes import Planes, Threes, least
 from commonplace.index.vectors import closest
 
 ENCODER: Encoder = HashedEncoder()
@@ -134,6 +134,25 @@ def test_codes_on_their_side_differ_as_they_do_upright(
     assert [at + cut // width * n for n, part in enumerate(on_side) for at in part] == expected
     [first], rest = least(turned[:1], distances[cut // width :], count)
     assert first + [cut // width + at for at in rest] == expected
+
+
+@given(st.data(), st.integers(1, 300), st.lists(st.integers(1, 30), min_size=1, max_size=4))
+def test_bits_added_by_three_beforehand_give_the_same_sums(
+    data: st.DataObject, dim: int, sizes: list[int]
+) -> None:
+    chance = data.draw(st.randoms(use_true_random=False))
+    width = vectors.width_of(dim)
+    kept = [[vectors.code_of(chance.randbytes(dim)) for _ in range(size)] for size in sizes]
+    planes = [Planes(b"".join(codes), width) for codes in kept]
+    question = int.from_bytes(vectors.code_of(chance.randbytes(dim)), "little")
+    threes = Threes(planes)
+    digits = threes.differences(question)
+    assert threes.count == sum(sizes)
+    codes = [int.from_bytes(code, "little") for some in kept for code in some]
+    for at, code in enumerate(codes):
+        place = threes.count - 1 - at
+        found = sum((digit >> place & 1) << power for power, digit in enumerate(digits))
+        assert found == (code ^ question).bit_count()
 
 
 @given(st.integers(1, 600), st.binary(max_size=600))

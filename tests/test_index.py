@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
-from commonplace.index import BEST, Index, Query, nearest
+from commonplace.index import BEST, Index, Query, codes, nearest
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
 from tests.contracts.index import (
@@ -340,7 +340,8 @@ def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nearest, "SHORTLIST", 20)
-    monkeypatch.setattr(nearest, "BLOCK_BITS", 9)
+    monkeypatch.setattr(codes, "BLOCK_BITS", 9)
+    monkeypatch.setattr(codes, "WIDE_BITS", 10)
     index = opened(path)
     chance = Random(1)
     vectors = {f"t{number}": chance.randbytes(24) for number in range(1300)}
@@ -353,9 +354,27 @@ def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
         fresh = opened(path)
         expected = ids(fresh.nearest(question, near))
         fresh.close()
-        for _ in range(nearest.RESTED + 4):
+        for _ in range(3 * codes.RESTED):
             assert ids(index.nearest(question, near)) == expected
     index.close()
+
+
+@pytest.mark.parametrize("at_hand", [10, 1000])
+def test_vectors_in_memory_are_those_of_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch, at_hand: int
+) -> None:
+    monkeypatch.setattr(nearest, "AT_HAND", at_hand)
+    index, writer = opened(path), opened(path)
+    fill(writer, *(record(number, f"t{number}") for number in range(60)))
+    for first in (10, 50, 30):
+        turned = {f"t{number}": (100, abs(number - first)) for number in range(60)}
+        writer.keep_models(())
+        embed(writer, "m", turned)
+        for _ in range(2):
+            (best,) = index.nearest(asked("m", 1, 0), Query(limit=1))
+            assert best.record.text == f"t{first}"
+    index.close()
+    writer.close()
 
 
 def test_where_telling_words_find_too_little_a_common_one_brings_the_newest(path: Path) -> None:

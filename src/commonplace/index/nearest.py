@@ -13,39 +13,23 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Callable, Container, Iterable, Sequence
-from itertools import chain
 from zlib import crc32
 
-from commonplace.hints import Any, NamedTuple
+from commonplace.hints import Any
 from commonplace.index import Asked, Query
+from commonplace.index.codes import PAGE_BITS, Codes, Page
 from commonplace.index.conditions import as_json, fits, narrow
-from commonplace.index.planes import Digits, Planes, least
-from commonplace.index.vectors import (
-    Scored,
-    closest,
-    code_of,
-    codes_in,
-    differences,
-    is_sparse,
-    signs,
-    width_of,
-)
+from commonplace.index.vectors import Kept, Scored, closest, code_of, codes_in, is_sparse, width_of
 from commonplace.records import Sensitivity
 
 KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
-PAGE_BITS = 8
-"""A page has the codes of so many bits of keys: small enough to be made anew after each change."""
-BLOCK_BITS = 12
-"""Codes of so many bits of keys are compared at once, as long as none of them changes."""
-RESTED = 16
-"""How often a block is compared as it is before it is turned into planes, which then takes a third
-of the time. One that is written to over and over never gets there.
-"""
 SHORTLIST = 200
 SPARSE_SHORTLIST = 1000
 """How many the codes choose at least, for the vectors to choose from: signs say little of a vector
 that is mostly zero. And half as many more than are wanted."""
+AT_HAND = 16_384
+"""How many vectors are kept in memory."""
 
 MODEL = "SELECT number, upto, state FROM models WHERE name = ? AND dim = ?"
 MODEL_OF_NAME = "SELECT number FROM models WHERE name = ?"
@@ -91,102 +75,12 @@ COUNTED = """SELECT m.name, sum(length(c.slots)) / 2
 SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
 ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
 KEPT = """SELECT j.value, v.norm, v.vector
-    FROM json_each(?) j CROSS JOIN vectors v ON v.number = ? | j.value"""
+    FROM json_each(?) j CROSS JOIN vectors v ON v.number = ? | j.value
+    WHERE length(v.vector) = ?"""
 FITTING = """SELECT r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value
     WHERE {fits}"""
 DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
     FROM vectors v JOIN records r ON r.key = v.number & {KEY} WHERE v.{OF_MODEL}"""
-
-
-class _Page:
-    """The codes of one page of keys, and the model's state when they were made."""
-
-    def __init__(self, state: int, keys: list[int], blob: bytes) -> None:
-        self.state = state
-        self.keys = keys
-        self.blob = blob
-
-
-class _Block:
-    """The codes of several pages, as they are compared."""
-
-    def __init__(self, pages: dict[int, _Page], width: int) -> None:
-        self.pages = pages
-        self.keys = [*chain.from_iterable(page.keys for page in pages.values())]
-        self.planes: Planes | None = None
-        self._width = width
-        self._rests = 0
-
-    def rested(self) -> bool:
-        """Whether it was compared often enough without a change, to be turned."""
-        self._rests += 1
-        return self._rests > RESTED
-
-    def turn(self) -> None:
-        self.planes = Planes(self.codes(), self._width)
-
-    def codes(self) -> bytes:
-        return b"".join([page.blob for page in self.pages.values()])
-
-    def codes_of(self, places: Iterable[int]) -> bytes:
-        codes, width = self.codes(), self._width
-        return b"".join([codes[at * width : (at + 1) * width] for at in places])
-
-
-class _Compared(NamedTuple):
-    """How much every code differs from a question's."""
-
-    turned: list[tuple[_Block, Planes, Digits]]
-    keys: list[int]
-    """Of those that were compared plainly."""
-    distances: bytes
-
-    @property
-    def total(self) -> int:
-        return len(self.keys) + sum(len(block.keys) for block, _, _ in self.turned)
-
-    def least(self, count: int) -> list[int]:
-        """The keys of those that differ least; more where the last of them are level."""
-        planes = [(planes, digits) for _, planes, digits in self.turned]
-        turned, plain = least(planes, self.distances, count)
-        blocks = zip(self.turned, turned)
-        found = [block.keys[at] for (block, _, _), places in blocks for at in places]
-        return found + [self.keys[at] for at in plain]
-
-
-class Codes:
-    """The codes of one model, all in memory."""
-
-    def __init__(self, state: int, blocks: dict[int, _Block]) -> None:
-        self.state = state
-        self.blocks = blocks
-
-    def compared(self, vector: bytes) -> _Compared:
-        """With all of them; one block at a time is turned, so that no question waits long."""
-        turned: list[tuple[_Block, Planes, Digits]] = []
-        plain: list[_Block] = []
-        wanted, may_turn = signs(vector), True
-        for block in self.blocks.values():
-            if block.planes is None and block.rested() and may_turn:
-                block.turn()
-                may_turn = False
-            if block.planes is None:
-                plain.append(block)
-            else:
-                turned.append((block, block.planes, block.planes.differences(*wanted)))
-        keys = [*chain.from_iterable(block.keys for block in plain)]
-        codes = b"".join([block.codes() for block in plain])
-        return _Compared(turned, keys, differences(codes, vector))
-
-    def compared_among(self, vector: bytes, allowed: frozenset[int]) -> _Compared:
-        """With those of these keys."""
-        keys: list[int] = []
-        codes = b""
-        for block in self.blocks.values():
-            places = [at for at, key in enumerate(block.keys) if key in allowed]
-            keys += [block.keys[at] for at in places]
-            codes += block.codes_of(places)
-        return _Compared([], keys, differences(codes, vector))
 
 
 def embed(
@@ -222,9 +116,9 @@ def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> None:
         # Most are made for new keys, which come after all the others: those stay as they are.
         kept = _page(db, number, page)
         if kept is None or kept.keys[-1:] >= [first]:
-            kept, first = _Page(state, [], b""), page << PAGE_BITS
+            kept, first = Page(state, [], b""), page << PAGE_BITS
         keys, blob = _coded(db, number, first, dim=dim)
-        _set_page(db, number, page, _Page(state, kept.keys + keys, kept.blob + blob))
+        _set_page(db, number, page, Page(state, kept.keys + keys, kept.blob + blob))
 
 
 def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
@@ -235,7 +129,7 @@ def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def _set_page(db: sqlite3.Connection, number: int, page: int, made: _Page) -> None:
+def _set_page(db: sqlite3.Connection, number: int, page: int, made: Page) -> None:
     if not made.keys:
         db.execute("DELETE FROM codes WHERE model = ? AND page = ?", (number, page))
         return
@@ -252,11 +146,11 @@ def _coded(db: sqlite3.Connection, number: int, first: int, *, dim: int) -> tupl
     return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
 
 
-def _page(db: sqlite3.Connection, number: int, page: int) -> _Page | None:
+def _page(db: sqlite3.Connection, number: int, page: int) -> Page | None:
     """A page as it was written; None where there is none, or it is not as it was written."""
     for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
         if total == crc32(blob, crc32(slots)):
-            return _Page(state, _keys(page, array("H", slots)), blob)
+            return Page(state, _keys(page, array("H", slots)), blob)
     return None
 
 
@@ -369,6 +263,7 @@ class Nearest:
 
     def __init__(self) -> None:
         self._codes: dict[int, Codes] = {}
+        self._at_hand = 0
         self.damaged: set[tuple[int, int]] = set()
         """Models and pages whose codes were not as they had been written."""
 
@@ -389,7 +284,8 @@ class Nearest:
         if not found or not asked.norm:
             return []
         number, _, state = found[0]
-        codes = self._level(db, number, state, len(asked.vector))
+        dim = len(asked.vector)
+        codes = self._level(db, number, state, dim)
         if narrow(query)[0]:
             compared = codes.compared_among(asked.vector, _allowed(db, query))
         else:
@@ -398,7 +294,9 @@ class Nearest:
         wanted = max(least_wanted, count * 3 // 2)
         while True:
             near = compared.least(wanted)
-            scored = _fitting(_rescored(db, number, near, asked), fitting, count)
+            rows = self._vectors(db, number, dim, codes, near)
+            best = closest(rows, vector=asked.vector, norm=asked.norm, limit=len(rows))
+            scored = _fitting(best, fitting, count)
             if len(scored) >= count or wanted >= compared.total:
                 return _cut(scored, count)
             wanted *= 4
@@ -408,31 +306,42 @@ class Nearest:
         codes = self._codes.get(number)
         if codes is not None and codes.state == state:
             return codes
-        before = codes.blocks if codes is not None else {}
-        found: dict[int, dict[int, int]] = {}
-        for page, noted in db.execute(PAGES, (number,)).fetchall():
-            found.setdefault(page >> BLOCK_BITS - PAGE_BITS, {})[page] = noted
-        fresh = Codes(state, {})
-        for at, noted in found.items():
-            known = before[at].pages if at in before else {}
-            if {page: known[page].state for page in known} == noted:
-                fresh.blocks[at] = before[at]
-            else:
-                pages = {
-                    page: known[page]
-                    if page in known and known[page].state == noted[page]
-                    else self._read(db, number, page, dim)
-                    for page in sorted(noted)
-                }
-                fresh.blocks[at] = _Block(pages, width_of(dim))
-        self._codes[number] = fresh
-        return fresh
+        noted = dict(db.execute(PAGES, (number,)).fetchall())
+        codes = Codes.following(
+            codes,
+            state,
+            noted,
+            width=width_of(dim),
+            read=lambda page: self._read(db, number, page, dim=dim),
+        )
+        self._codes[number] = codes
+        return codes
 
-    def _read(self, db: sqlite3.Connection, number: int, page: int, dim: int) -> _Page:
+    def _vectors(
+        self, db: sqlite3.Connection, number: int, dim: int, codes: Codes, keys: Sequence[int]
+    ) -> list[Kept]:
+        """The vectors of these keys: those that are not at hand are read."""
+        found = codes.kept(keys)
+        rest = [key for key in keys if key not in found]
+        if rest:
+            rows = db.execute(KEPT, (as_json(rest), number << KEY_BITS, dim)).fetchall()
+            self._make_room(len(rows))
+            codes.keep(rows)
+            found |= {row[0]: row for row in rows}
+        return [*found.values()]
+
+    def _make_room(self, count: int) -> None:
+        self._at_hand += count
+        if self._at_hand > AT_HAND:
+            self._at_hand = count
+            for codes in [*self._codes.values()]:
+                codes.let_go()
+
+    def _read(self, db: sqlite3.Connection, number: int, page: int, *, dim: int) -> Page:
         found = _page(db, number, page)
         if found is None:
             self.damaged.add((number, page))
-            found = _Page(-1, *_coded(db, number, page << PAGE_BITS, dim=dim))
+            found = Page(-1, *_coded(db, number, page << PAGE_BITS, dim=dim))
         return found
 
     def mend(self, db: sqlite3.Connection) -> None:
@@ -446,16 +355,6 @@ def _allowed(db: sqlite3.Connection, query: Query) -> frozenset[int]:
     condition, arguments = fits(query)
     rows = db.execute(f"SELECT r.key FROM records r WHERE {condition}", arguments)
     return frozenset(key for (key,) in rows)
-
-
-def _rescored(
-    db: sqlite3.Connection, number: int, keys: Sequence[int], asked: Asked
-) -> list[Scored]:
-    """The keys with their cosines, best first."""
-    rows: list[Any] = db.execute(KEPT, (as_json(keys), number << KEY_BITS)).fetchall()
-    dim = len(asked.vector)
-    whole = [row for row in rows if len(row[2]) == dim]
-    return closest(whole, vector=asked.vector, norm=asked.norm, limit=len(whole))
 
 
 def fitting_in(db: sqlite3.Connection, query: Query) -> Callable[[Iterable[int]], Container[int]]:

@@ -33,7 +33,44 @@ class Planes:
         unlike = [
             plane if sign == "0" else plane ^ everyone for plane, sign in zip(self._bits, signs)
         ]
-        return _added(list(compress(unlike, map(int, seen))))
+        return _added(list(compress(unlike, map(int, seen))), [])
+
+    def bits(self) -> list[int]:
+        return self._bits
+
+
+class Threes:
+    """The bits of the codes of several planes, added up beforehand by three, for each way in which
+    a question may have them. That leaves half of the work for when it is asked.
+    """
+
+    def __init__(self, several: Sequence[Planes]) -> None:
+        self.count = sum([planes.count for planes in several])
+        self.everyone = (1 << self.count) - 1
+        bits = [_joined(several, column) for column in zip(*[planes.bits() for planes in several])]
+        bits += [0] * (-len(bits) % 3)
+        self._ways = [self._added(*bits[at : at + 3]) for at in range(0, len(bits), 3)]
+
+    def _added(self, one: int, two: int, three: int) -> list[tuple[int, int]]:
+        """Ones and twos of how many of three bits differ, for each of the eight there may be."""
+        everyone = self.everyone
+        odd = one ^ two ^ three
+        # The question's first bit is the lowest. Where it has the opposite of three bits, so has
+        # the sum of what differs.
+        ones = [odd, odd ^ everyone]
+        twos = [
+            _most(one, two, three),
+            _most(one ^ everyone, two, three),
+            _most(one, two ^ everyone, three),
+            _most(one ^ everyone, two ^ everyone, three),
+        ]
+        twos += [each ^ everyone for each in reversed(twos)]
+        return [(ones[way.bit_count() % 2], twos[way]) for way in range(8)]
+
+    def differences(self, code: int) -> Digits:
+        """How many bits of each code differ from this one."""
+        found = [ways[code >> 3 * at & 7] for at, ways in enumerate(self._ways)]
+        return _added([one for one, _ in found], [two for _, two in found])
 
 
 @cache
@@ -42,11 +79,26 @@ def _digits() -> tuple[bytes, ...]:
     return tuple(bytes(0x30 + (value >> bit & 1) for value in range(256)) for bit in range(8))
 
 
-def _added(level: list[int]) -> Digits:
-    """The sum of ones and zeros, three at a time: what they carry belongs to the next digit."""
+def _joined(several: Sequence[Planes], column: Sequence[int]) -> int:
+    """One bit of all codes, the first of them still in the highest place."""
+    joined = 0
+    for planes, bits in zip(several, column):
+        joined = joined << planes.count | bits
+    return joined
+
+
+def _most(one: int, two: int, three: int) -> int:
+    """Where at least two of three are set."""
+    return one & two | (one ^ two) & three
+
+
+def _added(level: list[int], carried: list[int]) -> Digits:
+    """The sum of ones and zeros, three at a time: what they carry belongs to the next digit.
+
+    `carried` is what belongs to the second digit from the start.
+    """
     digits: Digits = []
     while level:
-        carried: list[int] = []
         while len(level) > 2:
             one, two, three = level.pop(), level.pop(), level.pop()
             odd = one ^ two
@@ -55,12 +107,12 @@ def _added(level: list[int]) -> Digits:
         if len(level) == 2:
             carried.append(level[0] & level[1])
         digits.append(level[0] ^ level[1] if len(level) == 2 else level[0])
-        level = carried
+        level, carried = carried, []
     return digits
 
 
 def least(
-    turned: Sequence[tuple[Planes, Digits]], plain: bytes, count: int
+    turned: Sequence[tuple[Planes | Threes, Digits]], plain: bytes, count: int
 ) -> tuple[list[list[int]], list[int]]:
     """Where the least differences stand: in each of the planes, and in those counted plainly.
 

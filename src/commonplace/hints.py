@@ -90,6 +90,9 @@ else:
         def _make(cls, values):
             return tuple.__new__(cls, values)
 
+        def _replace(self, **changes):
+            return type(self)(**{**dict(zip(self._fields, self)), **changes})
+
         def __repr__(self):
             parts = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self))
             return f"{type(self).__name__}({parts})"

@@ -16,6 +16,7 @@ import pytest
 
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
 from commonplace.index import BEST, Index, Query, codes, nearest
+from commonplace.index.conditions import fits
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
 from tests.contracts.index import (
@@ -434,6 +435,17 @@ def test_batches_of_vectors_go_on_where_the_last_one_ended(
     fill(index, *(record(n, f"t{n}") for n in range(60)))
     assert len(waiting_for(index, "m", dim=1)) == 12
     index.close()
+
+
+def test_what_says_how_to_behave_is_found_without_a_look_at_the_rest(path: Path) -> None:
+    SqliteIndex(path, rank=RANK).close()
+    db = sqlite3.connect(path)
+    for kinds, alone in (("preference", "correction"), True), (("preference", "fact"), False):
+        condition, values = fits(Query(kinds=kinds))
+        asked = f"SELECT r.id FROM records r WHERE {condition} ORDER BY r.timestamp DESC"
+        plan = str(db.execute(f"EXPLAIN QUERY PLAN {asked}", values).fetchall())
+        assert ("records_on_behavior" in plan) is alone
+    db.close()
 
 
 def test_words_that_do_not_fit_the_records_are_noticed(path: Path) -> None:

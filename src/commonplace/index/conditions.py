@@ -12,7 +12,7 @@ from json.encoder import encode_basestring
 
 from commonplace.hints import Any, NamedTuple
 from commonplace.index import Query
-from commonplace.records import PASSAGE, Sensitivity
+from commonplace.records import BEHAVIORAL, PASSAGE, Sensitivity
 
 SUPERSEDED = """EXISTS(SELECT 1 FROM records s
     WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id)"""
@@ -21,6 +21,8 @@ STANDS_IN = """EXISTS(SELECT 1 FROM records v JOIN places p ON p.key = v.key
 # The same, for when there is nothing else to begin with.
 AMONG_THOSE_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
     WHERE p.document IN (SELECT value FROM json_each(?)))"""
+
+IS_BEHAVIORAL = "kind IN ('{}')".format("', '".join(sorted(BEHAVIORAL)))
 
 as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -67,6 +69,9 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     if query.kinds:
         tests.append(wording.kind_among)
         arguments.append(wording.texts(query.kinds))
+        if BEHAVIORAL.issuperset(query.kinds):
+            # Which says nothing new, but lets a database look through those alone.
+            tests.append(f"r.{IS_BEHAVIORAL}")
     if query.without_kinds:
         tests.append(f"NOT {wording.kind_among}")
         arguments.append(wording.texts(query.without_kinds))

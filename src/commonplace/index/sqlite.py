@@ -15,7 +15,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query
 from commonplace.index.candidates import candidates, first_of, in_order
-from commonplace.index.conditions import as_json, clean, fits
+from commonplace.index.conditions import IS_BEHAVIORAL, as_json, clean, fits
 from commonplace.index.connections import Connections, Row
 from commonplace.index.counts import Counts
 from commonplace.index.tellings import (
@@ -68,6 +68,8 @@ SCHEMA = (
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
     # With what is counted and chosen by, so that nobody reads the rows for that.
     "CREATE INDEX records_by_time ON records(timestamp, kind, sensitivity) WHERE lead",
+    # Few, and asked for whenever a session starts.
+    f"CREATE INDEX records_on_behavior ON records(timestamp) WHERE lead AND {IS_BEHAVIORAL}",
     "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",

@@ -10,15 +10,14 @@ from starlette.testclient import TestClient
 from commonplace import Memory
 from commonplace.doors import http
 from commonplace.doors.http.application import Gateway
-from commonplace.doors.http.vaults import Reader
 
 PORT = 8377
 HOST = f"127.0.0.1:{PORT}"
 AT = "/api/vaults/book"
 
 
-def opened(path: str, reader: Reader) -> Memory:
-    return Memory.open(path, origin=reader.origin, session=reader.session)
+def opened(path: str, origin: str) -> Memory:
+    return Memory.open(path, origin=origin)
 
 
 def made(tmp_path: Path, **options: Any) -> Gateway:

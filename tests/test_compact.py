@@ -198,6 +198,18 @@ def test_an_append_over_a_threshold_has_the_vault_compacted(
         assert new in held(memory)
 
 
+def test_what_another_session_has_compacted_is_waited_for(place: str) -> None:
+    old_notes(place)
+    options: dict[str, Any] = {
+        "memory_compaction_enabled": True,
+        "memory_compaction_threshold_records": 8,
+    }
+    with opened(place, **options) as memory:
+        memory.for_session("other").store("One more")
+    with opened(place) as memory:
+        assert summaries(memory)
+
+
 def test_an_append_under_the_threshold_has_nothing_compacted(place: str) -> None:
     old_notes(place)
     options: dict[str, Any] = {
@@ -218,7 +230,7 @@ def test_an_append_does_not_try_again_at_once_when_there_was_nothing_to_do(place
     with opened(place, **options) as memory:
         for number in range(5):
             memory.store(f"Young {number}")
-            memory._background.wait()  # type: ignore[union-attr]
+            memory._backgrounds[0].wait()
         assert len(compact.reports(memory.notes)) == 1
 
 

@@ -13,15 +13,15 @@ from commonplace import Memory
 from commonplace.doors import http
 from commonplace.doors.http.application import Gateway
 from commonplace.doors.http.guard import BODY_LIMIT
-from commonplace.doors.http.vaults import Reader
+from commonplace.doors.http.vaults import Reader, Vaults
 
 PORT = 8377
 HOST = f"127.0.0.1:{PORT}"
 AT = "/api/vaults/book"
 
 
-def opened(path: str, reader: Reader) -> Memory:
-    return Memory.open(path, origin=reader.origin, session=reader.session)
+def opened(path: str, origin: str) -> Memory:
+    return Memory.open(path, origin=origin)
 
 
 @pytest.fixture
@@ -166,6 +166,25 @@ def test_tokens_are_kept_as_hashes_that_only_the_owner_can_read(
     kept = tmp_path / "tokens.json"
     assert token not in kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_sessions_share_what_is_open_and_origins_do_not(tmp_path: Path) -> None:
+    origins: list[str] = []
+
+    def noted(path: str, origin: str) -> Memory:
+        origins.append(origin)
+        return opened(path, origin)
+
+    vaults = Vaults({"book": str(tmp_path / "book")}, noted)
+    readers = [Reader("agent"), Reader("agent", "one"), Reader("agent", "two"), Reader("owner")]
+    for reader in readers[:2]:
+        vaults.memory("book", reader).taint()
+    memories = [vaults.memory("book", reader) for reader in readers]
+    assert origins == ["agent", "owner"]
+    assert [Reader(each.origin, each.session) for each in memories] == readers
+    tainted = [each.sessions.read(each.session).tainted for each in memories]
+    assert tainted == [True, True, False, False]
+    vaults.close()
 
 
 def test_a_person_writes_as_owner_and_a_token_as_agent(

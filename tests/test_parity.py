@@ -15,7 +15,6 @@ from starlette.testclient import TestClient
 
 from commonplace import tools
 from commonplace.doors import http
-from commonplace.doors.http.vaults import Reader
 from commonplace.errors import CommonplaceError
 from commonplace.memory import Memory
 from tests import mcp_client
@@ -168,8 +167,8 @@ def in_a_shell(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -
 
 
 def over_http(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
-    def opened(path: str, reader: Reader) -> Memory:
-        return Memory.open(path, session=reader.session, origin=reader.origin)
+    def opened(path: str, origin: str) -> Memory:
+        return Memory.open(path, origin=origin)
 
     tokens = root.with_name("tokens.json")
     made = http.gateway([str(root)], opened, port=8377, tokens=tokens, dialect=dialect)

@@ -120,7 +120,7 @@ class Memory:
         self.origin = origin
         self.agent = agent
         self.sessions = Sessions(stores.notes)
-        self._background: Background | None = None
+        self._backgrounds: list[Background] = []
         self._errands: Errands | None = None
         self._histories: list[History] = []
 
@@ -369,9 +369,9 @@ class Memory:
         """Have it compacted elsewhere if an append took the main document over a threshold."""
         from commonplace.upkeep.background import Background
 
-        if self._background is None:
-            self._background = Background(self.library, self.options, notes=self.notes)
-        self._background.consider(self.errands)
+        if not self._backgrounds:
+            self._backgrounds.append(Background(self.library, self.options, notes=self.notes))
+        self._backgrounds[0].consider(self.errands)
 
     def expand(self, record_id: str) -> list[unfolding.Source]:
         """The records that a summary was made from, exactly as they were."""
@@ -1071,8 +1071,8 @@ class Memory:
 
     def close(self) -> None:
         """Return when everything is on disk, and let go of the files."""
-        if self._background:
-            self._background.wait()
+        for background in self._backgrounds:
+            background.wait()
         for history in self._histories:
             history.close()
         self.library.close()

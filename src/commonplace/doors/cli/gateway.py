@@ -13,7 +13,6 @@ from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.doors.http.tokens import Tokens
-    from commonplace.doors.http.vaults import Reader
     from commonplace.memory import Memory
 
 PORT = 8377
@@ -54,7 +53,7 @@ def serve(arguments: argparse.Namespace) -> int:
         arguments.port = listener.getsockname()[1]
         made = http.gateway(
             paths,
-            lambda path, reader: _for_reader(arguments, path, reader),
+            lambda path, origin: _open(arguments, path, origin=origin),
             port=arguments.port,
             host=arguments.host,
             names=tuple(arguments.name),
@@ -133,10 +132,6 @@ def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str
     memory = open_memory(named, for_tools=True)
     memory.origin = origin
     return memory
-
-
-def _for_reader(arguments: argparse.Namespace, path: str, reader: Reader) -> Memory:
-    return _open(arguments, path, origin=reader.origin, session=reader.session)
 
 
 def _mcp(arguments: argparse.Namespace, name: str, path: str) -> Any:

@@ -19,7 +19,6 @@ from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.doors.http.application import Gateway
-    from commonplace.doors.http.vaults import Reader
     from commonplace.memory import Memory
 
 GRACE_SECONDS = 2
@@ -29,7 +28,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 def gateway(
     paths: list[str],
-    open_memory: Callable[[str, Reader], Memory],
+    open_memory: Callable[[str, str], Memory],
     *,
     port: int,
     host: str = "127.0.0.1",
@@ -41,8 +40,8 @@ def gateway(
 ) -> Gateway:
     """A gateway over these vaults, ready to be served.
 
-    `mcp` makes the MCP application of one vault from its name and path. The tools are those of
-    `dialect`, or else of each vault's own.
+    `open_memory` opens a vault by its path, for an origin; `mcp` makes the MCP application of one
+    from its name and path. The tools are those of `dialect`, or else of each vault's own.
     """
     try:
         from commonplace.doors.http.application import Gateway

@@ -40,9 +40,9 @@ class Reader:
 
 
 class Vaults:
-    """Vaults by name, opened when they are first asked for."""
+    """Vaults by name, opened when they are first asked for, by their path and for an origin."""
 
-    def __init__(self, paths: dict[str, str], open_memory: Callable[[str, Reader], Memory]) -> None:
+    def __init__(self, paths: dict[str, str], open_memory: Callable[[str, str], Memory]) -> None:
         self.paths = paths
         self._open = open_memory
         self._local = threading.local()
@@ -50,15 +50,18 @@ class Vaults:
         self._guard = threading.Lock()
 
     def memory(self, name: str, reader: Reader) -> Memory:
-        """The memory of this thread for a reader of a vault."""
+        """The memory of this thread for a reader of a vault.
+
+        All sessions of one origin share one that is open, with what it remembers of its index.
+        """
         if name not in self.paths:
             raise NoSuchName(name, self.paths)
-        held: dict[tuple[str, Reader], Memory] = self._local.__dict__.setdefault("held", {})
-        memory = held.pop((name, reader), None) or self._opened(name, reader)
-        held[name, reader] = memory
+        held: dict[tuple[str, str], Memory] = self._local.__dict__.setdefault("held", {})
+        memory = held.pop((name, reader.origin), None) or self._opened(name, reader.origin)
+        held[name, reader.origin] = memory
         while len(held) > OPEN:
             self._close(held.pop(next(iter(held))))
-        return memory
+        return memory.for_session(reader.session)
 
     def close(self) -> None:
         for memory in list(self._all):
@@ -66,8 +69,8 @@ class Vaults:
         for memory in list(self._all):
             self._close(memory)
 
-    def _opened(self, name: str, reader: Reader) -> Memory:
-        memory = self._open(self.paths[name], reader)
+    def _opened(self, name: str, origin: str) -> Memory:
+        memory = self._open(self.paths[name], origin)
         with self._guard:
             self._all.append(memory)
         return memory

@@ -25,7 +25,8 @@ except ModuleNotFoundError:
 from commonplace.database.engines import Engine, probe
 from commonplace.database.migrations import migrate
 from commonplace.database.places import Place
-from commonplace.database.pools import Pool, join, leave
+from commonplace.database.pools import Pool, cursor_of, join, leave
+from commonplace.database.statements import numbered
 from commonplace.database.troubles import Interrupted, may_succeed_again, told
 
 Result = TypeVar("Result")
@@ -178,9 +179,13 @@ class Database:
     def _said(
         self, connection: psycopg.Connection[Any], statement: str, arguments: Values
     ) -> list[Row]:
+        text, names = numbered(statement)
+        if isinstance(arguments, Mapping):
+            arguments = [arguments[name] for name in names]
         with self._guarded():
-            cursor = connection.execute(statement, arguments, binary=True)
-            return cursor.fetchall() if cursor.description else []
+            cursor = cursor_of(connection)
+            cursor.execute(text, arguments, binary=True)
+            return cursor.fetchall() if cursor.pgresult.nfields else []
 
     def sweep(self) -> None:
         """Clear deleted rows away now, as far as the server lets us: it does so itself later."""

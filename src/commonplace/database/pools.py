@@ -88,6 +88,16 @@ class Pool:
         return connection
 
 
+def cursor_of(connection: psycopg.Connection[Any]) -> psycopg.RawCursor[Any]:
+    """The one cursor of a connection: it knows by now how the values of our statements are sent."""
+    known: Any = connection
+    try:
+        found: psycopg.RawCursor[Any] = known.said
+    except AttributeError:
+        found = known.said = psycopg.RawCursor(connection)
+    return found
+
+
 _pools: dict[tuple[int, str, str], Pool] = {}
 _guard = threading.Lock()
 

@@ -1,7 +1,7 @@
 """How many records have a word: counted when asked for, remembered while that is about so.
 
-It knows the table of words in the SQLite file; what it remembers by, other indexes use, too. In a
-small index nothing is remembered: there a record more or less matters, and counting takes no time.
+It knows the table of words in the SQLite file; what it remembers by, other indexes use, too. Of a
+small index that may have changed nothing is remembered: there a record more or less matters.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ GROWN = 64
 SECONDS = 60.0
 """Or for so long: records that are taken out change them, too."""
 MOST = 8192
+UNKNOWN = -1
 
 
 class Remembered:
@@ -29,13 +30,19 @@ class Remembered:
         self._known: dict[str, int] = {}
         self._total = 0
         self._since = 0.0
+        self._at = UNKNOWN
 
-    def good_for(self, total: int) -> dict[str, int]:
-        """Those that are still about so when there are so many records, to be added to."""
+    def good_for(self, total: int, *, at: int = UNKNOWN) -> dict[str, int]:
+        """Those that are still about so when there are so many records, to be added to.
+
+        Who knows how far the index has come says so: while it has come no further all are good.
+        """
         now = monotonic()
-        grown = abs(total - self._total) * GROWN > self._total
-        if total < MANY or grown or now - self._since > SECONDS or len(self._known) >= MOST:
+        moved = at == UNKNOWN or at != self._at
+        grown = abs(total - self._total) * GROWN > self._total or total < MANY
+        if moved and grown or now - self._since > SECONDS or len(self._known) >= MOST:
             self._known, self._total, self._since = {}, total, now
+        self._at = at
         return self._known
 
 

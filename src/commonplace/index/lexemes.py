@@ -63,7 +63,8 @@ def terms_of(texts: Sequence[str]) -> list[tuple[Term, ...]]:
     if len(_cut) + len(fresh) > MOST_CUT:
         _cut.clear()
         fresh = list(dict.fromkeys(term for each in told for term in each))
-    for term, tokens in zip(fresh, _tokens([(term.strip('"*'), "") for term in fresh])):
+    cut = _tokens([(term.strip('"*'), "") for term in fresh]) if fresh else ()
+    for term, tokens in zip(fresh, cut):
         found = tuple(word for _, _, word in sorted(tokens) if word)
         _cut[term] = Term(found, term.endswith("*"))
     return [tuple(_cut[term] for term in each if _cut[term].words) for each in told]

@@ -63,7 +63,7 @@ AT_ONCE = 1000
 """Records that are looked through at once when all are."""
 
 # The journal is in the same database.
-IS_LEVEL = """select 1 from profile p join level l on l.profile = p.profile
+IS_LEVEL = """select {seen} from profile p join level l on l.profile = p.profile {model}
     where p.profile = %(profile)s and l.mark = p.journal and l.position = p.ended"""
 GET_LEVEL = "select mark, position from level where profile = %(profile)s"
 SET_LEVEL = """insert into level(profile, position) values (%(profile)s, %(position)s)
@@ -240,6 +240,7 @@ class PostgresIndex:
             if self._added() is not None:
                 yield
                 return
+            self._vectors.look_again()
             self._threads.added = Added()
             try:
                 yield
@@ -261,6 +262,7 @@ class PostgresIndex:
             with self._database.locked():
                 return work()
 
+        self._vectors.look_again()
         return self._database.repeated(under_lock)
 
     def _rows(self, statement: str, **values: Any) -> list[Row]:
@@ -276,7 +278,9 @@ class PostgresIndex:
         if self._database.is_locked:
             # What the journal has got under the lock is not in its row yet.
             return self._stand() == journal.stand()
-        return bool(self._rows(IS_LEVEL))
+        if self.without_vectors:
+            return bool(self._rows(IS_LEVEL.format(seen="1", model="")))
+        return self._vectors.looked(IS_LEVEL)
 
     def _stand(self) -> tuple[str, int]:
         rows = self._rows(GET_LEVEL)
@@ -541,7 +545,7 @@ class PostgresIndex:
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         wanted = [word for word in dict.fromkeys(words) if word not in STOP]
         asked = {word: each for word, each in zip(wanted, terms_of(wanted), strict=True) if each}
-        having = self._remembered.good_for(self._vectors.records)
+        having = self._remembered.good_for(self._vectors.records, at=self._vectors.position)
         missing = [word for word in asked if word not in having]
         if missing:
             queries = [query_of(asked[word], self._tag) for word in missing]

@@ -18,8 +18,10 @@ from commonplace.index.tellings import Row
 
 ESCAPE, NUL = "\x1a", "\0"
 
-SUPERSEDED = """exists(select 1 from record s where s.profile = r.profile and s.supersedes = r.id
-    and s.supersedes <> '' and length(s.supersedes) <= 100 and s.lead and s.id <> r.id)"""
+# Asked of each record by itself: as a join, all that supersede anything could be looked through.
+SUPERSEDED = """exists(select 1 from record s
+    where s.profile = %(profile)s and s.supersedes = r.id and s.supersedes <> ''
+        and length(s.supersedes) <= 100 and s.lead and s.id <> r.id offset 0)"""
 STANDS_IN = """exists(select 1 from record v
     join place p on p.profile = v.profile and p.key = v.key
     where v.profile = r.profile and v.id = r.id and p.document = any(?))"""
@@ -33,48 +35,55 @@ LEAST = 1e-6
 # Sums of the same numbers in another order differ in their last digits.
 DIGITS = "1e12"
 
-FOUND_WORDS = "unnest(ts_filter(setweight(m.words, 'A', %(lexemes)s), '{a}')) f(lexeme, places)"
-# The beginning of a word cannot be picked out by name.
-ALL_WORDS = "unnest(m.words) f(lexeme, places)"
-OF_WORDS = """select m.key, t.term, cardinality(f.places) as times
-    from matched m cross join lateral {words}
-    join unnest(%(singles)s::text[], %(single_terms)s::int[]) t(lexeme, term)
+SEEN = ("key", "id", "kind", "text", "timestamp", "session", "username", "channel", "origin")
+"""What a candidate shows of its record. It is carried along: to look it up again costs more."""
+OF_RECORD = ", ".join(f"r.{name}" for name in SEEN)
+OF_MATCH = ", ".join(f"m.{name}" for name in SEEN)
+
+# Those of a record's words that are asked for; the beginning of a word cannot be picked out so.
+FOUND_WORDS = """found as (
+    select key, length, fits, (word).lexeme, (word).positions as places from (
+        select key, length, fits,
+            unnest(ts_filter(setweight(words, 'A', %(lexemes)s), '{a}')) as word
+        from matched) m),"""
+OF_WORDS = """select f.key, f.length, f.fits, t.term, cardinality(f.places) as times
+    from found f join unnest(%(singles)s::text[], %(single_terms)s::int[]) t(lexeme, term)
         on f.lexeme = t.lexeme"""
-OF_PHRASES = """select key, term, count(*)::int from (
-        select m.key, t.term, place - t.at as start
-        from matched m cross join lateral {words}
+OF_PHRASES = """select key, length, fits, term, count(*)::int from (
+        select f.key, f.length, f.fits, t.term, place - t.at as start
+        from found f
         join unnest(%(parts)s::text[], %(part_terms)s::int[], %(part_at)s::int[]) t(
             lexeme, term, at) on f.lexeme = t.lexeme
         cross join lateral unnest(f.places) place
-        group by m.key, t.term, place - t.at
+        group by f.key, f.length, f.fits, t.term, place - t.at
         having count(*) = (%(part_sizes)s::int[])[t.term + 1]) phrase
-    group by key, term"""
-OF_BEGINNINGS = """select m.key, t.term, sum(cardinality(f.places))::int
+    group by key, length, fits, term"""
+OF_BEGINNINGS = """select m.key, m.length, m.fits, t.term, sum(cardinality(f.places))::int
     from matched m cross join lateral unnest(m.words) f(lexeme, places)
     join unnest(%(beginnings)s::text[], %(beginning_terms)s::int[]) t(lexeme, term)
         on starts_with(f.lexeme, t.lexeme)
-    group by m.key, t.term"""
+    group by m.key, m.length, m.fits, t.term"""
 BY_WORDS = f"""
 matched as materialized (
-    select r.key, r.id, r.timestamp, r.length, r.words, ({{fits}}) as fits
+    select {OF_RECORD}, r.length, r.words, ({{fits}}) as fits
     from record r where r.profile = %(profile)s and r.words @@ %(query)s::tsquery),
-times(key, term, times) as materialized ({{times}}),
+{{found}}
+times(key, length, fits, term, times) as materialized ({{times}}),
 weights as materialized (
     select t.term, greatest(ln((l.records - count(*) + 0.5) / (count(*) + 0.5)), {LEAST}) as idf,
         l.lexemes::float8 / l.records as average
     from times t cross join level l where l.profile = %(profile)s
     group by t.term, l.records, l.lexemes),
 scored as (
-    select m.key, m.id, m.timestamp, round(s.score * {DIGITS}) / {DIGITS} as score
-    from (select t.key, sum(w.idf * t.times * {K1 + 1}
-            / (t.times + {K1} * ({1 - B} + {B} * m.length / w.average))) as score
-        from times t join weights w on w.term = t.term join matched m on m.key = t.key
-        where m.fits group by t.key) s
-    join matched m on m.key = s.key),
+    select t.key, round({DIGITS} * sum(w.idf * t.times * {K1 + 1}
+        / (t.times + {K1} * ({1 - B} + {B} * t.length / w.average)))) / {DIGITS} as score
+    from times t join weights w on w.term = t.term
+    where t.fits group by t.key),
 by_words as materialized (
-    select key, id, timestamp, score,
-        row_number() over (order by score desc, timestamp desc, id) - 1 as rank
-    from scored order by score desc, timestamp desc, id limit %(best)s)"""
+    select {OF_MATCH}, s.score,
+        row_number() over (order by s.score desc, m.timestamp desc, m.id) - 1 as rank
+    from scored s join matched m on m.key = s.key
+    order by s.score desc, m.timestamp desc, m.id limit %(best)s)"""
 
 MODEL = """(select number from model
     where profile = %(profile)s and name = %(model)s and dim = %(dim)s)"""
@@ -91,23 +100,21 @@ IN_GRAPH = f"""{SCANNED} and e.graph = {{dim}}
         order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) limit {{deep}}"""
 BY_VECTORS = f"""
 near as (
-    select e.key, r.id, r.timestamp, e.cosine from ({{scanned}}) e
+    select r.*, e.cosine from ({{scanned}}) e
     cross join lateral (
-        select r.id, r.timestamp from record r
+        select {OF_RECORD} from record r
         where r.profile = %(profile)s and r.key = e.key and {{fits}} limit 1) r
     limit %(best)s + {MORE}),
 by_vectors as materialized (
-    select key, id, timestamp, cosine,
-        row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
+    select *, row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
     from near order by cosine desc, timestamp desc, id limit %(best)s)"""
-NO_WORDS = """
-by_words as (select 0::bigint as key, 0.0::float8 as score, 0::bigint as rank where false)"""
-NO_VECTORS = """
-by_vectors as (select 0::bigint as key, 0.0::float8 as cosine, 0::bigint as rank where false)"""
+NONE = f"(select {OF_RECORD}, 0.0::float8 as {{score}}, 0::bigint as rank from record r where false)"
+NO_WORDS = f"by_words as {NONE.format(score='score')}"
+NO_VECTORS = f"by_vectors as {NONE.format(score='cosine')}"
 
 # In a session the order of time; what is in none has the lines above and below it, in its daily
 # log rather than in MEMORY.md.
-BESIDE = """case when r.session <> '' then (
+BESIDE = """coalesce(case when r.session <> '' then (
         select n.key from record n
         where n.profile = %(profile)s and n.session = r.session and n.session <> '' and n.lead
             and length(n.session) <= 200 and length(n.timestamp) <= 40
@@ -115,48 +122,37 @@ BESIDE = """case when r.session <> '' then (
         order by n.timestamp {order}, n.key {order} limit 1
     ) else (
         select n.key from place n
-        where n.profile = %(profile)s and n.document = r.within and n.line {than} r.line
+        where n.profile = %(profile)s and n.document = p.document and n.line {than} p.line
         order by n.line {order} limit 1
-    ) end"""
-STANDING = """select r.key, r.session, r.timestamp, p.document as within, p.line
-    from record r
-    left join lateral (select p.document, min(p.line) as line from place p
-        where p.profile = %(profile)s and p.key = r.key and r.session = ''
-        group by p.document order by p.document desc limit 1) p on true
-    where r.profile = %(profile)s"""
+    ) end, 0)"""
+IN_DOCUMENT = """select p.document, min(p.line) as line from place p
+    where p.profile = %(profile)s and p.key = r.key and r.session = ''
+    group by p.document order by p.document desc limit 1"""
 NEIGHBOURS = f"""
+best as materialized (
+    select {", ".join(f"coalesce(w.{name}, v.{name}) as {name}" for name in SEEN)},
+        coalesce(w.score, 0.0) as score, coalesce(w.rank, -1) as words_rank,
+        coalesce(v.cosine, 0.0) as cosine, coalesce(v.rank, -1) as cosine_rank
+    from by_words w full join by_vectors v on v.key = w.key),
 beside as materialized (
-    select r.key, coalesce({BESIDE.format(than="<", order="desc")}, 0) as before,
-        coalesce({BESIDE.format(than=">", order="asc")}, 0) as after
-    from ({STANDING} and r.key in (
-        select key from by_words where rank < {LEADING}
-        union all select key from by_vectors where rank < {LEADING})) r),
-chosen as materialized (
-    select key,
-        coalesce(max(before), {UNKNOWN}) as before, coalesce(max(after), {UNKNOWN}) as after,
-        coalesce(max(score), 0.0) as score, coalesce(max(words_rank), -1) as words_rank,
-        coalesce(max(cosine), 0.0) as cosine, coalesce(max(cosine_rank), -1) as cosine_rank
-    from (
-        select key, null::bigint as before, null::bigint as after, score, rank as words_rank,
-            null::float8 as cosine, null::bigint as cosine_rank from by_words
-        union all select key, null, null, null, null, cosine, rank from by_vectors
-        union all select key, before, after, null, null, null, null from beside) found
-    group by key),
-keys as (
-    select true as is_best, * from chosen
-    union all
-    select false, key, {UNKNOWN}, {UNKNOWN}, 0.0, -1, 0.0, -1
-    from (select before as key from beside union select after from beside) n
-    where key > 0 and key not in (select key from chosen))"""
-# Put together by key, not joined: the server cannot know how few they are, and would compare each
-# with each.
+    select r.key, {BESIDE.format(than="<", order="desc")} as before,
+        {BESIDE.format(than=">", order="asc")} as after
+    from best r left join lateral ({IN_DOCUMENT}) p on true
+    where r.words_rank between 0 and {LEADING - 1} or r.cosine_rank between 0 and {LEADING - 1})"""
+# What is only beside others is told by its keys, not joined: the server cannot know how few they
+# are, and would compare each with each.
 CANDIDATES = f"""with {{words}}, {{vectors}}, {NEIGHBOURS}
-select r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin,
-    {{superseded}}, case when r.session <> '' then r.session else (
+select {OF_RECORD}, {{superseded}}, case when r.session <> '' then r.session else (
         select max(p.document) from place p where p.profile = %(profile)s and p.key = r.key) end,
-    k.before, k.after, k.score, k.words_rank, k.cosine, k.cosine_rank
-from keys k join record r on r.profile = %(profile)s and r.key = k.key
-where k.is_best or ({{fits}})"""
+    r.before, r.after, r.score, r.words_rank, r.cosine, r.cosine_rank
+from (
+    select b.*, coalesce(n.before, {UNKNOWN}) as before, coalesce(n.after, {UNKNOWN}) as after
+    from best b left join beside n on n.key = b.key
+    union all
+    select {OF_RECORD}, 0.0, -1, 0.0, -1, {UNKNOWN}, {UNKNOWN} from record r
+    where r.profile = %(profile)s and r.key = any(array(
+        select before from beside union select after from beside except select key from best))
+        and {{fits}}) r"""
 
 
 class Saying(NamedTuple):
@@ -249,9 +245,9 @@ def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying 
         )
         if there
     ]
-    said = " union all ".join(times).format(words=FOUND_WORDS)
+    found = FOUND_WORDS if singles or phrases else ""
     return Saying(
-        BY_WORDS.format(fits=condition.text, times=said),
+        BY_WORDS.format(fits=condition.text, found=found, times=" union all ".join(times)),
         {
             "query": query_of(asked, tag),
             "best": best,

@@ -8,6 +8,7 @@ it does not know.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 
 from commonplace.database.engines import GRAPHS
@@ -23,10 +24,10 @@ MANY = 20_000
 EAGERNESS = 4
 """How many that had no place in the graph get theirs with each new one."""
 
-REACHED = """select l.last_key, l.records, coalesce(m.upto, 0), coalesce(m.graph, false)
-    from level l left join model m
-        on m.profile = l.profile and m.name = %(model)s and m.dim = %(dim)s
-    where l.profile = %(profile)s"""
+SEEN = "l.last_key, l.records, l.position, coalesce(m.upto, 0), coalesce(m.graph, false)"
+OF_MODEL = """left join model m
+    on m.profile = l.profile and m.name = %(model)s and m.dim = %(dim)s"""
+REACHED = "select {seen} from level l {model} where l.profile = %(profile)s"
 WAITING = f"""from record r where r.profile = %(profile)s and r.key > %(upto)s
     and r.sensitivity not in ({{withheld}})
     and not exists(select 1 from embedding e
@@ -88,6 +89,11 @@ class PostgresVectors:
         self.tables = TABLES if can_be_kept else ()
         self.records = 0
         """How many records there were at the last look."""
+        self.position = 0
+        """How far in the journal the index had come by then."""
+        self._model = ("", 0)
+        """The model and dimension that were asked for last."""
+        self._threads = threading.local()
         self._in_graph: dict[tuple[str, int], bool] = {}
         """Models by whether all their vectors were in the graph at the last look."""
 
@@ -103,7 +109,7 @@ class PostgresVectors:
         noting, or 0.
         """
         named = {"model": kept(model), "dim": dim}
-        last, upto = self._reached(model, dim)
+        last, upto = self._just_seen(model, dim) or self._reached(model, dim)
         if upto == last:
             return [], 0, 0
         waiting = WAITING.format(withheld=WITHHELD[sensitive])
@@ -118,13 +124,35 @@ class PostgresVectors:
                 total = self._rows(f"select count(*) {waiting}", **named, upto=done)[0][0]
         return _texts(rows), total, done if done - upto >= STRIDE else 0
 
+    def looked(self, statement: str) -> bool:
+        """Whether a question about the level has an answer.
+
+        How far the vectors have come is seen by the way: whoever asks mostly searches next.
+        """
+        model, dim = self._model
+        named = {"model": kept(model), "dim": dim}
+        rows = self._rows(statement.format(seen=SEEN, model=OF_MODEL), **named)
+        self._threads.seen = None
+        if rows:
+            last, self.records, self.position, upto, self._in_graph[model, dim] = rows[0]
+            self._threads.seen = (model, dim, last, upto)
+        return bool(rows)
+
+    def _just_seen(self, model: str, dim: int) -> tuple[int, int] | None:
+        """What this thread has seen just now; the next time it has to look again."""
+        seen = getattr(self._threads, "seen", None)
+        self._threads.seen = None
+        return seen[2:] if seen and seen[:2] == (model, dim) else None
+
+    def look_again(self) -> None:
+        """What was seen is not so any more."""
+        self._threads.seen = None
+
     def _reached(self, model: str, dim: int) -> tuple[int, int]:
         """The last key, and the key up to which all records have a vector."""
-        found = self._rows(REACHED, model=kept(model), dim=dim)
-        last, self.records, upto, self._in_graph[model, dim] = (
-            found[0] if found else (0, 0, 0, False)
-        )
-        return last, upto
+        self._model = (model, dim)
+        self.looked(REACHED)
+        return self._just_seen(model, dim) or (0, 0)
 
     def in_graph(self, asked: Asked) -> bool:
         """Whether the nearest can be found by the graph."""

@@ -16,6 +16,7 @@ from commonplace.clock import Clock
 from commonplace.config import is_url
 from commonplace.database import Database
 from commonplace.database.places import Place, place_of
+from commonplace.database.statements import numbered
 from commonplace.database.troubles import Interrupted
 from commonplace.errors import (
     BadUrl,
@@ -325,3 +326,17 @@ def test_who_waits_no_time_at_all_is_told_at_once(database: Database) -> None:
     with database.locked(), pytest.raises(Busy):
         take()
     take()
+
+
+@pytest.mark.parametrize(
+    ("statement", "text", "names"),
+    [
+        ("select 1", "select 1", ()),
+        ("select %s, %s", "select $1, $2", ("0", "1")),
+        ("select %(a)s, %(b)s, %(a)s", "select $1, $2, $1", ("a", "b")),
+    ],
+)
+def test_values_are_numbered_as_the_server_takes_them(
+    statement: str, text: str, names: tuple[str, ...]
+) -> None:
+    assert numbered(statement) == (text, names)

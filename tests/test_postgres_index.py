@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -142,3 +143,44 @@ def test_another_role_sees_only_the_profile_it_names() -> None:
         ask = "select count(*) from commonplace.record"
         told = server.psql(server.url(user=role), "-q", "-c", named, "-c", ask)
         assert told.stdout.split() == [found], told.stderr
+
+
+def test_a_question_that_was_asked_before_needs_three_statements(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether anything has changed, the candidates, and the hits."""
+    with Memory.open(fresh_url()) as memory:
+        memory.store("Likes tea and quinces")
+        first = memory.search("What about quinces?")
+        rows, said = Database.rows, []
+
+        def counted(database: Database, statement: str, *rest: Any) -> Any:
+            said.append(statement)
+            return rows(database, statement, *rest)
+
+        monkeypatch.setattr(Database, "rows", counted)
+        again = memory.search("What about quinces?")
+        assert (list(again), again.mode) == (list(first), "hybrid")
+        assert len(said) == 3
+
+
+def test_how_rare_a_word_is_is_counted_anew_after_a_write() -> None:
+    with Memory.open(fresh_url()) as memory:
+        index = memory.library.index
+        memory.store("Likes tea and quinces")
+        memory.store("Likes coffee")
+        memory.search("quinces")
+        rare = index.rarity(["quinces"])["quinces"]
+        assert index.rarity(["quinces"]) == {"quinces": rare}
+        memory.store("Ate quinces")
+        memory.search("quinces")
+        assert index.rarity(["quinces"])["quinces"] < rare
+
+
+def test_what_another_host_wrote_since_the_last_question_gets_its_vector() -> None:
+    url = fresh_url()
+    with Memory.open(url) as memory, Memory.open(url) as other:
+        for number in range(3):
+            other.store(f"Saw {number} herons")
+            assert memory.search("What birds?").mode == "hybrid"
+            assert list(memory.library.index.vectors().values()) == [number + 1]

@@ -185,7 +185,8 @@ class Database:
         with self._guarded():
             cursor = cursor_of(connection)
             cursor.execute(text, arguments, binary=True)
-            return cursor.fetchall() if cursor.pgresult.nfields else []
+            found = cursor.pgresult
+            return cursor.fetchall() if found and found.nfields else []
 
     def sweep(self) -> None:
         """Clear deleted rows away now, as far as the server lets us: it does so itself later."""

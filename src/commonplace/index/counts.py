@@ -40,7 +40,8 @@ class Remembered:
         now = monotonic()
         moved = at == UNKNOWN or at != self._at
         grown = abs(total - self._total) * GROWN > self._total or total < MANY
-        if moved and grown or now - self._since > SECONDS or len(self._known) >= MOST:
+        old = now - self._since > SECONDS or len(self._known) >= MOST
+        if old or (moved and grown):
             self._known, self._total, self._since = {}, total, now
         self._at = at
         return self._known

@@ -1,7 +1,7 @@
 """What a memory in PostgreSQL costs as the database grows, and whether it finds the same.
 
 python bench/postgres.py [--records 100000,1000000] [--profiles 1000] [--url URL]
-python bench/postgres.py --agreement FILE… [--url URL]
+python bench/postgres.py --agreement FILE… [--cases 40] [--url URL]
 
 The first profile is filled by the product itself, with texts as in bench/search.py; the others are
 copies of its rows. The copies lie scattered, as if all profiles had grown at the same time. Without
@@ -54,11 +54,12 @@ def main() -> None:
     parser.add_argument("--records", default="100000,1000000")
     parser.add_argument("--profiles", type=int, default=1000)
     parser.add_argument("--agreement", nargs="+", type=Path)
+    parser.add_argument("--cases", type=int, default=0, help="so many of each file, all without")
     parser.add_argument("--url", default="")
     given = parser.parse_args()
     url = given.url or started()
     if given.agreement:
-        agreement(url, given.agreement)
+        agreement(url, given.agreement, most=given.cases)
         return
     found = [grown(url, int(count), profiles=given.profiles) for count in given.records.split(",")]
     for what in ("store", "search"):
@@ -245,8 +246,8 @@ def taken(run: Callable[[], None], busy: Busy) -> tuple[float, float]:
     return time.perf_counter() - began, busy.seconds() - worked
 
 
-def agreement(url: str, files: Sequence[Path]) -> None:
-    """Ask the same of a vault in files and of one in PostgreSQL."""
+def agreement(url: str, files: Sequence[Path], *, most: int) -> None:
+    """Ask the same of a vault in files and of one in PostgreSQL, of most cases or all."""
     remembering = Remembering()
     shared: dict[int, list[float]] = {cut: [] for cut in CUTS}
     recall: dict[str, dict[int, list[float]]] = {
@@ -254,7 +255,11 @@ def agreement(url: str, files: Sequence[Path]) -> None:
     }
     first = 0
     for file in files:
-        for number, case in enumerate(each for each in cases_in(file) if each.questions):
+        cases = [each for each in cases_in(file) if each.questions]
+        # Spread over the file, which has questions of one sort side by side.
+        step = len(cases) / most if 0 < most < len(cases) else 1.0
+        chosen = [cases[int(at * step)] for at in range(int(len(cases) / step))]
+        for number, case in enumerate(chosen):
             with tempfile.TemporaryDirectory() as root:
                 there = place(url, "agreement", 0) + f"-{file.name[:3]}-{number}"
                 vaults = {

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.errors import HeldForReview, NoSuchRecord
+from commonplace.errors import HeldForReview, NoSuchRecord, Refused
 from commonplace.index import Query
 from commonplace.memory import Memory
 from commonplace.records import Origin, Record
@@ -176,6 +176,8 @@ def test_an_import_does_not_bring_back_what_was_forgotten(
         [{"text": "The garage code is with Ada"}, {"text": "The garage is green"}]
     )
     assert [each.text for each in stored] == ["The garage is green"]
+    with pytest.raises(Refused, match="Only its owner brings it back"):
+        memory.store("The garage code is with Ada")
     memory.origin = Origin.OWNER
     assert memory.store("The garage code is with Ada").text == "The garage code is with Ada"
 

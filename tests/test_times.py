@@ -38,6 +38,7 @@ SENTENCES = [
     ("What did I do in the past month?", "2023-04-17", "2023-05-17"),
     ("How often did I run in the last four months?", "2023-01-17", "2023-05-17"),
     ("Which bike did I fix the past weekend?", "2023-05-13", "2023-05-14"),
+    ("What did we paint over the weekend?", "2023-05-13", "2023-05-14"),
     ("What is new since April?", "2023-04-01", "2023-05-17"),
     ("What did I know before March?", "0001-01-01", "2023-02-28"),
     ("What did he do the week before May 10, 2023?", "2023-05-02", "2023-05-09"),

@@ -9,11 +9,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import BEST, Asked, Candidate, Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
-from commonplace.index.counts import Counts
+from commonplace.index.counts import Counts, counted
 from commonplace.index.words import any_of, terms
 
 if TYPE_CHECKING:
@@ -46,10 +47,11 @@ WITHIN = f"CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END"
 OF_KEYS = "FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"
 FITTING = f"SELECT {SEEN}, {WITHIN} {OF_KEYS} WHERE {{fits}}"
 # Sorted by itself, and for the rows that are wanted alone the records are looked up.
-BY_WORDS = f"""SELECT {SEEN}, {WITHIN}, f.score
+# Not by `rank`, for which FTS5 prepares a statement of its own each time.
+BY_WORDS = """SELECT {columns}, f.score
     FROM (SELECT rowid AS key, bm25(fts) AS score FROM fts
         WHERE fts MATCH ? ORDER BY score LIMIT ?) f
-    CROSS JOIN records r ON r.key = f.key WHERE {{fits}}"""
+    CROSS JOIN records r ON r.key = f.key WHERE {fits}"""
 HAVING_WORDS = f"""SELECT {SEEN}, {WITHIN}, 0.0
     FROM fts CROSS JOIN records r ON r.key = fts.rowid
     WHERE fts MATCH ? AND {{fits}} ORDER BY fts.rowid DESC LIMIT ?"""
@@ -57,6 +59,7 @@ BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
     FROM (SELECT r.key, r.session, r.timestamp, {WITHIN} AS within {OF_KEYS}) r"""
 
 EVERY = -1
+"""No limit."""
 UNFOUND = (0.0, -1)
 UNKNOWN = -1
 
@@ -71,9 +74,9 @@ def candidates(
     statement = FITTING.format(fits=condition)
     rows: dict[int, Row] = {}
     words: dict[int, tuple[float, int]] = {}
-    for rank, (*row, score) in enumerate(_by_words(db, query, counts)):
-        rows[row[0]] = tuple(row)
-        words[row[0]] = (-score, rank)
+    for rank, row in enumerate(_by_words(db, query, counts)):
+        rows[row[0]] = row[:-1]
+        words[row[0]] = (-row[-1], rank)
 
     def fitting(keys: Iterable[int]) -> Container[int]:
         fresh = _of_keys(db, statement, set(keys).difference(rows), *arguments)
@@ -133,15 +136,23 @@ def _by_words(db: sqlite3.Connection, query: Query, counts: Counts) -> list[Row]
 
 
 def _best_by_words(db: sqlite3.Connection, query: Query, asked: Sequence[str]) -> list[Row]:
-    condition, arguments = fits(query)
-    statement = BY_WORDS.format(fits=condition)
     # Of the first so many mostly enough fit; a filter that few records pass needs all of them.
-    for most in (EVERY,) if narrow(query)[0] else (BEST + LEVEL, EVERY):
-        cursor = db.execute(statement, (any_of(asked), most, *arguments))
-        rows = in_order(first_of(cursor, BEST), id_at=1, time_at=4)
-        if len(rows) >= BEST:
-            break
-    return rows
+    words, columns, most = any_of(asked), f"{SEEN}, {WITHIN}", BEST + LEVEL
+    rows = by_words(db, words, query, columns, EVERY if narrow(query)[0] else most, limit=BEST)
+    if len(rows) < BEST and not narrow(query)[0] and counted(db, words) > most:
+        rows = by_words(db, words, query, columns, EVERY, limit=BEST)
+    return in_order(rows, id_at=1, time_at=4)
+
+
+def by_words(
+    db: sqlite3.Connection, words: str, query: Query, columns: str, most: int, *, limit: int
+) -> list[Row]:
+    """Of so many that match best the first `limit` that fit, and those that are level with the
+    last: these columns and the BM25, below zero.
+    """
+    condition, arguments = fits(query)
+    statement = BY_WORDS.format(columns=columns, fits=condition)
+    return first_of(db.execute(statement, (words, most, *arguments)), limit)
 
 
 def _of_keys(db: sqlite3.Connection, sql: str, keys: Iterable[int], *arguments: Any) -> list[Row]:
@@ -175,7 +186,7 @@ def first_of(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
 
 def in_order(rows: list[Row], *, id_at: int, time_at: int) -> list[Row]:
     """Lowest score first; of those that are level the newest, then by id."""
-    rows.sort(key=lambda row: row[id_at])
-    rows.sort(key=lambda row: row[time_at], reverse=True)
-    rows.sort(key=lambda row: row[-1])
+    rows.sort(key=itemgetter(id_at))
+    rows.sort(key=itemgetter(time_at), reverse=True)
+    rows.sort(key=itemgetter(-1))
     return rows

@@ -187,6 +187,20 @@ class Connections:
             self._start()
 
 
+@contextmanager
+def reading(db: sqlite3.Connection) -> Iterator[None]:
+    """Has several statements see the file in one state, and lock it but once."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("COMMIT")
+
+
 class _OtherVersion(sqlite3.DatabaseError):
     """A file that is fine, but not ours as we make it now."""
 

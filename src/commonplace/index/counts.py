@@ -23,6 +23,11 @@ MOST = 8192
 UNKNOWN = -1
 
 
+def counted(db: sqlite3.Connection, expression: str) -> int:
+    """How many records match."""
+    return int(db.execute(HAVING, (expression,)).fetchall()[0][0])
+
+
 class Remembered:
     """Counts that were taken before; every thread may ask."""
 
@@ -64,7 +69,7 @@ class Counts:
         """How many records match; `total` was asked for before."""
         known = self._known
         if expression not in known:
-            known[expression] = int(db.execute(HAVING, (expression,)).fetchall()[0][0])
+            known[expression] = counted(db, expression)
         return known[expression]
 
     def common(self, db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
@@ -75,5 +80,6 @@ class Counts:
         total = self.total(db)
         if total < MANY or len(terms) < 2:
             return []
-        found = [term for term in terms if self.having(db, term) * 2 > total]
+        # In small letters, as their rarity was asked for: they match the same.
+        found = [term for term in terms if self.having(db, term.lower()) * 2 > total]
         return found if len(found) < len(terms) else []

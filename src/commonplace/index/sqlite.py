@@ -14,9 +14,9 @@ from zlib import crc32
 from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query
-from commonplace.index.candidates import candidates, first_of, in_order
+from commonplace.index.candidates import EVERY, by_words, candidates, in_order
 from commonplace.index.conditions import IS_BEHAVIORAL, as_json, clean, fits
-from commonplace.index.connections import Connections, Row
+from commonplace.index.connections import Connections, Row, reading
 from commonplace.index.counts import Counts
 from commonplace.index.tellings import (
     COLUMNS,
@@ -129,8 +129,8 @@ WHERE_TOLD = """SELECT r.key, p.document, p.line FROM records r JOIN places p ON
     WHERE r.id = ?"""
 SET_LEAD = "UPDATE records SET lead = (key = ?) WHERE id = ?"
 
-PLACES = """SELECT r.id, p.document, p.line FROM records r JOIN places p ON p.key = r.key
-    WHERE r.id IN (SELECT value FROM json_each(?))"""
+PLACES = """SELECT r.id, p.document, p.line FROM json_each(?) j
+    CROSS JOIN records r ON r.id = j.value CROSS JOIN places p ON p.key = r.key"""
 OUTSIDE = """SELECT DISTINCT r.id FROM places p JOIN records r ON r.key = p.key
     WHERE p.document <> ?"""
 CHILDREN = """SELECT DISTINCT id FROM records
@@ -318,10 +318,11 @@ class SqliteIndex:
     @contextmanager
     def _ready(self, query: Query) -> Iterator[sqlite3.Connection]:
         """A connection that sees every word a query with text may ask for."""
-        if query.text and self._connections.rows(IS_BEHIND):
-            self._connections.run(CATCH_UP)
         with self._connections.lent() as db:
-            yield db
+            if query.text and db.execute(IS_BEHIND).fetchall():
+                self._connections.run(CATCH_UP)
+            with reading(db):
+                yield db
 
     def erase(self, record_ids: Iterable[str]) -> None:
         with self._connections.transaction() as db:
@@ -340,7 +341,7 @@ class SqliteIndex:
         return found
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
-        with self._connections.lent() as db:
+        with self._connections.lent() as db, reading(db):
             found = db.execute(OF_KEYS, (as_json([key for key, _ in scored]),)).fetchall()
             rows = {row[-1]: row for row in found}
             return self._hits(
@@ -501,12 +502,13 @@ def _remove(db: sqlite3.Connection, keys: Iterable[int]) -> None:
 
 
 def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
-    source, arguments = _source(query)
-    if not source.startswith("FROM fts"):
+    words = match(query.text)
+    if not words:
+        source, arguments = _source(query)
         newest = f"SELECT {SHOWN}, 0.0 {source}{NEWEST}"
         return db.execute(newest, (*arguments, query.limit)).fetchall()
-    cursor = db.execute(f"SELECT {SHOWN}, fts.rank {source} ORDER BY fts.rank", arguments)
-    rows = in_order(first_of(cursor, query.limit), id_at=0, time_at=TIMESTAMP)
+    found = by_words(db, words, query, SHOWN, EVERY, limit=query.limit)
+    rows = in_order(found, id_at=0, time_at=TIMESTAMP)
     return [(*row[:-1], score(-row[-1])) for row in rows[: query.limit]]
 
 

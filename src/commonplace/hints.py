@@ -1,4 +1,4 @@
-"""The names of `typing` that our modules use, without the price of importing it.
+"""The names of `typing` and `enum` that our modules use, without the price of what is behind them.
 
 Importing `typing` and making its protocols takes longer than a search does, and hooks and shells
 pay that on every call. Nobody but a type checker asks what most of these names mean, so that at

@@ -14,20 +14,21 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
+from commonplace.doors.http import calls
 from commonplace.doors.http import workers as processes
 from commonplace.doors.http.answers import Ready, problem_of
-from commonplace.doors.http.calls import Call
+from commonplace.doors.http.calls import Call, ToolCall
 from commonplace.doors.http.vaults import Reader, Vaults
 from commonplace.doors.http.workers import Overloaded, Workers, _answered
-from tests.gateways import AT, opened
+from tests.gateways import AT, client, made, opened
 from tests.test_gateway_api import Served
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    made = Served(tmp_path, "--workers", "2")
-    yield made
-    made.end()
+    running = Served(tmp_path, "--workers", "2")
+    yield running
+    running.end()
 
 
 def workers(served: Served) -> list[int]:
@@ -48,6 +49,33 @@ def test_what_was_just_written_is_found_by_every_worker(served: Served) -> None:
         text = f"Word{number} is new"
         assert served.ask("POST", f"{AT}/records", {"text": text}, cookie=cookie).status == 201
         assert found(served, cookie, f"word{number}")[0] == text
+
+
+class Noting:
+    """Stands for workers: answers as one does, and notes what it was asked."""
+
+    def __init__(self, vaults: Vaults) -> None:
+        self._vaults = vaults
+        self.asked: list[str] = []
+
+    async def ask(self, call: Call | ToolCall) -> Ready:
+        self.asked.append(call.tool if isinstance(call, ToolCall) else call.route)
+        return await asyncio.to_thread(calls.answer, self._vaults, call)
+
+
+def test_workers_are_asked_for_what_changes_nothing(tmp_path: Path) -> None:
+    Memory.open(tmp_path / "book").close()
+    gateway = made(tmp_path)
+    noting = Noting(gateway.vaults)
+    gateway._workers = noting  # type: ignore[assignment]
+    agent = client(gateway, "write")
+    stored = agent.post(f"{AT}/tools/store", json={"text": "Ann likes tea", "kind": "fact"})
+    found = agent.post(f"{AT}/tools/search", json={"query": "tea"})
+    assert (stored.status_code, found.status_code) == (200, 200)
+    assert "Ann likes tea" in found.json()["text"]
+    agent.post(f"{AT}/records", json={"text": "Bea likes tea"})
+    agent.get(f"{AT}/search", params={"text": "tea"})
+    assert noting.asked == ["search", "search"]
 
 
 def test_an_error_is_told_as_a_thread_tells_it(served: Served) -> None:

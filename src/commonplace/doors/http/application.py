@@ -29,7 +29,6 @@ from starlette.routing import Route as Path
 
 from commonplace import tools
 from commonplace.clock import Clock
-from commonplace.dialects import Answer
 from commonplace.doors.http import calls, changes, openapi
 from commonplace.doors.http.answers import (
     BROKEN,
@@ -40,7 +39,7 @@ from commonplace.doors.http.answers import (
     problem,
     problem_of,
 )
-from commonplace.doors.http.calls import ROUTES, Call, ready
+from commonplace.doors.http.calls import ROUTES, Call, ToolCall
 from commonplace.doors.http.guard import COOKIE, Guard, pass_of
 from commonplace.doors.http.later import Later
 from commonplace.doors.http.routes import Route
@@ -103,6 +102,7 @@ class Gateway:
         self.mcp = mcp
         self.dialect = dialect
         self._watches: dict[str, changes.Watch] = {}
+        self._dialects: dict[str, str] = {}
         self._workers: Workers | None = None
         self._own = self._application()
         self.app = Guard(self._inside, tokens=tokens, hosts=hosts, public=is_public, clock=clock)
@@ -181,56 +181,57 @@ class Gateway:
         return await get_running_loop().run_in_executor(self.pool, partial(function, *given))
 
     def _endpoint(self, route: Route) -> Any:
-        """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
-
         async def endpoint(request: Request) -> Sent:
             found = _allowed(request, route.scope)
             call = self._call(route, request, found, await _body(request))
-            said = await self._workers.ask(call) if self._workers and route.only_asks else None
-            return said or await self.work(calls.answer, self.vaults, call)
+            return await self._answer(call, only_asks=route.only_asks)
 
         return endpoint
 
+    async def _answer(self, call: Call | ToolCall, *, only_asks: bool) -> Sent:
+        """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
+        said = await self._workers.ask(call) if self._workers and only_asks else None
+        return said or await self.work(calls.answer, self.vaults, call)
+
+    def _check_name(self, vault: str) -> None:
+        if vault not in self.vaults.paths:
+            raise NoSuchName(vault, self.vaults.paths)
+
     def _call(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Call:
         path = {name: str(value) for name, value in request.path_params.items()}
-        if path["vault"] not in self.vaults.paths:
-            raise NoSuchName(path["vault"], self.vaults.paths)
+        self._check_name(path["vault"])
         if "etag" in (each.name for each in route.tool.parameters):
             body = _etag(request) | body
         query = {name: request.query_params.getlist(name) for name in request.query_params}
         given = route.arguments(path, query, body)
         return Call(route.name, path["vault"], _reader(request, found), given)
 
-    async def _answered(self, request: Request, run: Callable[..., Any]) -> Sent:
-        """What comes of a tool, on a thread of ours."""
-        found = _allowed(request, "read")
-        body = await _body(request)
-        return ready(await self.work(run, request, found, body))
+    async def _dialect(self, vault: str) -> str:
+        """Whose tools a vault has: those that were asked for, or its own."""
 
-    def _memory(self, request: Request, found: Pass) -> Any:
-        return self.vaults.memory(request.path_params["vault"], _reader(request, found))
+        def own() -> str:
+            return tools.dialect_of(self.vaults.memory(vault, Reader(Origin.AGENT)).layout.name)
 
-    def _dialect(self, memory: Any) -> str:
-        return self.dialect or tools.dialect_of(memory.layout.name)
+        self._check_name(vault)
+        if vault not in self._dialects:
+            self._dialects[vault] = self.dialect or await self.work(own)
+        return self._dialects[vault]
 
     async def _call_tool(self, request: Request) -> Sent:
         """Any tool of the vault's dialect."""
-
-        def run(request: Request, found: Pass, body: dict[str, Any]) -> Answer:
-            memory = self._memory(request, found)
-            tool = tools.find(request.path_params["tool"], dialect=self._dialect(memory))
-            if not tool.read_only and not found.allows("write"):
-                raise NotAllowed("write")
-            return tool.call(memory, body)
-
-        return await self._answered(request, run)
+        found = _allowed(request, "read")
+        vault, name = request.path_params["vault"], request.path_params["tool"]
+        dialect = await self._dialect(vault)
+        only_asks = tools.find(name, dialect=dialect).read_only
+        if not only_asks and not found.allows("write"):
+            raise NotAllowed("write")
+        call = ToolCall(name, dialect, vault, _reader(request, found), await _body(request))
+        return await self._answer(call, only_asks=only_asks)
 
     async def _list_tools(self, request: Request) -> Sent:
-        def run(request: Request, found: Pass, _: dict[str, Any]) -> Any:
-            dialect = self._dialect(self._memory(request, found))
-            return {"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]}
-
-        return await self._answered(request, run)
+        _allowed(request, "read")
+        dialect = await self._dialect(request.path_params["vault"])
+        return answered({"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]})
 
     def _open_to(self, found: Pass | None) -> list[str]:
         return [name for name in self.vaults.paths if found and found.opens(name)]

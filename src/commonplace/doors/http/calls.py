@@ -1,4 +1,4 @@
-"""A call: what a request wants of a vault, apart from HTTP.
+"""A call: what a request wants of a vault, apart from HTTP: a route or a tool.
 
 Whoever has the vaults can answer it, on any thread or in another process. It does not know who may
 ask.
@@ -6,6 +6,7 @@ ask.
 
 from __future__ import annotations
 
+from commonplace import tools
 from commonplace.dialects import Answer
 from commonplace.doors.http import api, overviews, upkeep
 from commonplace.doors.http.answers import Ready, answered, problem_of
@@ -13,6 +14,7 @@ from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.vaults import Reader, Vaults
 from commonplace.errors import CommonplaceError, DocumentChanged
 from commonplace.hints import Any
+from commonplace.memory import Memory
 from commonplace.values import frozen
 
 ROUTES = tuple(
@@ -33,15 +35,31 @@ class Call:
     reader: Reader
     given: dict[str, Any]
 
+    def run(self, memory: Memory) -> Ready:
+        try:
+            return ready(BY_NAME[self.route].run(memory, self.given))
+        except DocumentChanged as error:
+            return problem_of(error, **api.merge_offered(memory, error, self.given))
 
-def answer(vaults: Vaults, call: Call) -> Ready:
+
+@frozen
+class ToolCall:
+    """One tool of a dialect, likewise."""
+
+    tool: str
+    dialect: str
+    vault: str
+    reader: Reader
+    given: dict[str, Any]
+
+    def run(self, memory: Memory) -> Ready:
+        return ready(tools.call(memory, self.tool, self.given, dialect=self.dialect))
+
+
+def answer(vaults: Vaults, call: Call | ToolCall) -> Ready:
     """What comes of a call; what goes wrong is told in its own words."""
     try:
-        memory = vaults.memory(call.vault, call.reader)
-        try:
-            return ready(BY_NAME[call.route].run(memory, call.given))
-        except DocumentChanged as error:
-            return problem_of(error, **api.merge_offered(memory, error, call.given))
+        return call.run(vaults.memory(call.vault, call.reader))
     except CommonplaceError as error:
         return problem_of(error)
 

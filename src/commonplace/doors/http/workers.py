@@ -22,7 +22,7 @@ from time import sleep
 
 from commonplace.clock import monotonic
 from commonplace.doors.http.answers import BROKEN, Ready, problem
-from commonplace.doors.http.calls import Call, answer
+from commonplace.doors.http.calls import Call, ToolCall, answer
 from commonplace.doors.http.vaults import Vaults
 from commonplace.errors import Refused
 from commonplace.hints import Any, NoReturn
@@ -83,7 +83,7 @@ class Worker(asyncio.Protocol):
         self._transport, _ = await loop.create_connection(lambda: self, sock=self.socket)
         idle(self)
 
-    def ask(self, call: Call, answer: Awaited) -> None:
+    def ask(self, call: Call | ToolCall, answer: Awaited) -> None:
         """Let it answer a call. Whoever waits for that may go away meanwhile."""
         assert self._transport is not None, "it was connected"
         self._answer = answer
@@ -132,7 +132,7 @@ class Workers:
             self._all.append(Worker(vaults, others=[listener, *ours]))
         self._there: set[Worker] = set()
         self._idle: list[Worker] = []
-        self._waiting: deque[tuple[Call, Awaited]] = deque()
+        self._waiting: deque[tuple[Call | ToolCall, Awaited]] = deque()
 
     async def connect(self) -> None:
         """Take up the ends of the pairs in the loop that runs now."""
@@ -140,7 +140,7 @@ class Workers:
             self._there.add(worker)
             await worker.connect(idle=self._next, gone=self._without)
 
-    async def ask(self, call: Call) -> Ready | None:
+    async def ask(self, call: Call | ToolCall) -> Ready | None:
         """A worker's answer, in the order of asking; None when there is nobody to give one."""
         answer: Awaited = asyncio.get_running_loop().create_future()
         if self._idle:
@@ -196,7 +196,7 @@ def _live(its: socket, vaults: Vaults) -> NoReturn:
         os._exit(0)
 
 
-def _answered(vaults: Vaults, call: Call) -> Ready:
+def _answered(vaults: Vaults, call: Call | ToolCall) -> Ready:
     try:
         return answer(vaults, call)
     except Exception:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from commonplace.replay import state
 from commonplace.safety import trust_of
 from commonplace.upkeep.compact import LEVELS
 from tests.clocks import SkippingClock
+from tests.postgres import fresh_url
 from tests.strategies import texts
 from tests.test_laws import rebuilt
 
@@ -33,10 +36,13 @@ class UpkeepMachine(RuleBasedStateMachine):
     """An agent stores over months; the window, compaction, undo and restore do what they do."""
 
     dialect = "notebook"
+    in_postgres = False
+    options: Mapping[str, Any] = {}
 
     def __init__(self) -> None:
         super().__init__()
-        self.root = Path(tempfile.mkdtemp(prefix="upkeep-laws-"))
+        made = fresh_url if self.in_postgres else partial(tempfile.mkdtemp, prefix="upkeep-laws-")
+        self.place = made()
         self.clock = SkippingClock()
         self.clock.skipped = -400 * DAY * 10**9
         self.memory = self.opened()
@@ -44,12 +50,18 @@ class UpkeepMachine(RuleBasedStateMachine):
 
     def opened(self) -> Memory:
         return Memory.open(
-            self.root, self.dialect, clock=self.clock, environ={}, memory_max_records=6
+            self.place,
+            self.dialect,
+            clock=self.clock,
+            environ={},
+            memory_max_records=6,
+            **self.options,
         )
 
     def teardown(self) -> None:
         self.memory.close()
-        shutil.rmtree(self.root)
+        if not self.in_postgres:
+            shutil.rmtree(self.place)
 
     @rule(text=TEXTS, kind=st.sampled_from(["note", "turn-summary", "learned", "preference"]))
     def store(self, text: str, kind: str) -> None:
@@ -153,16 +165,19 @@ class ArchivingMachine(UpkeepMachine):
     """The same in claw's lines, with an archive of its own."""
 
     dialect = "claw"
+    options: Mapping[str, Any] = {"memory_archive_path": "memory/MEMORY-archive.md"}
 
-    def opened(self) -> Memory:
-        return Memory.open(
-            self.root,
-            self.dialect,
-            clock=self.clock,
-            environ={},
-            memory_max_records=6,
-            memory_archive_path="memory/MEMORY-archive.md",
-        )
+
+class PostgresMachine(UpkeepMachine):
+    """The same in PostgreSQL."""
+
+    in_postgres = True
+
+
+class PostgresArchivingMachine(ArchivingMachine):
+    """And there with an archive."""
+
+    in_postgres = True
 
 
 LIMITS = settings(
@@ -171,7 +186,13 @@ LIMITS = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+FEWER = settings(LIMITS, max_examples=6)
+"""Where each step waits for a server."""
 TestUpkeep = UpkeepMachine.TestCase
 TestUpkeep.settings = LIMITS
 TestArchiving = ArchivingMachine.TestCase
 TestArchiving.settings = LIMITS
+TestUpkeepInPostgres = PostgresMachine.TestCase
+TestUpkeepInPostgres.settings = FEWER
+TestArchivingInPostgres = PostgresArchivingMachine.TestCase
+TestArchivingInPostgres.settings = FEWER

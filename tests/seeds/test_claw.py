@@ -33,7 +33,7 @@ def workspace(tmp_path: Path) -> Path:
     return root
 
 
-def opened(root: Path, clock: Clock | None = None, **options: Any) -> Memory:
+def opened(root: Path | str, clock: Clock | None = None, **options: Any) -> Memory:
     return Memory.open(root, session="main", clock=clock or SkippingClock(), **options)
 
 
@@ -178,9 +178,9 @@ def test_categories_are_the_named_ones_and_any_other(tmp_path: Path) -> None:
 
 @pytest.mark.claim("claw.read-all")
 def test_all_records_of_memory_md_are_read_in_order_and_none_of_a_daily_log(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    with opened(example("claw", tmp_path)) as memory:
+    with opened(example("claw", place)) as memory:
         found = [
             (record.id, record.kind, record.session) for record in records_of(memory, "MEMORY.md")
         ]
@@ -209,9 +209,9 @@ def test_all_records_of_memory_md_are_read_in_order_and_none_of_a_daily_log(
     ],
 )
 def test_records_are_retrieved_by_session_and_secrets_only_when_allowed(
-    tmp_path: Path, session: str, allow_secret: bool, ids: list[str]
+    place: str, session: str, allow_secret: bool, ids: list[str]
 ) -> None:
-    with opened(example("claw", tmp_path)) as memory:
+    with opened(example("claw", place)) as memory:
         hits = memory.search(session=session, include_secret=allow_secret)
     assert sorted(hit.record.id for hit in hits) == ids
 
@@ -417,8 +417,8 @@ def test_no_record_is_lost_when_all_machine_state_is_deleted(tmp_path: Path) -> 
 
 
 @pytest.mark.claim("claw.user-file")
-def test_user_md_at_the_root_says_who_the_human_is(tmp_path: Path) -> None:
-    with opened(example("claw", tmp_path)) as memory:
+def test_user_md_at_the_root_says_who_the_human_is(place: str) -> None:
+    with opened(example("claw", place)) as memory:
         assert memory.layout.user == "USER.md"
         found = {
             query: memory.search(query, documents=("USER.md",))[0].record.text
@@ -457,8 +457,8 @@ def test_a_preference_is_there_for_later_sessions(tmp_path: Path, kind: str) -> 
 
 
 @pytest.mark.claim("claw.no-dossier")
-def test_nothing_is_recorded_that_nobody_asked_to_record(tmp_path: Path) -> None:
-    root = example("claw", tmp_path)
+def test_nothing_is_recorded_that_nobody_asked_to_record(place: str) -> None:
+    root = example("claw", place)
     before = contents(root)
     with opened(root) as memory:
         count = memory.count()
@@ -474,8 +474,8 @@ def test_nothing_is_recorded_that_nobody_asked_to_record(tmp_path: Path) -> None
 
 
 @pytest.mark.claim("claw.daily-read-alone")
-def test_the_records_of_one_day_are_loaded_from_its_log_alone(tmp_path: Path) -> None:
-    with opened(example("claw", tmp_path)) as memory:
+def test_the_records_of_one_day_are_loaded_from_its_log_alone(place: str) -> None:
+    with opened(example("claw", place)) as memory:
         day = "memory/2026-02-12.md"
         alone = [record.id for record in records_of(memory, day)]
         hits = memory.search(documents=(day,))

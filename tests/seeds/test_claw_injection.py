@@ -28,11 +28,11 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return example("claw", tmp_path)
+def root(place: str) -> str:
+    return example("claw", place)
 
 
-def context(root: Path, clock: FixedClock, session: str = "main", **options: Any) -> str:
+def context(root: str, clock: FixedClock, session: str = "main", **options: Any) -> str:
     with Memory.open(root, session=session, clock=clock, **options) as memory:
         return memory.context("How is the telescope?").text
 
@@ -43,7 +43,7 @@ def headings(text: str) -> list[str]:
 
 @pytest.mark.claim("claw.inject-sources", "claw.user-every-turn")
 def test_the_sources_are_the_user_memory_and_the_logs_of_two_days(
-    root: Path, clock: FixedClock
+    root: str, clock: FixedClock
 ) -> None:
     text = context(root, clock)
     days = ["## memory/2026-02-11.md", "## memory/2026-02-12.md"]
@@ -57,7 +57,7 @@ def test_the_sources_are_the_user_memory_and_the_logs_of_two_days(
 
 @pytest.mark.claim("claw.inject-combined-cap", "claw.inject-truncation-note")
 def test_all_sources_together_stay_under_the_cap_and_a_note_says_what_was_cut(
-    root: Path, clock: FixedClock
+    root: str, clock: FixedClock
 ) -> None:
     with Memory.open(root, session="main", clock=clock) as memory:
         memory.store_all({"text": f"note {number} " + "of the sky " * 8} for number in range(300))
@@ -69,12 +69,11 @@ def test_all_sources_together_stay_under_the_cap_and_a_note_says_what_was_cut(
     assert context(root, clock, session_memory_cap=10**6).count("\n- {") > 600
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.inject-cap-configured")
 @pytest.mark.parametrize("cap", [0, 50, 700, 1500])
-def test_another_cap_takes_the_place_of_the_default(
-    root: Path, clock: FixedClock, cap: int
-) -> None:
-    (root / "commonplace.toml").write_text(f"[continuity]\nsessionMemoryCap = {cap}\n")
+def test_another_cap_takes_the_place_of_the_default(root: str, clock: FixedClock, cap: int) -> None:
+    (Path(root) / "commonplace.toml").write_text(f"[continuity]\nsessionMemoryCap = {cap}\n")
     text = context(root, clock)
     assert len(text) <= cap
     assert bool(text) == (cap > 0)
@@ -83,40 +82,42 @@ def test_another_cap_takes_the_place_of_the_default(
 @pytest.mark.claim("claw.inject-not-in-shared")
 @pytest.mark.parametrize("session", ["shared:slack-42", "group:family", "heartbeat"])
 def test_no_session_but_the_main_one_gets_memory(
-    root: Path, clock: FixedClock, session: str
+    root: str, clock: FixedClock, session: str
 ) -> None:
     assert context(root, clock, session=session) == ""
     assert context(root, clock, session="main") != ""
 
 
 @pytest.mark.claim("claw.inject-disabled")
-def test_nothing_is_injected_when_it_is_switched_off(root: Path, clock: FixedClock) -> None:
+def test_nothing_is_injected_when_it_is_switched_off(root: str, clock: FixedClock) -> None:
     off: dict[str, Any] = {"session_memory_enabled": False}
     assert context(root, clock, **off) == ""
     assert context(root, clock, **off, session_memory_cap=10**6) == ""
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.longmemory-injected-first", "claw.longmemory-within-cap")
-def test_long_memory_comes_first_and_counts_towards_the_cap(root: Path, clock: FixedClock) -> None:
+def test_long_memory_comes_first_and_counts_towards_the_cap(root: str, clock: FixedClock) -> None:
     assert "LONGMEMORY.md" not in context(root, clock)
     text = context(root, clock, include_long_memory_in_session=True)
     wanted = ("## LONGMEMORY.md", "## MEMORY.md", "## memory/2026-02-11.md")
     at = [text.index(f"{heading}\n") for heading in wanted]
     assert at == sorted(at)
-    (root / "LONGMEMORY.md").write_text("A long story.\n" * 10_000, encoding="utf-8")
+    (Path(root) / "LONGMEMORY.md").write_text("A long story.\n" * 10_000, encoding="utf-8")
     capped = context(root, clock, include_long_memory_in_session=True)
     assert len(capped) <= 32_000
     assert '"id":"a1f4"' in capped
-    (root / "summaries.md").write_text("Elsewhere.\n", encoding="utf-8")
+    (Path(root) / "summaries.md").write_text("Elsewhere.\n", encoding="utf-8")
     other = context(
         root, clock, include_long_memory_in_session=True, long_memory_path="summaries.md"
     )
     assert "## summaries.md\nElsewhere.\n" in other
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.load-session-context")
 def test_load_session_memory_context_takes_root_and_options_and_returns_the_text(
-    root: Path, clock: FixedClock
+    root: str, clock: FixedClock
 ) -> None:
     assert loadSessionMemoryContext(str(root), {"clock": clock}) == context(root, clock)
     less = loadSessionMemoryContext(root, {"clock": clock, "sessionMemoryCap": 600})
@@ -125,9 +126,10 @@ def test_load_session_memory_context_takes_root_and_options_and_returns_the_text
     assert "## LONGMEMORY.md" in first
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.session-context-cached", "claw.session-context-invalidated")
 def test_a_session_context_is_kept_until_something_is_appended(
-    root: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+    root: str, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[Path] = []
     load = claw_session._loaded
@@ -141,7 +143,7 @@ def test_a_session_context_is_kept_until_something_is_appended(
     assert loadSessionMemoryContext(root, {"clock": clock}) == first
     assert len(loads) == 1
     for name in ("MEMORY.md", "memory/2026-02-12.md"):
-        with (root / name).open("a", encoding="utf-8") as file:
+        with (Path(root) / name).open("a", encoding="utf-8") as file:
             file.write(f"- typed into {name}\n")
         clock.sleep(1)
         assert f"- typed into {name}" in loadSessionMemoryContext(root, {"clock": clock})
@@ -151,9 +153,10 @@ def test_a_session_context_is_kept_until_something_is_appended(
     assert len(loads) == 4
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.inject-main-session", "claw.inject-needs-wiring")
 def test_the_runtime_puts_memory_into_the_system_prompt_when_it_is_wired(
-    root: Path, clock: FixedClock
+    root: str, clock: FixedClock
 ) -> None:
     def load(profile: str, options: Any) -> str:
         return loadSessionMemoryContext(profile, {**options, "clock": clock})
@@ -179,7 +182,7 @@ def test_the_runtime_puts_memory_into_the_system_prompt_when_it_is_wired(
 
 @pytest.mark.claim("claw.inject-experiences", "claw.inject-experiences-hint")
 def test_experiences_like_the_last_message_are_a_block_of_their_own(
-    root: Path, clock: FixedClock
+    root: str, clock: FixedClock
 ) -> None:
     asked: list[str] = []
 
@@ -207,7 +210,7 @@ def test_experiences_like_the_last_message_are_a_block_of_their_own(
 
 @pytest.mark.claim("claw.inject-experiences")
 def test_the_experiences_of_the_profile_are_found_without_being_handed_over(
-    root: Path, clock: FixedClock
+    root: str, clock: FixedClock
 ) -> None:
     on: dict[str, Any] = {"experience_store_enabled": True, "inject_experience_context": True}
     with Memory.open(root, session="main", clock=clock, **on) as memory:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from commonplace.memory import Memory
 from commonplace.sessions import SessionKind, session_kind
 from commonplace.upkeep.scan import Finding
 from tests.clocks import FixedClock, SkippingClock
-from tests.data import clock_at, contents, example
+from tests.data import clock_at, documents_of, example
 
 EVERYTHING: Any = {"memory_embeddings_enabled": True, "experience_store_enabled": True}
 
@@ -36,9 +35,9 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     """The example workspace in the main session, with everything switched on."""
-    root = example("claw", tmp_path)
+    root = example("claw", place)
     with Memory.open(root, session="main", clock=clock, **EVERYTHING) as memory:
         yield memory
 
@@ -71,14 +70,14 @@ def test_the_kind_of_a_session_is_told_from_its_id(session: str, kind: SessionKi
     ],
 )
 def test_each_session_is_offered_its_own_tools_and_refused_the_others(
-    tmp_path: Path, session: str, there: list[str]
+    place: str, session: str, there: list[str]
 ) -> None:
     calls = {
         "remember_this": {"text": "Wren likes tea"},
         "recall_memory": {"query": "telescope"},
         "query_experiences": {"query": "telescope"},
     }
-    root = example("claw", tmp_path)
+    root = example("claw", place)
     with Memory.open(root, session=session, clock=SkippingClock(), **EVERYTHING) as memory:
         assert names(memory) == there
         for name, arguments in calls.items():
@@ -94,9 +93,9 @@ def test_each_session_is_offered_its_own_tools_and_refused_the_others(
 @pytest.mark.claim("claw.recall-when-enabled")
 @pytest.mark.parametrize("enabled", [True, False])
 def test_recall_is_offered_when_embeddings_are_enabled_and_not_otherwise(
-    tmp_path: Path, enabled: bool
+    place: str, enabled: bool
 ) -> None:
-    root = example("claw", tmp_path)
+    root = example("claw", place)
     options: Any = {"memory_embeddings_enabled": enabled}
     with Memory.open(root, clock=SkippingClock(), **options) as memory:
         assert ("recall_memory" in names(memory)) == enabled
@@ -107,13 +106,14 @@ def test_recall_is_offered_when_embeddings_are_enabled_and_not_otherwise(
                 run(memory, "recall_memory", query="telescope")
 
 
-def test_experiences_are_offered_when_their_store_is_enabled(tmp_path: Path) -> None:
-    with Memory.open(example("claw", tmp_path), clock=SkippingClock()) as memory:
+def test_experiences_are_offered_when_their_store_is_enabled(place: str) -> None:
+    with Memory.open(example("claw", place), clock=SkippingClock()) as memory:
         assert "query_experiences" not in names(memory)
         with pytest.raises(Refused, match="experience_store_enabled is off"):
             run(memory, "query_experiences", query="telescope")
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.recall-top-k", "claw.query-experiences-top-k")
 @pytest.mark.parametrize("name", ["recall_memory", "query_experiences"])
 def test_the_k_most_alike_are_returned_best_first_and_nothing_else(
@@ -137,6 +137,7 @@ def test_what_is_in_no_way_alike_is_not_returned_to_fill_up_the_count(memory: Me
     assert run(memory, "recall_memory", query="zzzzz") == "No memory is like this. Try other words."
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("claw.recall-syncs")
 def test_the_next_recall_knows_what_came_and_what_went(memory: Memory, clock: FixedClock) -> None:
     query = "oolong tea"
@@ -169,9 +170,9 @@ def test_only_a_recall_syncs_the_index(memory: Memory) -> None:
 def test_remember_this_appends_one_record_to_memory_and_to_the_log_of_the_day(
     memory: Memory,
 ) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     said = run(memory, "remember_this", text="I prefer oolong", category="user-preference")
-    after = contents(memory.root)
+    after = documents_of(memory)
     added = after["MEMORY.md"].removeprefix(before["MEMORY.md"]).decode().strip()
     assert {name for name in after if before.get(name) != after[name]} == {
         "MEMORY.md",
@@ -212,11 +213,11 @@ def test_a_secret_is_never_recalled(memory: Memory) -> None:
 def test_a_bad_call_is_told_what_to_do(
     memory: Memory, name: str, arguments: dict[str, Any], says: str
 ) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(BadValue) as refusal:
         run(memory, name, **arguments)
     assert says in str(refusal.value)
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 def test_the_store_appends_for_the_session_that_the_record_names(memory: Memory) -> None:
@@ -233,7 +234,7 @@ def test_the_store_appends_for_the_session_that_the_record_names(memory: Memory)
         "provenance": record["provenance"] | {"timestamp": "2026-02-13T08:00:00.000Z"},
     }
     assert store.readAll()[-1] == stored
-    assert contents(memory.root)["memory/2026-02-13.md"].count(b"Talked about") == 1
+    assert documents_of(memory)["memory/2026-02-13.md"].count(b"Talked about") == 1
     assert memory.session == "main"
 
 
@@ -290,7 +291,7 @@ def test_a_scan_finds_contradictions_and_what_is_stale_and_changes_nothing(
     store.append({"sessionId": "t", "category": "note", "text": "The tea is gone"})
     assert store.integrityScan() == []
     box = store.append({"sessionId": "s", "category": "note", "text": "The tea is in the box"})
-    before = contents(memory.root)
+    before = documents_of(memory)
     [found] = store.integrityScan()
     assert found == Finding(
         "contradiction",
@@ -301,7 +302,7 @@ def test_a_scan_finds_contradictions_and_what_is_stale_and_changes_nothing(
     clock.sleep(118 * 24 * 3600)
     stale = [finding.ids for finding in store.integrityScan() if finding.kind == "stale"]
     assert stale == [("a1f0",), ("a1f1",)]
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 def test_a_replaced_record_contradicts_nobody(memory: Memory) -> None:
@@ -326,16 +327,16 @@ def test_a_replaced_record_contradicts_nobody(memory: Memory) -> None:
 def test_a_record_that_is_none_is_refused_with_a_sentence(
     memory: Memory, record: dict[str, Any]
 ) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(BadValue) as refusal:
         MemoryStore(memory).append(record)
     assert refusal.value.next_step
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
-def test_a_layout_without_memory_md_has_no_such_store(tmp_path: Path) -> None:
+def test_a_layout_without_memory_md_has_no_such_store(place: str) -> None:
     with (
-        Memory.open(example("earl", tmp_path), clock=SkippingClock()) as memory,
+        Memory.open(example("earl", place), clock=SkippingClock()) as memory,
         pytest.raises(
             Refused, match=r"The earl layout has no MEMORY\.md\. Open a vault of the claw"
         ),

@@ -23,11 +23,11 @@ FREE = "Any *markdown*:\n\n> quotes\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n1. and
 
 
 @pytest.mark.claim("earl.survives-restart")
-def test_a_fact_saved_by_one_process_is_found_by_another(tmp_path: Path) -> None:
+def test_a_fact_saved_by_one_process_is_found_by_another(place: str) -> None:
     store = "from commonplace.memory import Memory; import sys\nwith Memory.open("
     store += "sys.argv[1], 'earl') as memory: memory.store('The cat is called Luna')"
-    subprocess.run([sys.executable, "-c", store, str(tmp_path)], check=True)
-    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+    subprocess.run([sys.executable, "-c", store, place], check=True)
+    with Memory.open(place, clock=SkippingClock()) as memory:
         assert [hit.record.text for hit in memory.search("luna")] == ["The cat is called Luna"]
 
 
@@ -60,8 +60,8 @@ def test_an_earl_vault_opened_without_a_path_is_in_the_home_directory(
 
 
 @pytest.mark.claim("earl.soul-file", "earl.user-file", "earl.daily-file-name")
-def test_soul_user_and_daily_files_stand_side_by_side_at_the_top(tmp_path: Path) -> None:
-    with Memory.open(example("earl", tmp_path), clock=clock_at("2025-01-19T10:00:00Z")) as memory:
+def test_soul_user_and_daily_files_stand_side_by_side_at_the_top(place: str) -> None:
+    with Memory.open(example("earl", place), clock=clock_at("2025-01-19T10:00:00Z")) as memory:
         memory.store("A new day")
         assert (memory.layout.soul, memory.layout.user) == ("SOUL.md", "USER.md")
         assert memory.documents() == [
@@ -75,13 +75,13 @@ def test_soul_user_and_daily_files_stand_side_by_side_at_the_top(tmp_path: Path)
 
 
 @pytest.mark.claim("earl.daily-file-per-day")
-def test_entries_of_two_days_stand_in_two_files(tmp_path: Path) -> None:
+def test_entries_of_two_days_stand_in_two_files(place: str) -> None:
     clock = clock_at("2025-01-15T23:59:00Z")
-    with Memory.open(tmp_path, "earl", clock=clock) as memory:
+    with Memory.open(place, "earl", clock=clock) as memory:
         memory.store("On the fifteenth")
         clock.sleep(60)
         memory.store("On the sixteenth")
-    assert contents(tmp_path) == {
+    assert contents(place) == {
         "2025-01-15.md": b"# Memories for 2025-01-15\n\n- **23:59 UTC** | On the fifteenth\n",
         "2025-01-16.md": b"# Memories for 2025-01-16\n\n- **00:00 UTC** | On the sixteenth\n",
     }
@@ -123,9 +123,9 @@ def test_the_first_entry_of_a_day_creates_its_file_with_one_header(tmp_path: Pat
 
 
 @pytest.mark.claim("earl.daily-line-format", "earl.daily-one-line-each", "earl.daily-several-users")
-def test_the_daily_file_of_the_document_is_written_to_the_letter(tmp_path: Path) -> None:
+def test_the_daily_file_of_the_document_is_written_to_the_letter(place: str) -> None:
     clock = clock_at("2025-01-15T14:30:00Z")
-    with Memory.open(tmp_path, "earl", clock=clock) as memory:
+    with Memory.open(place, "earl", clock=clock) as memory:
         memory.store("Prefers dark mode in all editors", username="alice")
         clock.sleep(timedelta(hours=1, minutes=15).total_seconds())
         memory.store("Working on the authentication refactor this week", username="bob")
@@ -136,7 +136,7 @@ def test_the_daily_file_of_the_document_is_written_to_the_letter(tmp_path: Path)
 - **14:30 UTC** | `@alice` | Prefers dark mode in all editors
 - **15:45 UTC** | `@bob` | Working on the authentication refactor this week
 """
-    assert contents(tmp_path) == {"2025-01-15.md": expected.encode()}
+    assert contents(place) == {"2025-01-15.md": expected.encode()}
     assert users == {
         "alice": "Prefers dark mode in all editors",
         "bob": "Working on the authentication refactor this week",
@@ -145,9 +145,9 @@ def test_the_daily_file_of_the_document_is_written_to_the_letter(tmp_path: Path)
 
 @pytest.mark.claim("earl.daily-one-line-each")
 def test_every_entry_of_several_lines_still_begins_with_a_dash_and_the_rest_is_indented(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    with Memory.open(tmp_path, "earl", clock=clock_at("2025-01-15T14:30:00Z")) as memory:
+    with Memory.open(place, "earl", clock=clock_at("2025-01-15T14:30:00Z")) as memory:
         memory.store("One\n- two\n\nthree")
         memory.store("Four")
         assert [hit.record.text for hit in memory.search("one four")] != []
@@ -161,12 +161,12 @@ def test_every_entry_of_several_lines_still_begins_with_a_dash_and_the_rest_is_i
 
 @pytest.mark.claim("earl.daily-time-utc")
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
-def test_the_time_is_utc_on_the_24_hour_clock_in_every_zone(tmp_path: Path, zone: str) -> None:
+def test_the_time_is_utc_on_the_24_hour_clock_in_every_zone(place: str, zone: str) -> None:
     clock = clock_at("2025-01-15T20:05:59Z", zone=zone)
-    with Memory.open(tmp_path, "earl", clock=clock) as memory:
+    with Memory.open(place, "earl", clock=clock) as memory:
         memory.store("Late or early")
         [hit] = memory.search("late")
-    assert contents(tmp_path) == {
+    assert contents(place) == {
         "2025-01-15.md": b"# Memories for 2025-01-15\n\n- **20:05 UTC** | Late or early\n"
     }
     assert hit.record.timestamp == "2025-01-15T20:05:00.000Z"
@@ -200,26 +200,27 @@ class Waiting(Clock):
             fcntl.flock(self.held, fcntl.LOCK_UN)
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("earl.daily-file-lock")
-def test_an_append_waits_for_the_lock_that_another_writer_holds(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, "earl", clock=SkippingClock()) as memory:
+def test_an_append_waits_for_the_lock_that_another_writer_holds(place: str) -> None:
+    with Memory.open(place, "earl", clock=SkippingClock()) as memory:
         memory.store("Before")
         held = os.open(memory.state / "lock", os.O_RDWR)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
         clock = Waiting(held)
-        with Memory.open(tmp_path, "earl", clock=clock) as memory:
+        with Memory.open(place, "earl", clock=clock) as memory:
             memory.store("After the other was done")
         assert clock.waits == 3
 
         fcntl.flock(held, fcntl.LOCK_EX)
-        before = contents(tmp_path)
+        before = contents(place)
         with (
-            Memory.open(tmp_path, "earl", clock=SkippingClock(), lock_seconds=0) as memory,
+            Memory.open(place, "earl", clock=SkippingClock(), lock_seconds=0) as memory,
             pytest.raises(Busy),
         ):
             memory.store("Nobody waits for ever")
-        assert contents(tmp_path) == before
+        assert contents(place) == before
     finally:
         os.close(held)
 
@@ -234,13 +235,13 @@ with Memory.open(sys.argv[1], "earl") as memory:
 
 
 @pytest.mark.claim("earl.daily-concurrent-writes")
-def test_writers_at_the_same_time_leave_every_entry_whole_and_once(tmp_path: Path) -> None:
+def test_writers_at_the_same_time_leave_every_entry_whole_and_once(place: str) -> None:
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), f"agent{number}"])
+        subprocess.Popen([sys.executable, "-c", WRITER, place, f"agent{number}"])
         for number in range(3)
     ]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-    text = "".join(text.decode() for text in contents(tmp_path).values())
+    text = "".join(text.decode() for text in contents(place).values())
     lines = [line for line in text.split("\n") if line and not line.startswith("# Memories for ")]
     entry = re.compile(r"- \*\*\d\d:\d\d UTC\*\* \| `@(agent\d)` \| (entry \d+)")
     found = [match.groups() for line in lines if (match := entry.fullmatch(line))]

@@ -24,11 +24,12 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
-    with Memory.open(tmp_path, "earl", clock=clock) as memory:
+def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
+    with Memory.open(place, "earl", clock=clock) as memory:
         yield memory
 
 
+@pytest.mark.in_files
 @pytest.mark.claim(
     "earl.inject-at-session-start",
     "earl.inject-tags",
@@ -85,6 +86,7 @@ def test_recent_memories_are_no_more_than_fifty_lines_and_those_the_newest(
     assert [line.why for line in found.left_out] == ["not among the last 50"] * 10
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("earl.inject-omits-empty", "earl.inject-omits-missing")
 @pytest.mark.parametrize("there", ["", " \n\n", None])
 @pytest.mark.parametrize("name", ["SOUL.md", "USER.md"])

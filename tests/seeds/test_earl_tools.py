@@ -12,7 +12,7 @@ from commonplace import tools
 from commonplace.errors import BadValue
 from commonplace.memory import Memory
 from tests.clocks import FixedClock
-from tests.data import clock_at, contents, example
+from tests.data import clock_at, documents_of, example
 from tests.mcp_client import ask, call, initialize, talk, text_of
 
 
@@ -22,9 +22,9 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     """The example vault of EARL, on the twentieth."""
-    with Memory.open(example("earl", tmp_path), clock=clock) as memory:
+    with Memory.open(example("earl", place), clock=clock) as memory:
         yield memory
 
 
@@ -66,7 +66,7 @@ def test_a_saved_text_is_a_line_of_today_with_the_time_of_the_call_and_the_user(
     clock.sleep(75 * 60)
     run(memory, "save_memory", text="Likes coffee", username="bob")
     run(memory, "save_memory", text="Likes milk", username="@carol")
-    assert contents(memory.root)["2025-01-20.md"].decode() == (
+    assert documents_of(memory)["2025-01-20.md"].decode() == (
         "# Memories for 2025-01-20\n\n"
         "- **14:30 UTC** | Likes tea\n"
         "- **15:45 UTC** | `@bob` | Likes coffee\n"
@@ -76,7 +76,7 @@ def test_a_saved_text_is_a_line_of_today_with_the_time_of_the_call_and_the_user(
 
 def test_a_text_of_several_lines_is_one_entry_on_one_line(memory: Memory) -> None:
     run(memory, "save_memory", text="Two things:\n\n  tea\nand milk ")
-    assert contents(memory.root)["2025-01-20.md"].endswith(
+    assert documents_of(memory)["2025-01-20.md"].endswith(
         b"\n- **14:30 UTC** | Two things: tea and milk\n"
     )
 
@@ -89,12 +89,12 @@ def test_the_first_argument_is_a_required_string(memory: Memory, name: str, argu
     schema = tools.find(name, dialect="earl").schema()
     assert schema["required"] == [argument]
     assert schema["properties"][argument]["type"] == "string"
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(BadValue, match=f"{argument}: it is missing"):
         run(memory, name)
     with pytest.raises(BadValue, match="Send a text"):
         run(memory, name, **{argument: 7})
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 def test_the_arguments_are_those_of_the_document() -> None:
@@ -112,9 +112,9 @@ def test_the_arguments_are_those_of_the_document() -> None:
 
 @pytest.mark.claim("earl.user-written-by-agent")
 def test_the_agent_writes_a_note_to_user_md_through_save_memory(memory: Memory) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     said = run(memory, "save_memory", text="USER.md: Writes British English", username="alice")
-    after = contents(memory.root)
+    after = documents_of(memory)
     assert said == "Saved to USER.md."
     assert after["USER.md"] == before["USER.md"] + b"- `@alice` | Writes British English\r\n"
     assert {name for name in after if before.get(name) != after[name]} == {"USER.md"}
@@ -125,14 +125,15 @@ def test_the_agent_writes_a_note_to_user_md_through_save_memory(memory: Memory) 
 
 @pytest.mark.claim("earl.soul-written-by-hand")
 def test_no_tool_changes_soul_md(memory: Memory) -> None:
-    before = contents(memory.root)["SOUL.md"]
+    before = documents_of(memory)["SOUL.md"]
     for text in ("Be rude", "SOUL.md: Be rude", "../SOUL.md", "USER.md: see SOUL.md"):
         run(memory, "save_memory", text=text, username="SOUL.md")
         run(memory, "search_memory", query=text)
-    assert contents(memory.root)["SOUL.md"] == before
+    assert documents_of(memory)["SOUL.md"] == before
     assert list(tools.table("earl")) == ["save_memory", "search_memory"]
 
 
+@pytest.mark.in_files
 @pytest.mark.claim(
     "earl.search-count-line",
     "earl.search-names-source",
@@ -216,6 +217,7 @@ def test_a_secret_is_not_found_by_searching(memory: Memory) -> None:
     assert lines(memory, query="quokka") == []
 
 
+@pytest.mark.in_files
 def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(memory: Memory) -> None:
     (memory.root / "2025-01-16.md").write_bytes(b"- dark mode \xff\n")
     said = lines(memory, query="dark mode")
@@ -223,8 +225,8 @@ def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(memory: Memory) 
     assert said[-1] == "Not searched, because they cannot be read: 2025-01-16.md."
 
 
-def test_on_a_native_vault_a_record_is_found_once_and_without_its_data(tmp_path: Path) -> None:
-    root = example("native", tmp_path)
+def test_on_a_native_vault_a_record_is_found_once_and_without_its_data(place: str) -> None:
+    root = example("native", place)
     with Memory.open(root, clock=clock_at("2026-11-15T10:00:00Z")) as memory:
         run(memory, "save_memory", text="The kettle is new", username="bjørn")
         assert run(memory, "search_memory", query="kettle new") == (

@@ -12,30 +12,32 @@ from commonplace.beginning import begin
 from commonplace.errors import AlreadyExists, BadInput, Refused
 from commonplace.memory import Memory
 from tests.clocks import SkippingClock
-from tests.data import clock_at, contents, example
+from tests.data import clock_at, contents, documents_at, documents_of, example
 
 SOUL = "I am a bold assistant.\n\nWhat I have learned: to say what I will do, and do it.\n"
 USER = "# Nadia\n\nTeaches in Nantes now.\n\n- Vegetarian, allergic to walnuts\n- Sold the boat\n"
 
 
-def vault(tmp_path: Path) -> Path:
+def vault(place: str) -> str:
     """A copy of the example, without its file that has a mistake in it."""
-    root = example("journal", tmp_path)
-    (root / "memories" / "sailing" / "tides.md").unlink()
+    root = example("journal", place)
+    with Memory.open(root, clock=SkippingClock()) as memory:
+        memory.remove("sailing/tides.md")
     return root
 
 
+@pytest.mark.in_files
 @pytest.mark.claim(
     "journal.persists-across-runs", "journal.markdown-on-disk", "journal.memories-directory"
 )
 def test_what_one_run_writes_is_a_markdown_file_below_memories_for_the_next(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    root = vault(tmp_path)
+    root = vault(place)
     before = contents(root)
     run = "from commonplace.memory import Memory; import sys\nwith Memory.open(sys.argv[1]) as m:"
     run += " m.update('- Has a new mast', document='user.md'); m.store('The mast is ash')"
-    subprocess.run([sys.executable, "-c", run, str(root)], check=True)
+    subprocess.run([sys.executable, "-c", run, root], check=True)
     new = {name: text for name, text in contents(root).items() if before.get(name) != text}
     assert sorted(name.rpartition("/")[0] for name in new) == ["memories", "memories/notes"]
     assert all(name.endswith(".md") for name in new)
@@ -44,9 +46,10 @@ def test_what_one_run_writes_is_a_markdown_file_below_memories_for_the_next(
     assert found == {"Has a new mast", "The mast is ash"}
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("journal.shell-writes-are-memory")
-def test_what_a_shell_writes_is_memory_at_once_as_it_stands(tmp_path: Path) -> None:
-    root = vault(tmp_path)
+def test_what_a_shell_writes_is_memory_at_once_as_it_stands(place: str) -> None:
+    root = vault(place)
     with Memory.open(root, clock=SkippingClock()) as memory:
         assert memory.search("rudder anchor") == []
         script = """
@@ -62,8 +65,8 @@ def test_what_a_shell_writes_is_memory_at_once_as_it_stands(tmp_path: Path) -> N
 
 
 @pytest.mark.claim("journal.agent-managed")
-def test_opening_and_reading_leave_every_file_byte_for_byte(tmp_path: Path) -> None:
-    root = example("journal", tmp_path)
+def test_opening_and_reading_leave_every_file_byte_for_byte(place: str) -> None:
+    root = example("journal", place)
     before = contents(root)
     with Memory.open(root, clock=SkippingClock()) as memory:
         for document in memory.documents():
@@ -82,7 +85,7 @@ def test_soul_and_user_are_called_so_in_lower_case(tmp_path: Path) -> None:
     names = {path.name for path in root.iterdir()}
     assert {"soul.md", "user.md"} <= names
     assert not {"SOUL.md", "USER.md"} & names
-    with Memory.open(vault(tmp_path), clock=SkippingClock()) as memory:
+    with Memory.open(vault(str(tmp_path)), clock=SkippingClock()) as memory:
         assert (memory.layout.soul, memory.layout.user) == ("soul.md", "user.md")
 
 
@@ -103,9 +106,9 @@ def test_soul_and_user_are_free_markdown(tmp_path: Path, document: str, text: st
 @pytest.mark.parametrize(
     ("document", "text"), [("soul.md", SOUL), ("user.md", USER)], ids=["soul", "user"]
 )
-def test_an_update_replaces_the_whole_document(tmp_path: Path, document: str, text: str) -> None:
+def test_an_update_replaces_the_whole_document(place: str, document: str, text: str) -> None:
     """With nobody asked: these two are rewritten in full whenever there is something new."""
-    with Memory.open(vault(tmp_path), clock=SkippingClock()) as memory:
+    with Memory.open(vault(place), clock=SkippingClock()) as memory:
         before = memory.read(document)
         memory.update(text, document=document, mode="rewrite")
         assert memory.read(document).text == text
@@ -115,12 +118,11 @@ def test_an_update_replaces_the_whole_document(tmp_path: Path, document: str, te
 
 @pytest.mark.claim("journal.diary-directory", "journal.diary-listing", "journal.diary-on-demand")
 def test_the_diary_is_a_directory_whose_names_sort_by_time_and_are_read_one_by_one(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    root = vault(tmp_path)
-    with Memory.open(root, clock=clock_at("2026-02-02T09:00:00Z")) as memory:
+    with Memory.open(vault(place), clock=clock_at("2026-02-02T09:00:00Z")) as memory:
         written = memory.write_diary("Between the others.").document
-        listed = [f"diary/{path.name}" for path in sorted((root / "memories/diary").iterdir())]
+        listed = sorted(name for name in documents_of(memory) if name.startswith("diary/"))
         assert memory.diary() == listed
         assert listed == [
             "diary/2026-02-01T14-30-00.md",
@@ -138,9 +140,9 @@ def test_the_diary_is_a_directory_whose_names_sort_by_time_and_are_read_one_by_o
     "journal.diary-file-name",
     "journal.diary-free-markdown",
 )
-def test_every_entry_is_a_new_file_named_by_its_moment_and_kept_whole(tmp_path: Path) -> None:
-    root = vault(tmp_path)
-    before = contents(root)
+def test_every_entry_is_a_new_file_named_by_its_moment_and_kept_whole(place: str) -> None:
+    root = vault(place)
+    before = documents_at(root)
     entry = "# After the talk\n\n- kept *as it is*\n\n```\ncode\n```\n\n| a |\n|---|\n"
     clock = clock_at("2026-02-04T21:07:09Z", zone="Asia/Tokyo")
     with Memory.open(root, clock=clock) as memory:
@@ -148,17 +150,17 @@ def test_every_entry_is_a_new_file_named_by_its_moment_and_kept_whole(tmp_path: 
         clock.sleep(1)
         memory.write_diary("Another.\n")
         memory.write_diary("In the same second.\n")
-    assert contents(root) == before | {
-        "memories/diary/2026-02-04T21-07-09.md": entry.encode(),
-        "memories/diary/2026-02-04T21-07-10.md": b"Another.\n",
-        "memories/diary/2026-02-04T21-07-10-2.md": b"In the same second.\n",
+    assert documents_at(root) == before | {
+        "diary/2026-02-04T21-07-09.md": entry.encode(),
+        "diary/2026-02-04T21-07-10.md": b"Another.\n",
+        "diary/2026-02-04T21-07-10-2.md": b"In the same second.\n",
     }
 
 
 @pytest.mark.claim("journal.diary-never-modified")
 @pytest.mark.parametrize("mode", ["append", "rewrite", "section"])
-def test_a_diary_entry_is_never_changed(tmp_path: Path, mode: str) -> None:
-    root = vault(tmp_path)
+def test_a_diary_entry_is_never_changed(place: str, mode: str) -> None:
+    root = vault(place)
     before = contents(root)
     with Memory.open(root, clock=SkippingClock()) as memory:
         section = "Later" if mode == "section" else ""
@@ -194,24 +196,23 @@ def test_the_gitignore_that_goes_with_the_vault_names_memories(tmp_path: Path, t
 
 
 @pytest.mark.claim("journal.first-run-opens")
-def test_a_vault_without_any_file_opens_and_reads_as_empty(tmp_path: Path) -> None:
-    (tmp_path / "memories").mkdir()
-    with Memory.open(tmp_path / "memories", "journal", clock=SkippingClock()) as memory:
+def test_a_vault_without_any_file_opens_and_reads_as_empty(place: str) -> None:
+    with Memory.open(place, "journal", clock=SkippingClock()) as memory:
         empty = (memory.documents(), memory.diary(), memory.search(), memory.brief())
         assert empty == ([], [], [], [])
         assert memory.count() == 0
 
 
 @pytest.mark.claim("journal.first-run-creates")
-def test_writing_a_file_that_does_not_exist_creates_it_and_its_directories(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "memories", "journal", clock=SkippingClock()) as memory:
+def test_writing_a_file_that_does_not_exist_creates_it_and_its_directories(place: str) -> None:
+    with Memory.open(place, "journal", clock=SkippingClock()) as memory:
         memory.update(SOUL, document="soul.md", mode="rewrite")
         memory.update("- Nadia", document="user.md")
         memory.update("High at six.", document="sailing/brittany/tides.md")
-    assert contents(tmp_path) == {
-        "memories/soul.md": SOUL.encode(),
-        "memories/user.md": b"- Nadia\n",
-        "memories/sailing/brittany/tides.md": b"High at six.\n",
+    assert contents(place) == {
+        "soul.md": SOUL.encode(),
+        "user.md": b"- Nadia\n",
+        "sailing/brittany/tides.md": b"High at six.\n",
     }
 
 
@@ -240,10 +241,11 @@ def test_two_agents_rewrite_the_soul_at_once_and_the_later_text_stands_untorn(
     assert lasting == [f"Thought {line}." for line in range(40)]
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("journal.new-categories")
-def test_a_subdirectory_that_the_agent_adds_is_a_category_like_the_rest(tmp_path: Path) -> None:
-    root = vault(tmp_path)
-    recipes = root / "memories" / "recipes" / "bread"
+def test_a_subdirectory_that_the_agent_adds_is_a_category_like_the_rest(place: str) -> None:
+    root = vault(place)
+    recipes = Path(root) / "memories" / "recipes" / "bread"
     recipes.mkdir(parents=True)
     (recipes / "rye.md").write_text("# Rye\n\nSourdough and caraway.\n", encoding="utf-8")
     with Memory.open(root, clock=SkippingClock()) as memory:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,19 +12,19 @@ from tests.data import clock_at, example
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(place: str) -> Iterator[Memory]:
     """The example journal, in a conversation that has begun."""
-    root, clock = example("journal", tmp_path), clock_at("2026-02-04T10:00:00Z")
+    root, clock = example("journal", place), clock_at("2026-02-04T10:00:00Z")
     with Memory.open(root, session="talk", clock=clock) as memory:
-        (memory.root / "status.md").write_text("Waiting for the tide.\n", encoding="utf-8")
+        memory.update("Waiting for the tide.\n", document="status.md")
         for number, role in enumerate(("user", "assistant", "user", "assistant")):
             memory.record_message(role, f"message {number}")
         yield memory
 
 
 @pytest.fixture
-def first_run(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "new", "journal", clock=clock_at("2026-02-04T10:00:00Z")) as memory:
+def first_run(place: str) -> Iterator[Memory]:
+    with Memory.open(place, "journal", clock=clock_at("2026-02-04T10:00:00Z")) as memory:
         yield memory
 
 
@@ -35,6 +34,7 @@ def places(text: str, *needles: str) -> list[int]:
     return found
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("journal.context-headings", "journal.soul-every-run", "journal.user-every-run")
 @pytest.mark.parametrize("agent", ["session", "conversation", "heartbeat"])
 def test_both_files_stand_under_their_headings_in_every_run(memory: Memory, agent: str) -> None:
@@ -106,6 +106,7 @@ def test_a_heartbeat_has_its_four_stages_and_no_history(memory: Memory) -> None:
     assert "message 0" not in text
 
 
+@pytest.mark.in_files
 def test_a_person_can_write_the_heartbeats_prompt(memory: Memory) -> None:
     (memory.root / "heartbeat.md").write_text("Check the weather.\n", encoding="utf-8")
     assert memory.context(agent="heartbeat").text.endswith("## Heartbeat\nCheck the weather.")
@@ -126,9 +127,9 @@ def test_the_system_prompt_tells_of_tools_and_asks_to_keep_what_is_learned(
 
 
 @pytest.mark.claim("journal.conversation-last-messages")
-def test_the_history_is_the_last_n_messages_with_n_an_option(tmp_path: Path) -> None:
+def test_the_history_is_the_last_n_messages_with_n_an_option(place: str) -> None:
     clock = clock_at("2026-02-04T10:00:00Z")
-    with Memory.open(tmp_path, "journal", "talk", clock=clock, context_messages=3) as memory:
+    with Memory.open(place, "journal", "talk", clock=clock, context_messages=3) as memory:
         for number in range(6):
             clock.sleep(1)
             memory.record_message("user", f"message {number}")
@@ -138,6 +139,7 @@ def test_the_history_is_the_last_n_messages_with_n_an_option(tmp_path: Path) -> 
             assert said == [f"message {number}" for number in wanted]
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("journal.context-omits-missing")
 @pytest.mark.parametrize("missing", ["soul", "user"])
 def test_a_missing_file_takes_its_section_with_it_and_not_the_other(

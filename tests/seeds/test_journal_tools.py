@@ -14,7 +14,7 @@ from commonplace import tools
 from commonplace.errors import Refused
 from commonplace.memory import Memory
 from tests.clocks import FixedClock, SkippingClock
-from tests.data import clock_at, contents, example
+from tests.data import clock_at, contents, documents_of, example
 
 SHELL = """
 mkdir -p memories/diary memories/boats
@@ -36,9 +36,9 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
+def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     """The example journal, on a morning in February."""
-    with Memory.open(example("journal", tmp_path), clock=clock) as memory:
+    with Memory.open(example("journal", place), clock=clock) as memory:
         yield memory
 
 
@@ -85,18 +85,19 @@ def test_a_diary_entry_is_written_listed_and_read_back(memory: Memory, clock: Fi
 
 
 def test_a_diary_entry_is_not_rewritten(memory: Memory) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(Refused, match="Write a new entry with diary"):
         run(memory, "rewrite_memory", file="diary/2026-02-01T14-30-00.md", content="Never was.")
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
-def test_an_empty_diary_and_an_empty_memory_are_said_to_be_so(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, "journal", clock=SkippingClock()) as memory:
+def test_an_empty_diary_and_an_empty_memory_are_said_to_be_so(place: str) -> None:
+    with Memory.open(place, "journal", clock=SkippingClock()) as memory:
         assert run(memory, "diary") == "The diary is empty."
         assert run(memory, "read_memory") == "There are no memory files yet."
 
 
+@pytest.mark.in_files
 @pytest.mark.parametrize("file", ["soul.md", "memories/soul.md", "soul", "SOUL.md"])
 def test_the_soul_is_read_and_rewritten_under_any_of_its_names(memory: Memory, file: str) -> None:
     text = run(memory, "read_memory", file=file)
@@ -112,7 +113,7 @@ def test_files_are_listed_and_a_category_is_added_by_writing_to_it(memory: Memor
     assert run(memory, "read_memory", file="boats/list.md") == "- The dinghy leaks\n"
 
 
-def test_on_a_native_vault_the_same_names_mean_its_own_files(tmp_path: Path) -> None:
-    with Memory.open(example("native", tmp_path), clock=SkippingClock()) as memory:
+def test_on_a_native_vault_the_same_names_mean_its_own_files(place: str) -> None:
+    with Memory.open(example("native", place), clock=SkippingClock()) as memory:
         assert run(memory, "read_memory", file="memories/soul.md").startswith("# Soul")
         assert run(memory, "read_memory", file="user.md").startswith("# User\n\n- Ada")

@@ -40,8 +40,8 @@ def test_the_memory_is_the_one_document_in_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("notebook.persistent")
-def test_what_is_put_in_the_file_is_there_in_every_later_conversation(tmp_path: Path) -> None:
-    root = example("notebook", tmp_path)
+def test_what_is_put_in_the_file_is_there_in_every_later_conversation(place: str) -> None:
+    root = example("notebook", place)
     with Memory.open(root, session="one", clock=SkippingClock()) as memory:
         memory.update("- Likes rain")
         stored = memory.store("The viola needs strings")
@@ -144,10 +144,8 @@ def outline(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.claim("notebook.structure-kept")
 @pytest.mark.parametrize("section", SECTIONS)
-def test_adding_to_a_section_loses_no_heading_and_moves_no_line(
-    tmp_path: Path, section: str
-) -> None:
-    with Memory.open(example("notebook", tmp_path), clock=SkippingClock()) as memory:
+def test_adding_to_a_section_loses_no_heading_and_moves_no_line(place: str, section: str) -> None:
+    with Memory.open(example("notebook", place), clock=SkippingClock()) as memory:
         before = outline(memory.read().text)
         memory.update("- Something new", section=section)
         memory.update("## A heading of its own\n\n- below it")
@@ -179,8 +177,8 @@ def test_the_text_that_a_rewrite_replaced_can_be_brought_back(tmp_path: Path) ->
 
 
 @pytest.mark.claim("notebook.defined-sections")
-def test_memory_is_read_as_sections_each_a_heading_with_what_stands_below(tmp_path: Path) -> None:
-    with Memory.open(example("notebook", tmp_path), clock=SkippingClock()) as memory:
+def test_memory_is_read_as_sections_each_a_heading_with_what_stands_below(place: str) -> None:
+    with Memory.open(example("notebook", place), clock=SkippingClock()) as memory:
         text = memory.read().text
         [hit] = memory.search("cupboard")
     parts = [(part.title, part.level, part.updated) for part in sections(text)]
@@ -200,8 +198,8 @@ def test_memory_is_read_as_sections_each_a_heading_with_what_stands_below(tmp_pa
 
 
 @pytest.mark.claim("notebook.front-matter-kept")
-def test_front_matter_stays_at_the_head_and_is_no_memory(tmp_path: Path) -> None:
-    with Memory.open(example("notebook", tmp_path), clock=SkippingClock()) as memory:
+def test_front_matter_stays_at_the_head_and_is_no_memory(place: str) -> None:
+    with Memory.open(example("notebook", place), clock=SkippingClock()) as memory:
         memory.update("- Likes rain", section="About Me", mode="section")
         memory.store("The viola needs strings")
         assert memory.read().text.startswith("---\ntitle: Memory\nowner: Tomás\n---\n\n# Memory\n")
@@ -211,9 +209,9 @@ def test_front_matter_stays_at_the_head_and_is_no_memory(tmp_path: Path) -> None
 
 @pytest.mark.claim("notebook.section-updated-alone", "notebook.section-last-updated")
 def test_one_section_is_set_with_its_date_and_every_other_stays_byte_for_byte(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    root = example("notebook", tmp_path)
+    root = example("notebook", place)
     clock = clock_at("2026-02-05T10:00:00Z")
     with Memory.open(root, clock=clock, lose_share=1) as memory:
         before = memory.read().text
@@ -233,10 +231,10 @@ def test_one_section_is_set_with_its_date_and_every_other_stays_byte_for_byte(
 
 
 @pytest.mark.claim("notebook.append-only-entries")
-def test_memory_can_be_kept_as_entries_each_with_its_time(tmp_path: Path) -> None:
+def test_memory_can_be_kept_as_entries_each_with_its_time(place: str) -> None:
     clock = clock_at("2026-02-05T10:00:00Z")
     texts = []
-    with Memory.open(tmp_path, "notebook", clock=clock) as memory:
+    with Memory.open(place, "notebook", clock=clock) as memory:
         for words in ("First", "Second", "Third"):
             memory.store(words)
             texts.append(memory.read().text)
@@ -256,8 +254,8 @@ def test_memory_can_be_kept_as_entries_each_with_its_time(tmp_path: Path) -> Non
 
 
 @pytest.mark.claim("notebook.category-files")
-def test_memory_can_be_split_into_files_by_category(tmp_path: Path) -> None:
-    with Memory.open(example("notebook", tmp_path), clock=SkippingClock()) as memory:
+def test_memory_can_be_split_into_files_by_category(place: str) -> None:
+    with Memory.open(example("notebook", place), clock=SkippingClock()) as memory:
         memory.update("- Answers in the language of the question", document="preferences.md")
         assert memory.documents() == ["MEMORY.md", "facts.md", "preferences.md", "projects.md"]
         assert memory.read("facts.md").text.startswith("- Inês starts school in September\n")

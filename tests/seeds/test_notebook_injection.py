@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ PROMPT = "You are a careful assistant.\nAnswer in one paragraph."
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(example("notebook", tmp_path), clock=clock_at("2026-02-04T10:00:00Z")) as it:
+def memory(place: str) -> Iterator[Memory]:
+    with Memory.open(example("notebook", place), clock=clock_at("2026-02-04T10:00:00Z")) as it:
         yield it
 
 
@@ -38,6 +37,7 @@ def test_memory_follows_the_system_prompt_under_a_heading_with_a_framing(memory:
         assert "- Two children, Inês and Rui; plays the viola badly 🎻\n" in text
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("notebook.inject-read-each-turn")
 def test_a_change_of_one_turn_is_in_the_prompt_of_the_next(memory: Memory) -> None:
     assert "Allergic to walnuts" not in memory.context().text
@@ -55,6 +55,7 @@ def test_what_lines_carry_for_programs_is_not_in_the_prompt(memory: Memory) -> N
     assert record.id not in text
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("notebook.injected-size-bounded")
 def test_a_growing_file_does_not_make_the_prompt_grow_without_end(memory: Memory) -> None:
     path = memory.root / "MEMORY.md"
@@ -71,6 +72,7 @@ def test_a_growing_file_does_not_make_the_prompt_grow_without_end(memory: Memory
     assert "- line 5999 of the ledger\n" in found.text
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("notebook.relevant-at-start")
 def test_memories_that_fit_the_message_are_retrieved_and_injected(memory: Memory) -> None:
     (memory.root / "projects.md").write_text(

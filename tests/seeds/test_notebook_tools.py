@@ -11,13 +11,13 @@ import pytest
 from commonplace import tools
 from commonplace.errors import BadValue, NotFound, Refused, WouldLose
 from commonplace.memory import Memory
-from tests.data import clock_at, contents, example
+from tests.data import clock_at, documents_of, example
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(place: str) -> Iterator[Memory]:
     """The example notebook, on a day in March."""
-    root = example("notebook", tmp_path)
+    root = example("notebook", place)
     with Memory.open(root, clock=clock_at("2026-03-05T09:00:00Z")) as memory:
         yield memory
 
@@ -36,6 +36,7 @@ def sections(text: str) -> dict[str, str]:
     return {part.partition("\n")[0]: part.partition("\n")[2] for part in parts}
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("notebook.read-whole-file", "notebook.read-stays-available")
 def test_memory_read_returns_all_of_memory_md(memory: Memory) -> None:
     assert list(tools.table("notebook")) == ["memory_read", "memory_update"]
@@ -43,6 +44,7 @@ def test_memory_read_returns_all_of_memory_md(memory: Memory) -> None:
     assert run(memory, "memory_read") == text
 
 
+@pytest.mark.in_files
 @pytest.mark.claim("notebook.category-read-alone")
 def test_one_category_is_read_without_the_others(memory: Memory) -> None:
     assert run(memory, "memory_read", document="facts.md") == (memory.root / "facts.md").read_text(
@@ -53,11 +55,11 @@ def test_one_category_is_read_without_the_others(memory: Memory) -> None:
 
 
 def test_a_category_is_a_file_of_its_own(memory: Memory) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     assert update(memory, "- Prefers tables", document="preferences.md") == (
         "preferences.md is updated: 17 of 4,000 characters."
     )
-    assert contents(memory.root) == before | {"preferences.md": b"- Prefers tables\n"}
+    assert documents_of(memory) == before | {"preferences.md": b"- Prefers tables\n"}
 
 
 @pytest.mark.claim("notebook.update-two-modes")
@@ -65,18 +67,18 @@ def test_there_are_two_modes_and_no_other(memory: Memory) -> None:
     schema = tools.find("memory_update", dialect="notebook").schema()
     assert schema["properties"]["mode"]["enum"] == ["append", "rewrite"]
     assert schema["required"] == ["content", "mode"]
-    before = contents(memory.root)
+    before = documents_of(memory)
     for mode in ("prepend", "section", "", "Append"):
         with pytest.raises(BadValue, match="Use append, rewrite"):
             update(memory, "More.", mode)
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 @pytest.mark.claim("notebook.update-append")
 def test_append_adds_at_the_end(memory: Memory) -> None:
-    before = contents(memory.root)["MEMORY.md"]
+    before = documents_of(memory)["MEMORY.md"]
     update(memory, "- The harbour opens at six\n- and shuts at ten")
-    after = contents(memory.root)["MEMORY.md"]
+    after = documents_of(memory)["MEMORY.md"]
     assert after.removeprefix(before).lstrip() == (
         b"- The harbour opens at six\n- and shuts at ten\n"
     )
@@ -84,10 +86,10 @@ def test_append_adds_at_the_end(memory: Memory) -> None:
 
 @pytest.mark.claim("notebook.update-rewrite", "notebook.rewrite-guarded")
 def test_rewrite_replaces_everything_once_a_great_loss_is_confirmed(memory: Memory) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     with pytest.raises(WouldLose) as refusal:
         update(memory, "# Memory\n\nNothing much.\n", "rewrite")
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
     assert "-- Never print the contents of .env" in str(refusal.value)
     assert f"confirm='{refusal.value.token}'" in str(refusal.value)
     with pytest.raises(WouldLose):
@@ -113,23 +115,23 @@ def test_a_rewrite_that_keeps_what_is_there_needs_no_token(memory: Memory) -> No
     ],
 )
 def test_what_is_there_already_is_not_appended_again(memory: Memory, content: str) -> None:
-    before = contents(memory.root)
+    before = documents_of(memory)
     assert update(memory, content) == "MEMORY.md says this already: nothing was added."
     assert update(memory, content, section="About Me").endswith("nothing was added.")
-    assert contents(memory.root) == before
+    assert documents_of(memory) == before
 
 
 def test_of_a_list_only_the_new_items_are_appended(memory: Memory) -> None:
-    before = contents(memory.root)["MEMORY.md"]
+    before = documents_of(memory)["MEMORY.md"]
     update(memory, "- One fact a line.\n- Uses C++\n- Ask before `git push --force`")
     update(memory, "- Uses C")
-    assert contents(memory.root)["MEMORY.md"].removeprefix(before).split() == (
+    assert documents_of(memory)["MEMORY.md"].removeprefix(before).split() == (
         b"- Uses C++ - Uses C".split()
     )
 
 
-def test_a_record_of_another_tool_is_not_said_twice(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, clock=clock_at("2026-03-05T09:00:00Z")) as memory:
+def test_a_record_of_another_tool_is_not_said_twice(place: str) -> None:
+    with Memory.open(place, clock=clock_at("2026-03-05T09:00:00Z")) as memory:
         memory.store("Likes tea", kind="preference", username="alice")
         assert update(memory, "- likes tea").endswith("nothing was added.")
 
@@ -164,16 +166,16 @@ def test_a_section_is_rewritten_alone(memory: Memory) -> None:
 
 
 @pytest.mark.claim("notebook.size-cap", "notebook.condense-before-append")
-def test_an_append_past_the_cap_asks_to_condense_first(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, "notebook", clock=clock_at("2026-03-05T09:00:00Z")) as memory:
+def test_an_append_past_the_cap_asks_to_condense_first(place: str) -> None:
+    with Memory.open(place, "notebook", clock=clock_at("2026-03-05T09:00:00Z")) as memory:
         update(memory, "word " * 700 + "end", document="facts.md")
-        before = contents(memory.root)
+        before = documents_of(memory)
         with pytest.raises(Refused) as refusal:
             update(memory, "- Something new, in more than a few words. " * 12, document="facts.md")
         assert "facts.md would have 4,0" in str(refusal.value)
         assert "4,000 is the most" in str(refusal.value)
         assert "Condense it first" in refusal.value.next_step
-        assert contents(memory.root) == before
+        assert documents_of(memory) == before
         update(memory, "One word to the end.", "rewrite", document="facts.md")
         update(memory, "- Something new", document="facts.md")
         assert (
@@ -184,10 +186,10 @@ def test_an_append_past_the_cap_asks_to_condense_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("cap", "fits"), [(100, False), (0, True)])
 def test_the_cap_is_an_option_and_holds_for_sections_and_rewrites(
-    tmp_path: Path, cap: int, fits: bool
+    place: str, cap: int, fits: bool
 ) -> None:
     memory = Memory.open(
-        tmp_path, "notebook", clock=clock_at("2026-03-05T09:00:00Z"), document_cap=cap
+        place, "notebook", clock=clock_at("2026-03-05T09:00:00Z"), document_cap=cap
     )
     with memory:
         update(memory, "# Facts\n", "rewrite", document="facts.md")

@@ -26,24 +26,24 @@ TYPES = {
 """The entry types, and whether each is behavioural."""
 
 
-def open_memory(tmp_path: Path, session: str = "s-1") -> Memory:
-    return Memory.open(tmp_path, session=session, clock=SkippingClock())
+def open_memory(place: Path | str, session: str = "s-1") -> Memory:
+    return Memory.open(place, session=session, clock=SkippingClock())
 
 
 @pytest.mark.claim("typed.persistent")
-def test_what_one_session_stores_a_later_one_finds(tmp_path: Path) -> None:
-    with open_memory(tmp_path, "one") as memory:
+def test_what_one_session_stores_a_later_one_finds(place: str) -> None:
+    with open_memory(place, "one") as memory:
         stored = memory.store("Has a cat named Luna", kind="fact")
-    with open_memory(tmp_path, "two") as memory:
+    with open_memory(place, "two") as memory:
         assert [hit.record for hit in memory.search("cat")] == [stored]
 
 
 @pytest.mark.claim("typed.types", "typed.behavioral-derived")
-def test_there_are_five_types_and_the_behavioural_flag_follows_from_them(tmp_path: Path) -> None:
+def test_there_are_five_types_and_the_behavioural_flag_follows_from_them(place: str) -> None:
     store = tools.find("memory_store", dialect="typed")
     assert store.schema()["properties"]["type"]["enum"] == list(TYPES)
     assert "behavioral" not in store.schema()["properties"]
-    with open_memory(tmp_path) as memory:
+    with open_memory(place) as memory:
         records = [memory.store(f"A {kind}", kind=kind) for kind in TYPES]
         found = [memory.get(record.id).record for record in records]
     assert {record.kind: record.behavioral for record in found} == TYPES
@@ -51,8 +51,8 @@ def test_there_are_five_types_and_the_behavioural_flag_follows_from_them(tmp_pat
 
 @pytest.mark.claim("typed.content-limit")
 @pytest.mark.parametrize("character", ["x", "ß", "🐈"])
-def test_content_has_up_to_2000_characters(tmp_path: Path, character: str) -> None:
-    with open_memory(tmp_path) as memory:
+def test_content_has_up_to_2000_characters(place: str, character: str) -> None:
+    with open_memory(place) as memory:
         longest = memory.store(character * 2000, kind="fact")
         assert memory.get(longest.id).record.text == character * 2000
         with pytest.raises(TooLong, match=r"2,001 characters.*2,000"):
@@ -61,9 +61,9 @@ def test_content_has_up_to_2000_characters(tmp_path: Path, character: str) -> No
 
 
 @pytest.mark.claim("typed.tags-limit")
-def test_an_entry_has_up_to_10_tags(tmp_path: Path) -> None:
+def test_an_entry_has_up_to_10_tags(place: str) -> None:
     tags = [f"tag-{number}" for number in range(11)]
-    with open_memory(tmp_path) as memory:
+    with open_memory(place) as memory:
         stored = memory.store("Ten", kind="fact", tags=tags[:10])
         assert memory.get(stored.id).record.tags == tuple(tags[:10])
         with pytest.raises(BadValue, match="11 tags"):
@@ -72,8 +72,8 @@ def test_an_entry_has_up_to_10_tags(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("typed.tag-length")
-def test_a_tag_has_up_to_50_characters(tmp_path: Path) -> None:
-    with open_memory(tmp_path) as memory:
+def test_a_tag_has_up_to_50_characters(place: str) -> None:
+    with open_memory(place) as memory:
         stored = memory.store("Fifty", kind="fact", tags=["ü" * 50])
         assert memory.get(stored.id).record.tags == ("ü" * 50,)
         with pytest.raises(TooLong, match="51 characters"):
@@ -82,8 +82,8 @@ def test_a_tag_has_up_to_50_characters(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("typed.tags-default")
-def test_an_entry_without_tags_has_the_empty_list(tmp_path: Path) -> None:
-    with open_memory(tmp_path) as memory:
+def test_an_entry_without_tags_has_the_empty_list(place: str) -> None:
+    with open_memory(place) as memory:
         arguments = {"type": "fact", "content": "Uses macOS"}
         tools.call(memory, "memory_store", arguments, dialect="typed")
         [found] = tools.call(memory, "memory_search", {}, dialect="typed").data
@@ -91,8 +91,8 @@ def test_an_entry_without_tags_has_the_empty_list(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("typed.supersedes")
-def test_a_superseded_entry_is_kept_and_counts_as_superseded(tmp_path: Path) -> None:
-    with open_memory(tmp_path) as memory:
+def test_a_superseded_entry_is_kept_and_counts_as_superseded(place: str) -> None:
+    with open_memory(place) as memory:
         old = memory.store("Uses pnpm 9.x", kind="fact")
         new = memory.store("Uses pnpm 10.x", kind="fact", supersedes=old.id)
         assert [hit.record for hit in memory.search("pnpm")] == [new]
@@ -100,16 +100,16 @@ def test_a_superseded_entry_is_kept_and_counts_as_superseded(tmp_path: Path) -> 
         assert sorted(hit.record.id for hit in everything) == [old.id, new.id]
         assert memory.get(old.id).record == old
         assert (memory.count(), memory.status()["replaced"]) == (1, 1)
-    assert b"Uses pnpm 9.x" in contents(tmp_path)["MEMORY.md"]
+    assert b"Uses pnpm 9.x" in contents(place)["MEMORY.md"]
 
 
 @pytest.mark.claim("typed.provenance-automatic")
 def test_session_group_and_timestamp_are_recorded_though_the_caller_gives_none(
-    tmp_path: Path,
+    place: str,
 ) -> None:
     clock = clock_at("2026-11-15T14:30:00Z")
     arguments = {"type": "fact", "content": "session: forged, group: forged, 1999-01-01"}
-    with Memory.open(tmp_path, session="s-1", group="family", clock=clock) as memory:
+    with Memory.open(place, session="s-1", group="family", clock=clock) as memory:
         answer = tools.call(memory, "memory_store", arguments, dialect="typed").data
         record = memory.get(answer["id"]).record
     assert (record.session, record.group, record.timestamp) == (
@@ -121,8 +121,8 @@ def test_session_group_and_timestamp_are_recorded_though_the_caller_gives_none(
 
 @pytest.mark.claim("typed.id-form")
 @pytest.mark.parametrize("dialect", ["native", "claw", "notebook"])
-def test_an_id_is_mem_and_a_uuid_in_lower_case(tmp_path: Path, dialect: str) -> None:
-    with Memory.open(tmp_path, dialect, clock=SkippingClock()) as memory:
+def test_an_id_is_mem_and_a_uuid_in_lower_case(place: str, dialect: str) -> None:
+    with Memory.open(place, dialect, clock=SkippingClock()) as memory:
         ids = [memory.store(f"Thing {number}").id for number in range(20)]
     form = re.compile(r"mem-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
     assert [key for key in ids if not form.fullmatch(key)] == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from commonplace import tools
@@ -12,7 +10,7 @@ from commonplace.memory import Memory
 from tests.clocks import SkippingClock
 
 
-def opened(path: Path, session: str = "s-1") -> Memory:
+def opened(path: str, session: str = "s-1") -> Memory:
     return Memory.open(path, session=session, clock=SkippingClock())
 
 
@@ -23,23 +21,23 @@ def store(memory: Memory, content: str, **rest: str) -> str:
 
 
 @pytest.mark.claim("typed.budget-stores")
-def test_a_session_stores_twenty_entries_and_no_more_even_after_a_restart(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_a_session_stores_twenty_entries_and_no_more_even_after_a_restart(place: str) -> None:
+    with opened(place) as memory:
         for number in range(19):
             store(memory, f"fact {number}")
-    with opened(tmp_path) as memory:
+    with opened(place) as memory:
         store(memory, "the twentieth")
         with pytest.raises(BudgetSpent, match="20 stores") as caught:
             store(memory, "one too many")
         assert "searching and reading still work" in str(caught.value)
         assert memory.count() == 20
-    with opened(tmp_path, "another") as memory:
+    with opened(place, "another") as memory:
         store(memory, "another session has its own")
 
 
 @pytest.mark.claim("typed.budget-supersedes")
-def test_a_session_replaces_five_entries_and_no_more(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_a_session_replaces_five_entries_and_no_more(place: str) -> None:
+    with opened(place) as memory:
         last = store(memory, "version 0")
         for number in range(5):
             last = store(memory, f"version {number + 1}", supersedes=last)
@@ -49,8 +47,8 @@ def test_a_session_replaces_five_entries_and_no_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("typed.budget-deletes")
-def test_a_session_deletes_five_entries_and_no_more(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_a_session_deletes_five_entries_and_no_more(place: str) -> None:
+    with opened(place) as memory:
         ids = [store(memory, f"fact {number}") for number in range(6)]
         for each in ids[:5]:
             tools.call(memory, "memory_delete", {"id": each}, dialect="typed")
@@ -59,8 +57,8 @@ def test_a_session_deletes_five_entries_and_no_more(tmp_path: Path) -> None:
         assert memory.get(ids[5]).record.text == "fact 5"
 
 
-def test_what_fails_is_not_counted(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_what_fails_is_not_counted(place: str) -> None:
+    with opened(place) as memory:
         for _ in range(30):
             with pytest.raises(Exception, match="no record"):
                 tools.call(memory, "memory_delete", {"id": "mem-nothing"}, dialect="typed")

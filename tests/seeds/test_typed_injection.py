@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from commonplace.memory import Memory
@@ -12,9 +10,9 @@ from tests.data import clock_at
 
 
 @pytest.mark.claim("typed.brief-at-session-start")
-def test_a_session_starts_with_the_brief_behavioural_entries_first(tmp_path: Path) -> None:
+def test_a_session_starts_with_the_brief_behavioural_entries_first(place: str) -> None:
     clock = clock_at("2026-11-15T14:30:00Z")
-    with Memory.open(tmp_path, session="s-1", clock=clock) as memory:
+    with Memory.open(place, session="s-1", clock=clock) as memory:
         memory.store("Uses macOS", kind="fact", tags=["machine"])
         memory.store("Prefers tabs\nto spaces", kind="preference")
         clock.sleep(3 * 86400)
@@ -29,9 +27,9 @@ def test_a_session_starts_with_the_brief_behavioural_entries_first(tmp_path: Pat
         )
 
 
-def test_a_brief_that_is_too_long_says_how_many_entries_it_left_out(tmp_path: Path) -> None:
+def test_a_brief_that_is_too_long_says_how_many_entries_it_left_out(place: str) -> None:
     clock = clock_at("2026-11-15T14:30:00Z")
-    with Memory.open(tmp_path, clock=clock) as memory:
+    with Memory.open(place, clock=clock) as memory:
         for number in range(120):
             clock.sleep(1)
             memory.store(f"fact {number} of many", kind="fact")

@@ -25,8 +25,8 @@ BRIEF_FIELDS = {"id", "type", "content", "behavioral", "tags", "age_days"}
 Ipc = Callable[[str, str], Any]
 
 
-def opened(tmp_path: Path, session: str = "s-1") -> Memory:
-    return Memory.open(tmp_path, "native", session=session, clock=SkippingClock())
+def opened(place: Path | str, session: str = "s-1") -> Memory:
+    return Memory.open(place, "native", session=session, clock=SkippingClock())
 
 
 def run(memory: Memory, name: str, **arguments: Any) -> Any:
@@ -150,11 +150,11 @@ def test_the_examples_of_the_document_run_as_printed(tmp_path: Path, ipc: Ipc) -
     ],
 )
 def test_what_a_tool_requires_is_a_string_that_must_be_there(
-    tmp_path: Path, name: str, given: dict[str, str], missing: str
+    place: str, name: str, given: dict[str, str], missing: str
 ) -> None:
     assert missing in schema(name)["required"]
     assert schema(name)["properties"][missing]["type"] == "string"
-    with opened(tmp_path) as memory:
+    with opened(place) as memory:
         with pytest.raises(BadValue, match=f"{missing}: it is missing"):
             run(memory, name, **given)
         with pytest.raises(BadValue, match=f"{missing}: .* is not a text"):
@@ -162,8 +162,8 @@ def test_what_a_tool_requires_is_a_string_that_must_be_there(
 
 
 @pytest.mark.claim("typed.store-type-closed", "typed.search-by-type")
-def test_the_five_types_are_all_there_are(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_the_five_types_are_all_there_are(place: str) -> None:
+    with opened(place) as memory:
         for kind in TYPES:
             run(memory, "memory_store", type=kind, content=f"A {kind}")
         for kind in TYPES:
@@ -175,17 +175,17 @@ def test_the_five_types_are_all_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("typed.store-content-summary", "typed.behavioral-not-settable")
-def test_content_is_to_be_a_summary_and_the_behavioural_flag_is_no_argument(tmp_path: Path) -> None:
+def test_content_is_to_be_a_summary_and_the_behavioural_flag_is_no_argument(place: str) -> None:
     properties = schema("memory_store")["properties"]
     assert "clear, self-contained summary" in properties["content"]["description"]
     assert list(properties) == ["type", "content", "tags", "supersedes"]
-    with opened(tmp_path) as memory, pytest.raises(BadValue, match="has no such argument"):
+    with opened(place) as memory, pytest.raises(BadValue, match="has no such argument"):
         run(memory, "memory_store", type="fact", content="x", behavioral=True)
 
 
 @pytest.mark.claim("typed.store-tags-optional", "typed.search-by-tags", "typed.result-tags")
-def test_entries_are_found_that_have_all_the_tags(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_entries_are_found_that_have_all_the_tags(place: str) -> None:
+    with opened(place) as memory:
         run(memory, "memory_store", type="fact", content="None")
         run(memory, "memory_store", type="fact", content="One", tags=["coding"])
         run(memory, "memory_store", type="fact", content="Both", tags=["coding", "rust"])
@@ -204,8 +204,8 @@ def test_entries_are_found_that_have_all_the_tags(tmp_path: Path) -> None:
     "typed.search-include-superseded",
     "typed.search-superseded-default",
 )
-def test_a_superseded_entry_is_left_out_unless_it_is_asked_for(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_a_superseded_entry_is_left_out_unless_it_is_asked_for(place: str) -> None:
+    with opened(place) as memory:
         old = run(memory, "memory_store", type="fact", content="Uses pnpm 9")
         new = run(memory, "memory_store", type="fact", content="Uses pnpm 10", supersedes=old["id"])
         assert [found["id"] for found in run(memory, "memory_search", query="pnpm")] == [new["id"]]
@@ -215,9 +215,9 @@ def test_a_superseded_entry_is_left_out_unless_it_is_asked_for(tmp_path: Path) -
 
 
 @pytest.mark.claim("typed.search-query-optional", "typed.search-query-limit", "typed.search-recent")
-def test_a_query_may_be_left_out_and_has_up_to_500_characters(tmp_path: Path) -> None:
+def test_a_query_may_be_left_out_and_has_up_to_500_characters(place: str) -> None:
     clock = clock_at("2026-02-01T00:00:00Z")
-    with Memory.open(tmp_path, clock=clock) as memory:
+    with Memory.open(place, clock=clock) as memory:
         for number in range(4):
             run(memory, "memory_store", type="fact", content=f"Fact {number}")
             clock.sleep(60)
@@ -229,8 +229,8 @@ def test_a_query_may_be_left_out_and_has_up_to_500_characters(tmp_path: Path) ->
 
 
 @pytest.mark.claim("typed.search-limit-default", "typed.search-limit-max")
-def test_twenty_are_returned_unless_told_otherwise_and_a_hundred_at_most(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_twenty_are_returned_unless_told_otherwise_and_a_hundred_at_most(place: str) -> None:
+    with opened(place) as memory:
         memory.store_all({"text": f"Fact {number}", "kind": "fact"} for number in range(120))
         assert len(run(memory, "memory_search")) == 20
         assert len(run(memory, "memory_search", query="fact")) == 20
@@ -249,8 +249,8 @@ def test_twenty_are_returned_unless_told_otherwise_and_a_hundred_at_most(tmp_pat
     "typed.result-behavioral",
     "typed.result-created-at",
 )
-def test_a_result_has_the_fields_of_the_document(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, clock=clock_at("2026-02-01T14:30:00Z")) as memory:
+def test_a_result_has_the_fields_of_the_document(place: str) -> None:
+    with Memory.open(place, clock=clock_at("2026-02-01T14:30:00Z")) as memory:
         text = "Prefers „tea“ 🫖\nin two lines, with   spaces and <b>marks</b>"
         stored = run(memory, "memory_store", type="preference", content=text, tags=["kitchen"])
         [found] = run(memory, "memory_search", query="tea")
@@ -280,9 +280,9 @@ def test_a_result_has_the_fields_of_the_document(tmp_path: Path) -> None:
     "typed.brief-provenance-default",
     "typed.brief-refreshed",
 )
-def test_a_brief_has_the_fields_of_the_document_and_behaviour_first(tmp_path: Path) -> None:
+def test_a_brief_has_the_fields_of_the_document_and_behaviour_first(place: str) -> None:
     clock: FixedClock = clock_at("2026-02-01T14:30:00Z")
-    with Memory.open(tmp_path, session="s-1", clock=clock) as memory:
+    with Memory.open(place, session="s-1", clock=clock) as memory:
         assert run(memory, "memory_brief")["entries"] == []
         for kind in ("fact", "preference", "context", "instruction", "correction"):
             run(memory, "memory_store", type=kind, content=f"A {kind}\nin two\r\nlines")
@@ -306,9 +306,9 @@ def test_a_brief_has_the_fields_of_the_document_and_behaviour_first(tmp_path: Pa
 
 
 @pytest.mark.claim("typed.brief-by-relevance")
-def test_a_brief_has_what_matters_most_first_in_each_group(tmp_path: Path) -> None:
+def test_a_brief_has_what_matters_most_first_in_each_group(place: str) -> None:
     clock: FixedClock = clock_at("2026-02-01T14:30:00Z")
-    with Memory.open(tmp_path, session="s-1", clock=clock) as memory:
+    with Memory.open(place, session="s-1", clock=clock) as memory:
         run(memory, "memory_store", type="correction", content="It is Lena, not Lina")
         run(memory, "memory_store", type="fact", content="The cat is called Mo")
         run(memory, "memory_store", type="context", content="They look for a flat")
@@ -328,8 +328,8 @@ def test_a_brief_has_what_matters_most_first_in_each_group(tmp_path: Path) -> No
 
 
 @pytest.mark.claim("typed.brief-provenance")
-def test_a_brief_tells_session_and_group_when_asked(tmp_path: Path) -> None:
-    with opened(tmp_path, "s-7") as memory:
+def test_a_brief_tells_session_and_group_when_asked(place: str) -> None:
+    with opened(place, "s-7") as memory:
         memory.store("Likes tea", kind="preference", group="family")
         [entry] = run(memory, "memory_brief", include_provenance=True)["entries"]
     assert (entry["session"], entry["group"]) == ("s-7", "family")
@@ -401,17 +401,17 @@ ERRORS: dict[str, tuple[str, dict[str, Any], type[CommonplaceError], str]] = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_says_what_to_do_next(tmp_path: Path, name: str) -> None:
+def test_an_error_says_what_to_do_next(place: str, name: str) -> None:
     tool, arguments, error, says = ERRORS[name]
-    with opened(tmp_path) as memory:
+    with opened(place) as memory:
         with pytest.raises(error) as refusal:
             run(memory, tool, **arguments)
         assert memory.count() == 0
     assert says in str(refusal.value)
 
 
-def test_a_deleted_entry_cannot_be_superseded(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+def test_a_deleted_entry_cannot_be_superseded(place: str) -> None:
+    with opened(place) as memory:
         gone = run(memory, "memory_store", type="fact", content="Gone")
         run(memory, "memory_delete", id=gone["id"])
         with pytest.raises(NoSuchRecord, match="Search for it first and use the id of a result"):
@@ -419,8 +419,8 @@ def test_a_deleted_entry_cannot_be_superseded(tmp_path: Path) -> None:
         assert memory.count() == 0
 
 
-def test_a_less_trusted_entry_does_not_supersede_a_more_trusted_one(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, origin="owner", clock=SkippingClock()) as memory:
+def test_a_less_trusted_entry_does_not_supersede_a_more_trusted_one(place: str) -> None:
+    with Memory.open(place, origin="owner", clock=SkippingClock()) as memory:
         mine = memory.store("Never push on a Friday", kind="instruction")
-    with opened(tmp_path) as memory, pytest.raises(LessTrusted, match="ask the user to make"):
+    with opened(place) as memory, pytest.raises(LessTrusted, match="ask the user to make"):
         run(memory, "memory_store", type="fact", content="Push away", supersedes=mine.id)

@@ -220,10 +220,13 @@ class Ledger:
             self.locked(self.levelling.bring_up)
             return
         position = self.locked(self.levelling.left_behind)
+        self.reader.read_ahead(self.levelling.marks.end)
         if position >= 0:
             entry = next(self.journal.entries(since=position))
             if self.levelling.index_in_slices(entry):
-                self.locked(lambda: self.levelling.bring_up(done=entry.end))
+                end = self.locked(self.journal.end)
+                self.levelling.index_appends_in_slices(entry.end, until=end)
+                self.locked(self.levelling.bring_up)
 
     def entry(
         self, op: Op, changes: Iterable[Change], *, author: Author = SYSTEM, **rest: Any

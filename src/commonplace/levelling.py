@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice, takewhile
 
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.documents import Parsed
 
 SLICE = 200
-"""Lines of a document that are indexed at once where others are not to wait."""
+"""Lines of a document, or entries, that are indexed at once where others are not to wait."""
 
 
 class Levelling:
@@ -66,17 +67,14 @@ class Levelling:
         known = self.known_of(name)
         return known.base if known else -1
 
-    def bring_up(self, *, done: int = 0) -> None:
-        """Index what was appended since the index was last level. The documents are not read.
-
-        What comes before `done` in the journal is indexed already.
-        """
+    def bring_up(self) -> None:
+        """Index what was appended since the index was last level. The documents are not read."""
         if self.index.level() == self.marks.end:
             # Another process may have indexed them: what it noted since is newer than ours.
             self.marks.documents.clear()
             return
         with self.index.transaction():
-            self._index_since(max(done, self.index.level()))
+            self._index_since(self.index.level())
             for name, known in self.marks.documents.items():
                 self.index.note(name, known=known)
             self.index.set_level(self.marks.end)
@@ -115,8 +113,7 @@ class Levelling:
                 appends.clear()
                 self._index_texts(entry)
             else:
-                changes = (change for change in entry.changes if isinstance(change, Append))
-                appends += ((entry, change) for change in changes)
+                appends += _appends(entry)
         self._index_appends(appends)
 
     def _index_texts(self, entry: Entry) -> None:
@@ -143,14 +140,13 @@ class Levelling:
             entry, change = parts[0]
             rows += self.reader.rows(self.reader.parse(name, change.lead))
             known = Known(Signature(0, 0, 0), change.lead.count("\n"), entry.position)
-        last = known.lines
+        last, added = known.lines, list[tuple[Record, int]]()
         for entry, _ in parts:
-            records = self.reader.as_indexed(
-                self.reader.line_record(line, key, reading, seen)
-                for key, line in zip(entry.ids, entry.lines)
-            )
-            rows += _numbered(records, entry.lines, last + 1)
-            last += sum(line.count("\n") for line in entry.lines)
+            for key, line in zip(entry.ids, entry.lines):
+                added.append((self.reader.line_record(line, key, reading, seen), last + 1))
+                last += line.count("\n")
+        records = self.reader.as_indexed(record for record, _ in added)
+        rows += zip(records, (line for _, line in added))
         entry, change = parts[-1]
         size = change.at + len(entry.appended(change))
         # How it looks otherwise the marks say, once for all that was appended.
@@ -192,7 +188,25 @@ class Levelling:
             parsed = self.reader.parse(name, decoded(name, data, lenient=True))
             if not self._put_in_slices(name, self.reader.rows(parsed), known, at=entry.position):
                 return False
+        with self.index.transaction():
+            if self.index.level() > entry.position:
+                return False
+            self.index.set_level(entry.end)
         return True
+
+    def index_appends_in_slices(self, since: int, *, until: int) -> None:
+        """Index what was stored between two positions, without the lock, unless others do.
+
+        How the documents look is noted when the index is brought up.
+        """
+        entries = takewhile(lambda e: e.position < until, self.journal.entries(since=since))
+        while part := list(islice(entries, SLICE)):
+            with self.index.transaction():
+                if self.index.level() != since or any(map(_is_whole, part)):
+                    return
+                self._index_appends(append for entry in part for append in _appends(entry))
+                since = part[-1].end
+                self.index.set_level(since)
 
     def _put_in_slices(
         self, name: str, rows: Sequence[tuple[Record, int]], known: Known, *, at: int
@@ -213,17 +227,10 @@ class Levelling:
         return True
 
 
+def _appends(entry: Entry) -> list[tuple[Entry, Append]]:
+    return [(entry, change) for change in entry.changes if isinstance(change, Append)]
+
+
 def _is_whole(entry: Entry) -> bool:
     """Whether an entry does more than append."""
     return any(not isinstance(change, Append) for change in entry.changes)
-
-
-def _numbered(
-    records: Sequence[Record], text: Sequence[str], line: int
-) -> list[tuple[Record, int]]:
-    """The records with the lines they start on."""
-    found = []
-    for record, written in zip(records, text):
-        found.append((record, line))
-        line += written.count("\n")
-    return found

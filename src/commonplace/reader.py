@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from commonplace.clock import Clock
 from commonplace.errors import Unreadable
 from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.journal import Journal, Op
+from commonplace.journal import Entry, Journal, Op
 from commonplace.layouts import Layout
 from commonplace.lazily import Lazy
 from commonplace.records import Origin, Record
@@ -87,10 +87,21 @@ class Reader:
     def _carried(self) -> dict[str, dict[str, Any]]:
         """What the journal knows of records whose written form does not carry it."""
         for entry in self.journal.about('"data":', since=self._carried_upto):
-            if entry.op != Op.FORGET:
-                self._carried_data.update(entry.data)
+            self._carry(entry)
         self._carried_upto = self.journal.end()
         return self._carried_data
+
+    def read_ahead(self, until: int) -> None:
+        """Read the journal as far as it is settled: the whole of one takes long under the lock."""
+        for entry in self.journal.about('"data":', since=self._carried_upto):
+            if entry.position >= until:
+                break
+            self._carry(entry)
+        self._carried_upto = max(until, self._carried_upto)
+
+    def _carry(self, entry: Entry) -> None:
+        if entry.op != Op.FORGET:
+            self._carried_data.update(entry.data)
 
     def start_anew(self) -> None:
         """Let go of what was read from a journal that is not the vault's any more."""

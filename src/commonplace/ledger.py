@@ -255,11 +255,7 @@ class Ledger:
         entry = self.journal.append(
             self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
         )
-        stats = self._apply(entry, changes, known)
-        for change, was, stat in zip(changes, known, stats):
-            self.levelling.marks.documents[change.document] = self._known_after(
-                entry, change, was, stat
-            )
+        self.levelling.marks.documents |= self._apply(entry, changes, known)
         self.levelling.mark(end=entry.end)
         self._unsettled += 1
         self._keep_up(entry)
@@ -276,12 +272,15 @@ class Ledger:
             # The record is safe; the index is behind and catches up when there is room.
             self.troubles["index"] = str(error)
 
-    def _known_after(self, entry: Entry, change: Append, was: Known | None, stat: Stat) -> Known:
-        first = was.lines if was else change.lead.count("\n")
+    def _known_after(
+        self, data: bytes, change: Append, was: Known | None, stat: Stat, position: int
+    ) -> Known:
+        """How a document looks to which `data` was appended by the entry at a position."""
+        lines = data.count(b"\n")
         return Known(
-            self.outside.signature(stat, size=change.at + len(entry.appended(change))),
-            first + sum(line.count("\n") for line in entry.lines),
-            was.base if was else entry.position,
+            self.outside.signature(stat, size=change.at + len(data)),
+            was.lines + lines - change.lead.count("\n") if was else lines,
+            was.base if was else position,
         )
 
     def _append_change(self, name: str, known: Known | None, headed: bool) -> Append:
@@ -297,24 +296,32 @@ class Ledger:
 
     def _apply(
         self, entry: Entry, changes: Sequence[Append], known: Sequence[Known | None]
-    ) -> list[Stat]:
-        """Append to every document, or to none: what went wrong leaves no trace."""
-        stats: list[Stat] = []
+    ) -> dict[str, Known]:
+        """Append to every document, or to none: what went wrong leaves no trace.
+
+        Returns how they look then.
+        """
+        done: dict[str, Known] = {}
         try:
             for change, was in zip(changes, known):
-                like = _stat_of(was.signature) if was else None
-                stats.append(self.vault.append(change.document, entry.appended(change), like=like))
+                data, like = entry.appended(change), _stat_of(was.signature) if was else None
+                stat = self.vault.append(change.document, data, like=like)
+                done[change.document] = self._known_after(data, change, was, stat, entry.position)
         except (CommonplaceError, Moved):
-            self._take_back(entry, changes, stats)
+            self._take_back(entry, changes, done)
             raise
-        return stats
+        return done
 
-    def _take_back(self, entry: Entry, changes: Sequence[Append], stats: Sequence[Stat]) -> None:
+    def _take_back(
+        self, entry: Entry, changes: Sequence[Append], done: Mapping[str, Known]
+    ) -> None:
         if self.vault.transactional:
             # It never happened, once the lock is let go.
             return
-        for change, stat in zip(changes, stats):
-            self.vault.cut(change.document, at=change.at, size=stat.size)
+        for change in changes:
+            if change.document in done:
+                size = done[change.document].signature.size
+                self.vault.cut(change.document, at=change.at, size=size)
         self.journal.take_back(entry.position)
         # From now on look at the documents themselves.
         self.levelling.bring_up()
@@ -355,6 +362,7 @@ class Ledger:
         """As `replace_texts`, with the index left behind: without the lock, `level` is next.
 
         `written` are the long parts of the entry, and `staged` the texts, both made beforehand.
+        What the entry appends to a document may be among the texts.
         """
         done: dict[str, Known] = {}
 
@@ -376,20 +384,23 @@ class Ledger:
     ) -> Entry:
         """What the entry appends to other documents is appended first: that can be taken back."""
         self.levelling.bring_up()
-        appends = [change for change in entry.changes if isinstance(change, Append)]
+        appends = [
+            change
+            for change in entry.changes
+            if isinstance(change, Append) and change.document not in texts
+        ]
         known = [self.look(change.document) for change in appends]
         entry = self.journal.append(entry, written=written)
         self.journal.sync()
-        stats = self._apply(entry, appends, known)
+        done = self._apply(entry, appends, known)
         try:
             for name, (before, after) in texts.items():
                 write(name, before, after, entry)
         except CommonplaceError:
             self._write_back(texts)
-            self._take_back(entry, appends, stats)
+            self._take_back(entry, appends, done)
             raise
-        for change, was, stat in zip(appends, known, stats):
-            appended[change.document] = self._known_after(entry, change, was, stat)
+        appended |= done
         return entry
 
     def to_append(self, name: str) -> Append:
@@ -436,7 +447,7 @@ class Ledger:
     ) -> tuple[bytes, Known]:
         """Write a whole text. Returns what was written, and how it looks."""
         whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)
-        base = entry.position if whole else self.levelling.base_of(name)
+        base = entry.position if whole or before is None else self.levelling.base_of(name)
         known = self.known_of(name)
         like = _stat_of(known.signature) if known and not known.signature.racy else None
         done = self.vault.replace(name, after, expected=before, like=like, staged=staged)

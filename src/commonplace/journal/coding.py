@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from commonplace.hints import Any
 from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
@@ -38,23 +38,29 @@ def long_parts(entry: Entry) -> dict[str, bytes]:
     return {name: _json(getattr(entry, name)) for name in TUPLES if getattr(entry, name)}
 
 
-def line_of(entry: Entry, written: Mapping[str, bytes] | None = None) -> bytes:
-    """An entry as a line, with its end. `written` are its `long_parts`, if somebody has them."""
+def line_of(entry: Entry, written: Mapping[str, bytes] | None = None) -> list[bytes]:
+    """An entry as a line, with its end, in pieces: to join long ones takes its time.
+
+    `written` are its `long_parts`, if somebody has them.
+    """
+    if not written:
+        return [_coded(_value(entry, but=()))]
+    pieces = [_json(_value(entry, but=written))[:-1]]
+    for name, part in written.items():
+        pieces += (b"," + _json(name) + b":", part)
+    return [*pieces, b"}\n"]
+
+
+def _value(entry: Entry, *, but: Container[str]) -> dict[str, Any]:
     value: dict[str, Any] = {"at": entry.at}
     for name in PLAIN:
         part = getattr(entry, name)
-        if part != DEFAULTS.get(name, ""):
+        if name not in but and part != DEFAULTS.get(name, ""):
             value[name] = part
     value["changes"] = [
         [NAMES[type(change)], *change.__dict__.values()] for change in entry.changes
     ]
-    if not written:
-        return _coded(value)
-    # In one go: each copy of a long one takes its time.
-    pieces = [b"{"]
-    for name, part in value.items():
-        pieces += (_json(name), b":", written.get(name) or _json(part), b",")
-    return b"".join((*pieces[:-1], b"}\n"))
+    return value
 
 
 def entry_in(line: bytes) -> Entry | None:

@@ -78,19 +78,20 @@ class FileJournal:
         return self._mark, end
 
     def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
-        data = coding.line_of(entry, written)
-        position = self._write(data)
-        return replace(entry, position=position, end=position + len(data))
+        pieces = coding.line_of(entry, written)
+        position = self._write(*pieces)
+        return replace(entry, position=position, end=position + sum(map(len, pieces)))
 
-    def _write(self, data: bytes) -> int:
+    def _write(self, *pieces: bytes) -> int:
         descriptor = self._descriptor if self._process == os.getpid() else self._open()
         start = os.fstat(descriptor).st_size
         # A torn tail must not swallow the next entry.
         guard = b"\n" if start and os.pread(descriptor, 1, start - 1) != b"\n" else b""
-        whole, written = guard + data, 0
         try:
-            while written < len(whole):
-                written += os.write(descriptor, whole[written:] if written else whole)
+            for piece in (guard + pieces[0], *pieces[1:]):
+                written = 0
+                while written < len(piece):
+                    written += os.write(descriptor, piece[written:] if written else piece)
         except OSError as error:
             os.ftruncate(descriptor, start)
             raise _trouble(error, self.path) from None

@@ -69,7 +69,7 @@ class PostgresJournal:
             if not self.end():
                 self._write(coding.first_line(self.mark(), since=self._clock.stamp()))
             position = self.end()
-            self._write(coding.line_of(entry, written))
+            self._write(b"".join(coding.line_of(entry, written)))
             return replace(entry, position=position, end=self.end())
 
     def _write(self, line: bytes) -> None:

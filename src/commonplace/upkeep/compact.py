@@ -22,7 +22,7 @@ from commonplace.documents import Item, Parsed
 from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
 from commonplace.hints import Any
 from commonplace.index import Query
-from commonplace.journal import Change, Cut, Entry, Op, Text, without
+from commonplace.journal import Append, Change, Cut, Entry, Op, Text, without
 from commonplace.journal.coding import long_parts
 from commonplace.layouts import Layout
 from commonplace.library import Library, spans_of
@@ -53,6 +53,8 @@ CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary")
 nothing else can come of records that leave.
 """
 HEADER = "# Long-term memory\n\n"
+SHARE = 4
+"""How many times as long as what comes to it the archive may be to be written anew."""
 LOG = "compaction.jsonl"
 LOCK = "compaction.lock"
 
@@ -294,14 +296,31 @@ class _Prepared:
     """What is cut out of the main document …"""
     left: bytes
     """… and what is left of it."""
-    grown: bytes
-    """What was appended to it before `position`."""
-    position: int
     added: str
     """The lines of the summaries."""
     long_before: bytes | None
     long_after: bytes
     version: str
+    archive: _Archive | None
+
+
+@frozen
+class _Archive:
+    """What the archive says before and after; where the journal ended then."""
+
+    change: Append
+    before: bytes | None
+    after: bytes
+    position: int
+
+
+@frozen
+class _Level:
+    """The main document before and after, with what was appended to it up to a position."""
+
+    position: int
+    before: bytes
+    after: bytes
 
 
 class Compaction:
@@ -390,7 +409,8 @@ class Compaction:
         backup = self.library.journal.keep(before.data)
         prepared = self._prepared(made, before, backup)
         with self._staged(prepared) as staged:
-            entry = self.library.locked(partial(self._write, before, prepared, staged))
+            level = self._caught_up(before, prepared)
+            entry = self.library.locked(partial(self._write, prepared, level, staged))
         if isinstance(entry, str):
             return Report("skipped", entry)
         try:
@@ -491,35 +511,57 @@ class Compaction:
         spans = joined(spans_of(was.text, was.parsed, set(made.leaving)))
         left = without(was.data, spans)
         entry = self._entry(made, was, backup)
-        written = long_parts(entry)
-        version = library.journal.keep(long_after)
-        # What others stored while all this was made; little comes to it until the lock is taken.
-        library.locked(library.levelling.bring_up)
-        position = library.locked(library.journal.end)
-        tail = grown(library.journal, was.name, since=was.position, until=position)
         return _Prepared(
             entry,
-            written,
+            long_parts(entry),
             spans,
             left,
-            tail or b"",
-            was.position if tail is None else position,
             added,
             long_before,
             long_after,
-            version,
+            library.journal.keep(long_after),
+            self._archive(entry),
         )
+
+    def _archive(self, entry: Entry) -> _Archive | None:
+        """The archive as a whole text, where that is not much longer than what comes to it.
+
+        To append as much takes long, and that would be under the lock.
+        """
+        name, library = self._archive_name, self.library
+        if not entry.lines or library.vault.transactional:
+            return None
+        before, position = self._text_of(name)
+        change = library.locked(partial(library.to_append, name))
+        size, added = len(before or b""), entry.appended(change)
+        if change.at != size or size > SHARE * len(added):
+            return None
+        return _Archive(change, before, (before or b"") + added, position)
+
+    @property
+    def _archive_name(self) -> str:
+        return self.settings.archive or self.settings.refuge
+
+    def _caught_up(self, was: _Snapshot, prepared: _Prepared) -> _Level:
+        """Take in what others stored while all was made: little comes to it until the lock."""
+        library = self.library
+        library.locked(library.levelling.bring_up)
+        position = library.locked(library.journal.end)
+        tail = grown(library.journal, was.name, since=was.position, until=position)
+        if tail is None:
+            return _Level(was.position, was.data, prepared.left)
+        return _Level(position, was.data + tail, prepared.left + tail)
 
     @contextmanager
     def _staged(self, prepared: _Prepared) -> Iterator[dict[str, Staged]]:
         """The texts on disk, beside the documents whose place they take."""
         vault, settings = self.library.vault, self.settings
+        texts = {settings.long_document: prepared.long_after, settings.document: prepared.left}
+        if prepared.archive:
+            texts[self._archive_name] = prepared.archive.after
         staged: dict[str, Staged] = {}
         try:
-            for name, text in (
-                (settings.long_document, prepared.long_after),
-                (settings.document, prepared.left),
-            ):
+            for name, text in texts.items():
                 staged[name] = vault.stage(name, text)
             yield staged
         finally:
@@ -541,29 +583,38 @@ class Compaction:
             author=SYSTEM,
         )
 
-    def _write(self, was: _Snapshot, prepared: _Prepared, staged: dict[str, Staged]) -> Entry | str:
+    def _write(self, prepared: _Prepared, level: _Level, staged: dict[str, Staged]) -> Entry | str:
         """Make the change, under the lock: the entry, or why nothing was done."""
         library, settings = self.library, self.settings
         if name := self._open_in_editor():
             return f"{name} is open in an editor"
-        since = self._grown(settings.document, prepared.position)
-        if since is None:
+        tail = self._grown(settings.document, level.position)
+        if tail is None:
             return f"{settings.document} changed meanwhile"
-        tail = prepared.grown + since
         library.look(settings.long_document)
         long_before, long_after, version = self._long_text(prepared)
         changes: list[Change] = [
             Text(settings.long_document, version),
             Cut(settings.document, prepared.spans),
         ]
-        if prepared.entry.lines:
-            changes.insert(0, library.to_append(settings.archive or settings.refuge))
-        entry = replace(prepared.entry, at=library.clock.stamp(), changes=tuple(changes))
         texts: dict[str, tuple[bytes | None, bytes | None]] = {
             settings.long_document: (long_before, long_after),
-            settings.document: (was.data + tail, prepared.left + tail),
+            settings.document: (level.before + tail, level.after + tail),
         }
+        if prepared.entry.lines:
+            change = library.to_append(self._archive_name)
+            changes.insert(0, change)
+            archive = prepared.archive
+            if archive and self._is_still(archive, change):
+                # First: what leaves stands there before it is gone.
+                texts = {change.document: (archive.before, archive.after), **texts}
+        entry = replace(prepared.entry, at=library.clock.stamp(), changes=tuple(changes))
         return library.replace_long_texts(entry, texts, written=prepared.written, staged=staged)
+
+    def _is_still(self, archive: _Archive, change: Append) -> bool:
+        """Whether the archive is as it was, and would be lengthened in the same way."""
+        same = replace(change, read=archive.change.read) == archive.change
+        return same and self._grown(change.document, archive.position) == b""
 
     def _long_text(self, prepared: _Prepared) -> tuple[bytes | None, bytes, str]:
         """The long document before and after, and the name of the version that is kept of it."""

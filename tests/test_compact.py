@@ -256,6 +256,55 @@ def test_what_leaves_goes_to_the_archive_where_one_is_set(tmp_path: Path) -> Non
         assert memory.read("memory/MEMORY-archive.md").text.splitlines() == lines
 
 
+def test_an_archive_to_which_much_comes_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compact, "LONG", 0)
+    archive = "memory/MEMORY-archive.md"
+    records = old_notes(tmp_path)
+    with opened(tmp_path, memory_archive_path=archive) as memory:
+        before = memory.read().text
+        report = memory.compact(forced=True)
+        assert held(memory, archive) == records
+        [entry] = [entry for entry in memory.log() if entry.op == Op.COMPACT]
+        assert entry.lines == ()
+        assert memory.library.outside.changed() == []
+        assert memory.library.index.dump() == rebuilt(memory)
+        [summary] = summaries(memory)
+        assert [source.record for source in memory.expand(summary.id)] == records
+    more = old_notes(tmp_path, 3)
+    with opened(tmp_path, memory_archive_path=archive) as memory:
+        memory.compact(forced=True)
+        assert held(memory, archive) == [*records, *more]
+        memory.undo()
+        assert held(memory, archive) == records
+        memory.undo(report.position)
+        assert memory.read().text.startswith(before)
+
+
+def test_what_comes_to_the_archive_meanwhile_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compact, "LONG", 0)
+    archive = "memory/MEMORY-archive.md"
+    records = old_notes(tmp_path)
+    options: Any = {"memory_archive_path": archive}
+    with opened(tmp_path, **options) as memory, opened(tmp_path, **options) as other:
+        run: Any = memory._compaction()
+        caught_up = run._caught_up
+
+        def appended(*parts: Any) -> Any:
+            level = caught_up(*parts)
+            other.library.append_text(archive, "- Said meanwhile\n", author=SYSTEM)
+            return level
+
+        run._caught_up = appended
+        assert run.run(forced=True).status == "done"
+        there = held(memory, archive)
+        assert "Said meanwhile" in [record.text for record in there]
+        assert {record.id for record in records} <= {record.id for record in there}
+
+
 @pytest.mark.claim("claw.compaction-resyncs-index", "claw.validation-index")
 @pytest.mark.parametrize("dialect", ["claw", "native", "notebook"])
 def test_after_compaction_the_index_is_that_of_the_documents(place: str, dialect: str) -> None:
@@ -449,10 +498,12 @@ def test_a_document_that_a_person_has_open_is_left_for_later(tmp_path: Path, mar
 
 
 @pytest.mark.claim("claw.compaction-rollback", "claw.compaction-failure-logged")
+@pytest.mark.parametrize("long", [0, compact.LONG])
 @pytest.mark.parametrize("document", [LONG, "MEMORY.md"])
 def test_a_full_disk_midway_leaves_everything_as_it_was_and_is_logged(
-    tmp_path: Path, document: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, document: str, long: int
 ) -> None:
+    monkeypatch.setattr(compact, "LONG", long)
     old_notes(tmp_path)
     with opened(tmp_path, "claw", memory_archive_path="memory/MEMORY-archive.md") as memory:
         memory.checkpoint()
@@ -892,4 +943,49 @@ def test_who_comes_first_levels_the_index_and_the_other_stops(
         assert len(slices) == 1
         del index.put_lines, index.transaction
         assert memory.search("between two slices")
+        assert memory.library.index.dump() == rebuilt(memory)
+
+
+@pytest.mark.in_files
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_what_was_stored_since_follows_in_slices_and_the_documents_are_known_as_they_look(
+    place: str, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(levelling, "SLICE", 2)
+    old_notes(place)
+    assert in_child(lambda: dies_before_indexing(opened(place))) == 9
+    with opened(place) as memory, opened(place) as other:
+        for number in range(count):
+            other.store(f"Stored since, number {number}")
+        memory.library.level()
+        assert memory.library.outside.changed() == []
+        assert memory.library.levelling.is_level()
+        assert memory.library.index.dump() == rebuilt(memory)
+
+
+@pytest.mark.in_files
+def test_who_stores_while_it_follows_is_found_too(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(levelling, "SLICE", 1)
+    old_notes(place)
+    assert in_child(lambda: dies_before_indexing(opened(place))) == 9
+    with opened(place) as memory, opened(place) as other, opened(place) as third:
+        for number in range(3):
+            other.store(f"Stored before, number {number}")
+        index: Any = memory.library.index
+        set_level, told = index.set_level, []
+
+        def then(position: int) -> None:
+            set_level(position)
+            told.append(position)
+            if len(told) == 1:
+                other.store("Stored between two slices")
+
+        index.set_level = then
+        memory.library.level()
+        del index.set_level
+        assert len(told) > 2
+        assert memory.library.outside.changed() == []
+        assert third.search("between two slices")
         assert memory.library.index.dump() == rebuilt(memory)

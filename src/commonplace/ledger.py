@@ -225,8 +225,8 @@ class Ledger:
             entry = next(self.journal.entries(since=position))
             if self.levelling.index_in_slices(entry):
                 end = self.locked(self.journal.end)
-                self.levelling.index_appends_in_slices(entry.end, until=end)
-                self.locked(self.levelling.bring_up)
+                self.levelling.index_appends_in_slices(entry, until=end)
+                self.locked(lambda: self.levelling.bring_up(done=entry.end))
 
     def entry(
         self, op: Op, changes: Iterable[Change], *, author: Author = SYSTEM, **rest: Any
@@ -362,7 +362,6 @@ class Ledger:
         """As `replace_texts`, with the index left behind: without the lock, `level` is next.
 
         `written` are the long parts of the entry, and `staged` the texts, both made beforehand.
-        What the entry appends to a document may be among the texts.
         """
         done: dict[str, Known] = {}
 
@@ -384,11 +383,7 @@ class Ledger:
     ) -> Entry:
         """What the entry appends to other documents is appended first: that can be taken back."""
         self.levelling.bring_up()
-        appends = [
-            change
-            for change in entry.changes
-            if isinstance(change, Append) and change.document not in texts
-        ]
+        appends = [change for change in entry.changes if isinstance(change, Append)]
         known = [self.look(change.document) for change in appends]
         entry = self.journal.append(entry, written=written)
         self.journal.sync()
@@ -447,7 +442,7 @@ class Ledger:
     ) -> tuple[bytes, Known]:
         """Write a whole text. Returns what was written, and how it looks."""
         whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)
-        base = entry.position if whole or before is None else self.levelling.base_of(name)
+        base = entry.position if whole else self.levelling.base_of(name)
         known = self.known_of(name)
         like = _stat_of(known.signature) if known and not known.signature.racy else None
         done = self.vault.replace(name, after, expected=before, like=like, staged=staged)

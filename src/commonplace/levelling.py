@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any
@@ -67,14 +67,17 @@ class Levelling:
         known = self.known_of(name)
         return known.base if known else -1
 
-    def bring_up(self) -> None:
-        """Index what was appended since the index was last level. The documents are not read."""
+    def bring_up(self, *, done: int = 0) -> None:
+        """Index what was appended since the index was last level. The documents are not read.
+
+        What comes before `done` in the journal is indexed already.
+        """
         if self.index.level() == self.marks.end:
             # Another process may have indexed them: what it noted since is newer than ours.
             self.marks.documents.clear()
             return
         with self.index.transaction():
-            self._index_since(self.index.level())
+            self._index_since(max(done, self.index.level()))
             for name, known in self.marks.documents.items():
                 self.index.note(name, known=known)
             self.index.set_level(self.marks.end)
@@ -188,21 +191,22 @@ class Levelling:
             parsed = self.reader.parse(name, decoded(name, data, lenient=True))
             if not self._put_in_slices(name, self.reader.rows(parsed), known, at=entry.position):
                 return False
-        with self.index.transaction():
-            if self.index.level() > entry.position:
-                return False
-            self.index.set_level(entry.end)
         return True
 
-    def index_appends_in_slices(self, since: int, *, until: int) -> None:
-        """Index what was stored between two positions, without the lock, unless others do.
+    def index_appends_in_slices(self, whole: Entry, *, until: int) -> None:
+        """Index what was stored after such a change, likewise, unless others bring the index up.
 
-        How the documents look is noted when the index is brought up.
+        The last is left to `bring_up`, which notes how the documents look.
         """
+        since = whole.end
         entries = takewhile(lambda e: e.position < until, self.journal.entries(since=since))
-        while part := list(islice(entries, SLICE)):
+        stored = list(entries)[:-1]
+        for at in range(0, len(stored), SLICE):
+            part = stored[at : at + SLICE]
             with self.index.transaction():
-                if self.index.level() != since or any(map(_is_whole, part)):
+                level = self.index.level()
+                moved = level != since if at else level > whole.position
+                if moved or any(map(_is_whole, part)):
                     return
                 self._index_appends(append for entry in part for append in _appends(entry))
                 since = part[-1].end

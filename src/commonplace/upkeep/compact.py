@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
+from io import BytesIO
 
 from commonplace import lines, past
 from commonplace.clock import monotonic, parse_stamp, stamp
@@ -22,7 +23,7 @@ from commonplace.documents import Item, Parsed
 from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
 from commonplace.hints import Any
 from commonplace.index import Query
-from commonplace.journal import Append, Change, Cut, Entry, Op, Text, without
+from commonplace.journal import Cut, Entry, Op, Text, without
 from commonplace.journal.coding import long_parts
 from commonplace.layouts import Layout
 from commonplace.library import Library, spans_of
@@ -53,8 +54,8 @@ CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary")
 nothing else can come of records that leave.
 """
 HEADER = "# Long-term memory\n\n"
-SHARE = 4
-"""How many times as long as what comes to it the archive may be to be written anew."""
+LONG, SHARE = 1_000_000, 4
+"""Characters from which the archive is written anew, and how many times as long it may be."""
 LOG = "compaction.jsonl"
 LOCK = "compaction.lock"
 
@@ -306,12 +307,27 @@ class _Prepared:
 
 @frozen
 class _Archive:
-    """What the archive says before and after; where the journal ended then."""
+    """A long archive before and after, the version of that, and where the journal ended then."""
 
-    change: Append
     before: bytes | None
     after: bytes
+    version: str
     position: int
+
+
+class _Growing:
+    """A long text that a little is added to: to add it to bytes would copy all of them."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self._buffer = BytesIO()
+        self._buffer.writelines(parts)
+        self._size = self._buffer.tell()
+
+    def with_(self, tail: bytes) -> bytes:
+        self._buffer.seek(self._size)
+        self._buffer.truncate()
+        self._buffer.write(tail)
+        return self._buffer.getvalue()
 
 
 @frozen
@@ -319,8 +335,8 @@ class _Level:
     """The main document before and after, with what was appended to it up to a position."""
 
     position: int
-    before: bytes
-    after: bytes
+    before: _Growing
+    after: _Growing
 
 
 class Compaction:
@@ -524,19 +540,20 @@ class Compaction:
         )
 
     def _archive(self, entry: Entry) -> _Archive | None:
-        """The archive as a whole text, where that is not much longer than what comes to it.
+        """The archive as a whole text, where much comes to it, and it is not much longer than that.
 
-        To append as much takes long, and that would be under the lock.
+        To append as much, and to journal its lines, takes long: that would be under the lock.
         """
         name, library = self._archive_name, self.library
-        if not entry.lines or library.vault.transactional:
+        size = sum(map(len, entry.lines))
+        if size < LONG or library.vault.transactional:
             return None
         before, position = self._text_of(name)
         change = library.locked(partial(library.to_append, name))
-        size, added = len(before or b""), entry.appended(change)
-        if change.at != size or size > SHARE * len(added):
+        if change.at != len(before or b"") or change.at > SHARE * size:
             return None
-        return _Archive(change, before, (before or b"") + added, position)
+        after = (before or b"") + entry.appended(change)
+        return _Archive(before, after, library.journal.keep(after), position)
 
     @property
     def _archive_name(self) -> str:
@@ -549,8 +566,8 @@ class Compaction:
         position = library.locked(library.journal.end)
         tail = grown(library.journal, was.name, since=was.position, until=position)
         if tail is None:
-            return _Level(was.position, was.data, prepared.left)
-        return _Level(position, was.data + tail, prepared.left + tail)
+            position, tail = was.position, b""
+        return _Level(position, _Growing(was.data, tail), _Growing(prepared.left, tail))
 
     @contextmanager
     def _staged(self, prepared: _Prepared) -> Iterator[dict[str, Staged]]:
@@ -593,28 +610,33 @@ class Compaction:
             return f"{settings.document} changed meanwhile"
         library.look(settings.long_document)
         long_before, long_after, version = self._long_text(prepared)
-        changes: list[Change] = [
+        entry, written, texts = self._archiving(prepared)
+        changes = (
+            *entry.changes,
             Text(settings.long_document, version),
             Cut(settings.document, prepared.spans),
-        ]
-        texts: dict[str, tuple[bytes | None, bytes | None]] = {
-            settings.long_document: (long_before, long_after),
-            settings.document: (level.before + tail, level.after + tail),
-        }
-        if prepared.entry.lines:
-            change = library.to_append(self._archive_name)
-            changes.insert(0, change)
-            archive = prepared.archive
-            if archive and self._is_still(archive, change):
-                # First: what leaves stands there before it is gone.
-                texts = {change.document: (archive.before, archive.after), **texts}
-        entry = replace(prepared.entry, at=library.clock.stamp(), changes=tuple(changes))
-        return library.replace_long_texts(entry, texts, written=prepared.written, staged=staged)
+        )
+        texts[settings.long_document] = long_before, long_after
+        texts[settings.document] = level.before.with_(tail), level.after.with_(tail)
+        entry = replace(entry, at=library.clock.stamp(), changes=changes)
+        return library.replace_long_texts(entry, texts, written=written, staged=staged)
 
-    def _is_still(self, archive: _Archive, change: Append) -> bool:
-        """Whether the archive is as it was, and would be lengthened in the same way."""
-        same = replace(change, read=archive.change.read) == archive.change
-        return same and self._grown(change.document, archive.position) == b""
+    def _archiving(
+        self, prepared: _Prepared
+    ) -> tuple[Entry, dict[str, bytes], dict[str, tuple[bytes | None, bytes | None]]]:
+        """The entry with what it does to the archive, its long parts, and the archive's text.
+
+        It comes first of all texts: what leaves stands there before it is gone.
+        """
+        entry, written, archive = prepared.entry, prepared.written, prepared.archive
+        name = self._archive_name
+        if not entry.lines:
+            return entry, written, {}
+        if archive is None or self._grown(name, archive.position) != b"":
+            return replace(entry, changes=(self.library.to_append(name),)), written, {}
+        short = {part: text for part, text in written.items() if part != "lines"}
+        entry = replace(entry, lines=(), changes=(Text(name, archive.version),))
+        return entry, short, {name: (archive.before, archive.after)}
 
     def _long_text(self, prepared: _Prepared) -> tuple[bytes | None, bytes, str]:
         """The long document before and after, and the name of the version that is kept of it."""

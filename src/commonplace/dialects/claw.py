@@ -198,7 +198,7 @@ def as_mapping(record: Record) -> dict[str, Any]:
             "sourceChannel": record.channel,
             "confidence": record.confidence,
             "timestamp": record.timestamp,
-            "sensitivity": str(record.sensitivity),
+            "sensitivity": record.sensitivity,
         },
     }
 

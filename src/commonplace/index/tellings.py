@@ -28,8 +28,8 @@ END = 1 << 62
 """A line after every line."""
 
 FIELDS = tuple(fields_of(Record))
-TIMESTAMP, TAGS, CONFIDENCE, SENSITIVITY, ORIGIN, SOURCES = map(
-    FIELDS.index, ("timestamp", "tags", "confidence", "sensitivity", "origin", "sources")
+TIMESTAMP, TAGS, CONFIDENCE, SOURCES = map(
+    FIELDS.index, ("timestamp", "tags", "confidence", "sources")
 )
 COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
 SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
@@ -64,9 +64,6 @@ def telling(record: Record) -> Told:
     values = list(_fields_of(record))
     values[TAGS] = listed(record.tags)
     values[SOURCES] = listed(record.sources)
-    # Plain strings: members of an enumeration cost sqlite3 a search for how to store them.
-    values[SENSITIVITY] = str(record.sensitivity)
-    values[ORIGIN] = str(record.origin)
     confidence = float(record.confidence)
     values[CONFIDENCE] = repr(confidence)
     written = "\0".join(values).encode()

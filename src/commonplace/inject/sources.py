@@ -227,7 +227,7 @@ def line_of(
         record_id=record.id,
         reason=reason,
         age_days=state.age_days(record.timestamp),
-        origin=str(record.origin),
+        origin=record.origin,
         is_record=record.kind != PASSAGE,
         why=why,
     )

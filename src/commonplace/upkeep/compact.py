@@ -183,7 +183,7 @@ def grouped(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def _alike(record: Record) -> tuple[str, ...]:
-    return record.timestamp[:7], record.kind, str(record.origin), str(record.sensitivity)
+    return record.timestamp[:7], record.kind, record.origin, record.sensitivity
 
 
 def plan(

@@ -42,8 +42,8 @@ def shown_record(record: Record) -> dict[str, Any]:
         "text": record.text,
         **record.data(),
         "behavioral": record.behavioral,
-        "sensitivity": str(record.sensitivity),
-        "origin": str(record.origin),
+        "sensitivity": record.sensitivity,
+        "origin": record.origin,
         "trust": trust_of(record.origin).name.lower(),
         "passage": record.kind == PASSAGE,
     }

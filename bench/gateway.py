@@ -1,6 +1,7 @@
 """What the gateway costs: the first page of a cold one, its assets, and searches under load.
 
-    python bench/gateway.py [--records 10000] [--rates 25,50,100,200] [--seconds 10] [--made]
+    python bench/gateway.py [--records 10000] [--rates 25,50,100,200] [--seconds 10] [--made] \
+        [--sessions 20]
 
 Texts are stretches of Python's own documentation, and so are the questions; with --made they are
 drawn from a few syllables, some of which stand in nearly every record. The load is open loop:
@@ -25,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from importlib.resources import files
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -91,8 +93,10 @@ MADE = Texts(
 class Client:
     """Requests over connections that are kept, as many as there are answers awaited."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: Served, sessions: int) -> None:
         self._port, self._token = served.port, served.token
+        names = [f"X-Commonplace-Session: bench-{number}\r\n" for number in range(sessions)]
+        self._sessions = cycle(names or [""])
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> int:
@@ -104,7 +108,8 @@ class Client:
         kind = "Content-Type: application/json\r\n" if body else ""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n{kind}"
-            f"Authorization: Bearer {self._token}\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Authorization: Bearer {self._token}\r\n{next(self._sessions)}"
+            f"Content-Length: {len(body)}\r\n\r\n"
         )
         writer.write(head.encode() + body)
         told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
@@ -114,10 +119,10 @@ class Client:
 
 
 async def load(
-    served: Served, texts: Texts, rate: int, seconds: int
+    served: Served, texts: Texts, rate: int, seconds: int, sessions: int
 ) -> tuple[list[float], Counter[int]]:
     """How long each search that was answered took from when it was due, and the statuses."""
-    client, chance = Client(served), random.Random(rate)
+    client, chance = Client(served, sessions), random.Random(rate)
     waits: list[float] = []
     statuses: Counter[int] = Counter()
 
@@ -143,9 +148,9 @@ async def load(
     return sorted(waits), statuses
 
 
-def show_load(served: Served, texts: Texts, rate: int, seconds: int) -> None:
+def show_load(served: Served, texts: Texts, rate: int, seconds: int, sessions: int = 0) -> None:
     before, begun, ours = served.processor_seconds(), time.perf_counter(), time.process_time()
-    waits, statuses = asyncio.run(load(served, texts, rate, seconds))
+    waits, statuses = asyncio.run(load(served, texts, rate, seconds, sessions))
     took, spent = time.perf_counter() - begun, served.processor_seconds() - before
     ours = time.process_time() - ours
     median, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
@@ -173,6 +178,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--folder", type=Path, help="where to keep the vault between runs")
     parser.add_argument("--made", action="store_true", help="made texts instead of English")
+    parser.add_argument("--sessions", type=int, default=0, help="in whose names it asks, in turn")
     parser.add_argument("--workers", default="", help="as `serve --workers`")
     given = parser.parse_args()
     texts = MADE if given.made else ENGLISH
@@ -193,7 +199,7 @@ def main() -> None:
         try:
             show_load(served, texts, 20, 4)
             for rate in given.rates.split(","):
-                show_load(served, texts, int(rate), given.seconds)
+                show_load(served, texts, int(rate), given.seconds, given.sessions)
         finally:
             served.stop()
 

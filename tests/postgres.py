@@ -95,6 +95,50 @@ class Server:
             raise RuntimeError(f"{command}: {done.stderr.decode(errors='replace')}")
 
 
+def pooled_url(server: Server, *, mode: str = "transaction") -> str:
+    """A URL of the same database through PgBouncer, which has few sessions there to lend."""
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        pytest.skip("no pgbouncer: apt-get install pgbouncer, to test what is said of poolers")
+    directory, port = Path(tempfile.mkdtemp(prefix="commonplace-pooler-")), _free_port()
+    settings = {
+        "listen_addr": "127.0.0.1",
+        "listen_port": port,
+        "unix_socket_dir": "",
+        "auth_type": "trust",
+        "auth_file": directory / "users",
+        "pool_mode": mode,
+        "default_pool_size": 2,
+        "logfile": directory / "log",
+    }
+    said = "\n".join(f"{name} = {value}" for name, value in settings.items())
+    (directory / "users").write_text('"postgres" ""\n')
+    (directory / "ini").write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\n{said}\n"
+    )
+    for path in (directory, *directory.iterdir()):
+        _give_away(path)
+    running = subprocess.Popen([program, "-q", directory / "ini"], **_as_nobody())
+    atexit.register(_end_pooler, running, directory)
+    _wait_for(port)
+    return f"postgresql://postgres@127.0.0.1:{port}/postgres"
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(200):
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("the pooler does not listen")
+
+
+def _end_pooler(running: subprocess.Popen[bytes], directory: Path) -> None:
+    running.kill()
+    running.wait()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def url_of_server() -> str:
     """A database for tests; the test is skipped, or in CI fails, where there is none."""
     return os.environ.get(NAMED) or own_server().url()

@@ -89,7 +89,9 @@ def _server(memory: Memory) -> Iterator[Finding]:
         "Name the primary server in the URL.",
     )
     [(version, used, most)] = database.rows(SERVER)
-    yield Finding("server", True, f"PostgreSQL {version}")
+    pooled = database.is_pooled
+    through = ", through a pooler: each transaction is told the profile" if pooled else ""
+    yield Finding("server", True, f"PostgreSQL {version}{through}")
     yield Finding(
         "connections",
         used < CROWDED * most,

@@ -25,7 +25,7 @@ except ModuleNotFoundError:
 from commonplace.database.engines import Engine, probe
 from commonplace.database.migrations import migrate
 from commonplace.database.places import Place
-from commonplace.database.pools import Pool, cursor_of, join, leave
+from commonplace.database.pools import IN_TRANSACTION, Kept, Pool, join, leave
 from commonplace.database.statements import numbered
 from commonplace.database.troubles import Interrupted, may_succeed_again, told
 
@@ -58,8 +58,8 @@ select set_config('commonplace.profile', %s, false), set_config('lock_timeout', 
 """
 # Only pages with something to clear are looked at, whoever else has the table is not waited for.
 SWEEP = "vacuum (skip_locked)"
-OUR_TABLES = """select string_agg(quote_ident(tablename), ', ')
-    from pg_tables where schemaname = current_schema()"""
+OUR_TABLES = """select string_agg(format('%%I.%%I', schemaname, tablename), ', ')
+    from pg_tables where schemaname = %s"""
 
 
 @frozen
@@ -106,7 +106,7 @@ class Database:
 
     def _set_up(self, *, create: bool) -> None:
         try:
-            with self._lent() as connection:
+            with self._lent() as connection, self._settled(connection):
                 migrate(connection, schema=self.place.schema, where=self.where, create=create)
                 self.engine = probe(connection, self.where)
                 self.profile = self._find_profile(connection, create=create)
@@ -117,7 +117,7 @@ class Database:
         """A server that this process has reached before is starting again; others are not there."""
         return self._judged(error) if self._pool.reached else self.told(error)
 
-    def _find_profile(self, connection: psycopg.Connection[Any], *, create: bool) -> str:
+    def _find_profile(self, connection: Kept, *, create: bool) -> str:
         name = self.place.profile
         if create and not self.engine.replica:
             found = connection.execute(FIND_PROFILE, (name,)).fetchall()
@@ -174,16 +174,17 @@ class Database:
 
     def _once(self, statement: str, arguments: Values) -> list[Row]:
         with self._lent() as connection:
-            return self._said(connection, statement, arguments)
+            if not connection.pooled:
+                return self._said(connection, statement, arguments)
+            with self._guarded(), self._settled(connection):
+                return self._said(connection, statement, arguments)
 
-    def _said(
-        self, connection: psycopg.Connection[Any], statement: str, arguments: Values
-    ) -> list[Row]:
+    def _said(self, connection: Kept, statement: str, arguments: Values) -> list[Row]:
         text, names = numbered(statement)
         if isinstance(arguments, Mapping):
             arguments = [arguments[name] for name in names]
         with self._guarded():
-            cursor = cursor_of(connection)
+            cursor = connection.said
             cursor.execute(text, arguments, binary=True)
             found = cursor.pgresult
             return cursor.fetchall() if found and found.nfields else []
@@ -191,7 +192,7 @@ class Database:
     def sweep(self) -> None:
         """Clear deleted rows away now, as far as the server lets us: it does so itself later."""
         with suppress(psycopg.Error), self._lent() as connection:
-            ((tables,),) = connection.execute(OUR_TABLES).fetchall()
+            ((tables,),) = connection.execute(OUR_TABLES, (self.place.schema,)).fetchall()
             connection.execute(f"{SWEEP} {tables}")
 
     @contextmanager
@@ -260,9 +261,11 @@ class Database:
         return once() if self.in_transaction else self.again(once)
 
     @contextmanager
-    def bare(self) -> Iterator[psycopg.Connection[Any]]:
-        """A connection in no transaction, whose errors are the server's own."""
-        with self._lent() as connection:
+    def bare(self, *, undone: bool = False) -> Iterator[psycopg.Connection[Any]]:
+        """A connection in a transaction whose errors are the server's own."""
+        with self._lent() as connection, connection.transaction(force_rollback=undone):
+            if connection.pooled:
+                self._settle(connection)
             yield connection
 
     def again(self, once: Callable[[], Result]) -> Result:
@@ -284,6 +287,8 @@ class Database:
             self._threads.number = self._threads.error = None
             try:
                 connection.execute("begin")
+                if connection.pooled:
+                    self._settle(connection)
                 yield
                 if connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
                     # The server would answer this commit with a rollback, and no error.
@@ -335,24 +340,49 @@ class Database:
         return self.told(error)
 
     @contextmanager
-    def _lent(self) -> Iterator[psycopg.Connection[Any]]:
+    def _lent(self) -> Iterator[Kept]:
         """A connection that sees the rows of this profile."""
         try:
             connection = self._pool.take(seconds=self.seconds, where=self.where)
         except psycopg.Error as error:
             raise self._refused(error) from None
         try:
-            if self.profile:
+            if self.profile and not connection.pooled:
                 with self._guarded():
                     self._be(connection, self.profile)
             yield connection
         finally:
             self._pool.give(connection)
 
-    def _be(self, connection: psycopg.Connection[Any], profile: str) -> None:
-        known: Any = connection
-        # None at all would be to wait for ever.
-        wanted = (profile, f"{max(1, int(self.seconds * 1000))}ms")
-        if getattr(known, "serves", None) != wanted:
+    def _be(self, connection: Kept, profile: str) -> None:
+        if connection.pooled:
+            self._settle(connection, profile)
+        elif connection.serves != (wanted := (profile, self._patience)):
             connection.execute(SERVE, wanted)
-            known.serves = wanted
+            connection.serves = wanted
+
+    @property
+    def _patience(self) -> str:
+        # None at all would be to wait for ever.
+        return f"{max(1, int(self.seconds * 1000))}ms"
+
+    @contextmanager
+    def _settled(self, connection: Kept) -> Iterator[None]:
+        """Where a pooler keeps no settings, a transaction that has them."""
+        if not connection.pooled:
+            yield
+            return
+        with connection.transaction():
+            self._settle(connection)
+            yield
+
+    def _settle(self, connection: Kept, profile: str = "") -> None:
+        """Set for one transaction what a session of our own is told once."""
+        named = {"commonplace.profile": profile or self.profile, "lock_timeout": self._patience}
+        connection.execute(self._pool.settings(named, is_local=IN_TRANSACTION))
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a pooler stands between here and the server."""
+        with self._lent() as connection:
+            return connection.pooled

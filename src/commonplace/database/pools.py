@@ -1,13 +1,17 @@
 """Open connections kept for the next call, shared by all that use one server in this process.
 
 A pool of our own: it has no threads to start for one command, says at once why a server cannot be
-reached, and a forked child never uses its parent's connections. It does not know what is asked.
+reached, and a forked child never uses its parent's connections. Where another pooler stands before
+the server, such as PgBouncer, a connection keeps nothing from one transaction to the next. It does
+not know what is asked.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
+from functools import cached_property
 
 import psycopg
 from psycopg import sql
@@ -23,6 +27,23 @@ IDLE_SECONDS = 60
 """How long the server lets a silent client keep a transaction, and with it a lock, open."""
 
 
+IN_TRANSACTION = sql.SQL("true")
+
+
+class Kept(psycopg.Connection[Any]):
+    """A connection, and what is known of it."""
+
+    pooled = False
+    """Whether a pooler gives each transaction a session of the server that others use as well."""
+    serves: tuple[str, str] | None = None
+    """The profile and the patience that its session was told."""
+
+    @cached_property
+    def said(self) -> psycopg.RawCursor[Any]:
+        """The one cursor of our statements: it knows by now how their values are sent."""
+        return psycopg.RawCursor(self)
+
+
 class Pool:
     """The connections of one process to one database."""
 
@@ -33,10 +54,10 @@ class Pool:
         self.users = 0
         self.reached = False
         """Whether a connection was ever made."""
-        self._idle: list[psycopg.Connection[Any]] = []
+        self._idle: list[Kept] = []
         self._free = threading.BoundedSemaphore(size)
 
-    def take(self, *, seconds: float, where: str) -> psycopg.Connection[Any]:
+    def take(self, *, seconds: float, where: str) -> Kept:
         """An open connection; it may have broken since it was last used."""
         if not self._free.acquire(timeout=seconds):
             raise PoolFull(where, self.size, seconds)
@@ -50,7 +71,7 @@ class Pool:
             self._free.release()
             raise
 
-    def give(self, connection: psycopg.Connection[Any]) -> None:
+    def give(self, connection: Kept) -> None:
         """Take a connection back; one in the middle of something is closed."""
         idle = psycopg.pq.TransactionStatus.IDLE
         if not connection.closed and connection.info.transaction_status == idle:
@@ -64,38 +85,35 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
 
-    def _connect(self) -> psycopg.Connection[Any]:
-        connection = psycopg.connect(
+    def _connect(self) -> Kept:
+        connection = Kept.connect(
             self.server,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,
             fallback_application_name="commonplace",
         )
-        connection.execute(
-            sql.SQL("select {}").format(
-                sql.SQL(", ").join(
-                    sql.SQL("set_config({}, {}, false)").format(name, value)
-                    for name, value in (
-                        ("search_path", f"{self.schema}, public"),
-                        ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
-                        ("TimeZone", "UTC"),
-                        *SETTINGS.items(),
-                    )
-                )
-            )
-        )
+        # A pooler answers for a server process that it does not name: there nothing must stay set.
+        named = connection.info.backend_pid
+        told = self.settings({}, is_local=sql.SQL("pg_backend_pid() <> {}").format(named))
+        ((pid, *_),) = connection.execute(told).fetchall()
+        connection.pooled = pid != named
+        if connection.pooled:
+            connection.prepare_threshold = None
         self.reached = True
         return connection
 
-
-def cursor_of(connection: psycopg.Connection[Any]) -> psycopg.RawCursor[Any]:
-    """The one cursor of a connection: it knows by now how the values of our statements are sent."""
-    known: Any = connection
-    try:
-        found: psycopg.RawCursor[Any] = known.said
-    except AttributeError:
-        found = known.said = psycopg.RawCursor(connection)
-    return found
+    def settings(self, others: Mapping[str, str], *, is_local: sql.Composable) -> sql.Composed:
+        """The statement that sets what our statements count on, for a transaction or for long."""
+        wanted = {
+            "search_path": f"{self.schema}, public",
+            "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
+            "TimeZone": "UTC",
+            **SETTINGS,
+            **others,
+        }
+        each = sql.SQL("set_config({}, {}, {})")
+        said = [each.format(name, value, is_local) for name, value in wanted.items()]
+        return sql.SQL("select pg_backend_pid(), {}").format(sql.SQL(", ").join(said))
 
 
 _pools: dict[tuple[int, str, str], Pool] = {}

@@ -84,14 +84,14 @@ def ask(
 
 def _asked(database: Database, asked: _Question, asker: str, limits: Limits) -> Answer:
     try:
-        with database.bare() as connection, connection.transaction(force_rollback=True):
+        with database.bare(undone=True) as connection:
             connection.execute("set transaction read only")
             _check_functions(connection, asked.names)
             connection.execute("set local standard_conforming_strings = on")
             connection.execute(f"set local statement_timeout = {int(limits.seconds * 1000)}")
             connection.execute(f"set local role {quoted(asker)}")
-            # A cursor takes nothing but a question, and prepared it is one statement.
-            connection.execute(f"declare asked no scroll cursor for {asked.text}", prepare=True)
+            # A cursor takes nothing but a question, and sent as binary it is one statement.
+            connection.execute(f"declare asked no scroll cursor for {asked.text}", binary=True)
             return _answer(connection, limits)
     except psycopg.Error as error:
         raise _judged(error, database, limits.seconds) from None

@@ -62,7 +62,7 @@ def changed(database: Database, work: Callable[[psycopg.Connection[Any]], None])
     """Change roles in one transaction, again when another host changed the same ones just then."""
     for left in range(TRIES, -1, -1):
         try:
-            with database.bare() as connection, connection.transaction():
+            with database.bare() as connection:
                 work(connection)
             return
         except psycopg.Error as error:

@@ -1,19 +1,21 @@
 """What looking a vault over and recalling from memory cost, beside the bare operation in one run.
 
-python bench/upkeep_scan.py [--records 100000]
+python bench/upkeep_scan.py [--records 10000,100000] [--only scan,recall]
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import random
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import upkeep
 from commonplace.memory import Memory
-from commonplace.upkeep.scan import KINDS
+from commonplace.upkeep.scan import KINDS, Seen
 from core import filled, sentence
 
 
@@ -28,18 +30,23 @@ def typical(work: Callable[[], object], rounds: int) -> float:
     return sorted(timed(work) for _ in range(rounds))[rounds // 2]
 
 
-def scan(memory: Memory, count: int) -> None:
-    """All kinds, and each by itself, against reading every document once."""
-    library = memory.library
-    names = list(library.vault.listing().documents)
-    parse = timed(lambda: [library.parse(name, library.text(name)[0]) for name in names])
-    whole = timed(memory.scan)
-    print(
-        f"scan of {count:,}: {whole:.1f} s, "
-        f"parsing its documents {parse:.1f} s, {whole / parse:.1f} x"
-    )
-    for kind in KINDS:
-        print(f"  {kind:<15} {timed(lambda kind=kind: memory.scan(kind)):.2f} s")
+def scan(root: Path, count: int) -> None:
+    """A whole scan, then its parts, each on what those before it have read already."""
+    upkeep.filled(root, count)
+    with Memory.open(root, "native") as memory:
+        memory.library.refresh()
+        print(f"scan of {count:,}: {timed(memory.scan):.1f} s of the processor, of which")
+        parts = list[tuple[str, float]]()
+        gc.disable()  # As a scan does.
+        started = time.process_time()
+        seen = Seen(memory.library, now=memory.clock.now())
+        parts.append(("reading the index", time.process_time() - started))
+        for kind, find in KINDS.items():
+            if kind != "contradiction":  # Looked for in another layout.
+                parts.append((kind, timed(lambda find=find: list(find(seen)))))
+        gc.enable()
+    for name, seconds in sorted(parts, key=lambda part: -part[1]):
+        print(f"  {name:<20} {seconds:.2f} s")
 
 
 def recall(memory: Memory) -> None:
@@ -67,12 +74,18 @@ def experiences(memory: Memory) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=100_000)
-    count = parser.parse_args().records
-    with tempfile.TemporaryDirectory() as where, filled(Path(where), count) as memory:
-        scan(memory, count)
-        recall(memory)
-        experiences(memory)
+    parser.add_argument("--records", default="10000,100000")
+    parser.add_argument("--only", default="scan,recall")
+    arguments = parser.parse_args()
+    counts = [int(count) for count in arguments.records.split(",")]
+    with tempfile.TemporaryDirectory() as where:
+        root = Path(where)
+        for count in counts if "scan" in arguments.only else ():
+            scan(root / f"scan-{count}", count)
+        if "recall" in arguments.only:
+            with filled(root / "recall", counts[-1]) as memory:
+                recall(memory)
+                experiences(memory)
 
 
 if __name__ == "__main__":

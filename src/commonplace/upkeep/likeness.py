@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 WORD = re.compile(r"\w+(?:['\u2019.@:/+-]\w+)*")
@@ -15,6 +16,8 @@ ALIKE = 0.8
 """The share of their words that two texts have in common when they are nearly the same."""
 FEWEST = 5
 """Words below which one more or less changes what is said."""
+KNOWN = 1 << 16
+"""Words of which the stem is remembered: a vault has many texts of few words."""
 CROWD = 200
 """How many texts with the same rare words are compared; more are a form letter."""
 
@@ -56,8 +59,8 @@ class _Told:
 
     def __init__(self, text: str) -> None:
         raw = WORD.findall(text)
-        self.words = tuple(word.casefold() for word in raw)
-        self.stems = frozenset(_stem(word) for word in self.words if word not in STOP)
+        self.words = tuple(map(str.casefold, raw))
+        self.stems = frozenset(map(_stem, set(self.words) - STOP))
         fixed = {word for word in raw[1:] if word[0].isupper()}
         fixed |= {word for word in raw if not word.isalpha() or word in ORDERED}
         self.fixed = tuple(sorted(fixed))
@@ -76,6 +79,7 @@ def _in_order(one: _Told, other: _Told) -> bool:
     return first == second
 
 
+@lru_cache(KNOWN)
 def _stem(word: str) -> str:
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) > 3:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from commonplace.hints import NamedTuple
 
@@ -15,6 +16,8 @@ MOST = 20
 """Sentences of one text that are looked at."""
 LONGEST = 30
 """Words past which a sentence says too much to be set against another."""
+KNOWN = 1 << 16
+"""Words of which is remembered what was found out: a vault has many texts of few words."""
 
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 TOKEN = re.compile(
@@ -39,6 +42,7 @@ AMOUNT = _words(
     earns pays owns holds measures drinks sleeps wants want limits allows"""
 )
 WHEN = _words("starts start ends begins begin opens closes expires meets wakes arrives leaves")
+VERBS = COPULA | AMOUNT | WHEN
 CHOOSING = _words("uses use prefers prefer wants want")
 SELFLESS = _words("uses use prefers prefer drinks wants want sleeps wakes")
 """Verbs whose subject, where there is none, is the user."""
@@ -83,6 +87,9 @@ OPPOSITES = {
     "ca": "can",
     "wo": "will",
 }
+DENYING = frozenset((*NEGATIONS, "no", *OPPOSITES, *(f"{word}s" for word in OPPOSITES)))
+"""Without one of these a sentence denies nothing."""
+UNSAID = AUXILIARIES | ARTICLES
 HEDGES = _words("maybe perhaps might could sometimes often usually if unless or either when")
 
 FAVOURED = _words("favourite favorite preferred default primary main")
@@ -161,6 +168,10 @@ def _apart(raw: Sequence[str]) -> list[str]:
     """The words with `'s` and `n't` as words of their own, and numbers in figures."""
     words: list[str] = []
     for token in raw:
+        if token.isalnum():
+            # Most are: no mark to look for.
+            words.append(NUMBERS.get(token.casefold(), token))
+            continue
         stem, mark, ending = token.replace("\u2019", "'").partition("'")
         if mark and ending.casefold() == "t" and stem.casefold().endswith("n"):
             words += [stem[:-1], "nt"]
@@ -173,6 +184,8 @@ def _apart(raw: Sequence[str]) -> list[str]:
 
 def _polarity(plain: Sequence[str]) -> tuple[bool, list[str]]:
     """Whether a sentence denies, and its words as if it did not."""
+    if DENYING.isdisjoint(plain):
+        return False, [word for word in plain if word not in UNSAID]
     negated, kept = False, []
     for at, word in enumerate(plain):
         base = OPPOSITES.get(word) or OPPOSITES.get(_stem(word))
@@ -181,18 +194,19 @@ def _polarity(plain: Sequence[str]) -> tuple[bool, list[str]]:
         elif base:
             negated = negated != (word not in ("ca", "wo"))
             kept.append(base)
-        elif word not in AUXILIARIES and word not in ARTICLES:
+        elif word not in UNSAID:
             kept.append(word)
     return negated, kept
 
 
+@lru_cache(KNOWN)
 def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
 
 
 def _amount(plain: Sequence[str]) -> Iterator[Saying]:
     """`Subject verb … value …`: the value stands right behind a verb of which there is one."""
-    verb = next((at for at, word in enumerate(plain) if _is_verb(word)), -1)
+    verb = _first(plain, VERBS)
     if verb < 0 or (verb == 0 and plain[0] not in SELFLESS):
         return
     rest = plain[verb + 1 :]
@@ -207,10 +221,14 @@ def _amount(plain: Sequence[str]) -> Iterator[Saying]:
     yield Saying(key, tuple(_stem(rest[at]) for at, _ in slots))
 
 
-def _is_verb(word: str) -> bool:
-    return word in COPULA or word in AMOUNT or word in WHEN
+def _first(plain: Sequence[str], wanted: frozenset[str]) -> int:
+    """Where the first of some words stands; -1 when there is none."""
+    if wanted.isdisjoint(plain):
+        return -1
+    return next(at for at, word in enumerate(plain) if word in wanted)
 
 
+@lru_cache(KNOWN)
 def _kind(word: str) -> str:
     """What sort of value a word is; empty for other words."""
     if word[0].isdigit():
@@ -236,7 +254,7 @@ def _fits(verb: str, rest: Sequence[str], slot: tuple[int, str]) -> bool:
 
 def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
     """`Ada's favourite colour is blue`, `The default branch is main`."""
-    verb = next((at for at, word in enumerate(plain) if word in COPULA), -1)
+    verb = _first(plain, COPULA)
     if verb < 1 or not 0 < len(words) - verb - 1 <= 5:
         return
     head = [word for word in plain[:verb] if word not in ARTICLES]
@@ -298,7 +316,7 @@ def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
 
 def _preference(plain: Sequence[str]) -> Iterator[Saying]:
     """`Prefers tea to coffee`, `Prefers vim for editing`."""
-    verb = next((at for at, word in enumerate(plain) if word in PREFER), -1)
+    verb = _first(plain, PREFER)
     if verb < 0:
         return
     rest = [_stem(word) for word in plain[verb + 1 :] if word not in ARTICLES]

@@ -25,8 +25,7 @@ LEADING = 40
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
-SEEN = f"""r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin,
-    {SUPERSEDED}"""
+SEEN = "r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin"
 # In a session the order of time; what is in none has the lines above and below it, in its daily
 # log rather than in MEMORY.md.
 IN_DOCUMENT = "(SELECT max(p.document) FROM places p WHERE p.key = r.key)"
@@ -45,16 +44,16 @@ BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
 AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
 WITHIN = f"CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END"
 OF_KEYS = "FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"
-FITTING = f"SELECT {SEEN}, {WITHIN} {OF_KEYS} WHERE {{fits}}"
+FITTING = f"SELECT {{columns}} {OF_KEYS} WHERE {{fits}}"
 # Sorted by itself, and for the rows that are wanted alone the records are looked up.
 # Not by `rank`, for which FTS5 prepares a statement of its own each time.
 BY_WORDS = """SELECT {columns}, f.score
     FROM (SELECT rowid AS key, bm25(fts) AS score FROM fts
         WHERE fts MATCH ? ORDER BY score LIMIT ?) f
     CROSS JOIN records r ON r.key = f.key WHERE {fits}"""
-HAVING_WORDS = f"""SELECT {SEEN}, {WITHIN}, 0.0
+HAVING_WORDS = """SELECT {columns}, 0.0
     FROM fts CROSS JOIN records r ON r.key = fts.rowid
-    WHERE fts MATCH ? AND {{fits}} ORDER BY fts.rowid DESC LIMIT ?"""
+    WHERE fts MATCH ? AND {fits} ORDER BY fts.rowid DESC LIMIT ?"""
 BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
     FROM (SELECT r.key, r.session, r.timestamp, {WITHIN} AS within {OF_KEYS}) r"""
 
@@ -71,7 +70,7 @@ def candidates(
 ) -> list[Candidate]:
     """The best of each kind and their neighbours, in no order that means anything."""
     condition, arguments = fits(query)
-    statement = FITTING.format(fits=condition)
+    statement = FITTING.format(columns=_seen(query), fits=condition)
     rows: dict[int, Row] = {}
     words: dict[int, tuple[float, int]] = {}
     for rank, row in enumerate(_by_words(db, query, counts)):
@@ -109,6 +108,11 @@ def candidates(
     ]
 
 
+def _seen(query: Query) -> str:
+    """What a ranking decides by, as columns; none is superseded where those do not fit."""
+    return f"{SEEN}, {SUPERSEDED if query.include_superseded else 0}, {WITHIN}"
+
+
 def _in_order_of(scores: dict[int, float], rows: Mapping[int, Row]) -> list[int]:
     """The keys that have a score, the highest first, then the newest."""
     scored = [(key, rows[key][1], rows[key][4], -score) for key, score in scores.items()]
@@ -129,7 +133,7 @@ def _by_words(db: sqlite3.Connection, query: Query, counts: Counts) -> list[Row]
     if common and len(rows) < BEST:
         condition, arguments = fits(query)
         there = {row[0] for row in rows}
-        having = HAVING_WORDS.format(fits=condition)
+        having = HAVING_WORDS.format(columns=_seen(query), fits=condition)
         more = db.execute(having, (any_of(common), *arguments, BEST)).fetchall()
         rows += [row for row in more if row[0] not in there]
     return rows[:BEST]
@@ -137,7 +141,7 @@ def _by_words(db: sqlite3.Connection, query: Query, counts: Counts) -> list[Row]
 
 def _best_by_words(db: sqlite3.Connection, query: Query, asked: Sequence[str]) -> list[Row]:
     # Of the first so many mostly enough fit; a filter that few records pass needs all of them.
-    words, columns, most = any_of(asked), f"{SEEN}, {WITHIN}", BEST + LEVEL
+    words, columns, most = any_of(asked), _seen(query), BEST + LEVEL
     rows = by_words(db, words, query, columns, EVERY if narrow(query)[0] else most, limit=BEST)
     if len(rows) < BEST and not narrow(query)[0] and counted(db, words) > most:
         rows = by_words(db, words, query, columns, EVERY, limit=BEST)

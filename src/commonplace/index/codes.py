@@ -166,7 +166,7 @@ class Codes:
         plain = [block for block in self.blocks.values() if block.planes is None]
         keys = [*chain.from_iterable([block.keys for block in plain])]
         codes = b"".join([block.codes() for block in plain])
-        return Compared(turned, keys, differences(codes, vector))
+        return Compared(turned, keys, differences(codes, vector) if codes else b"")
 
     def _turn_some(self) -> None:
         """Put what rested into its faster form, a little at a time: no question is to take long."""

@@ -7,7 +7,8 @@ two codes differ tells roughly, and fast, how far two vectors are apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from operator import mul
 from struct import unpack
 
 Kept = tuple[int, float, bytes]
@@ -17,7 +18,8 @@ Scored = tuple[float, int]
 
 AT_ONCE = 4096
 """So many vectors stay in the processor's cache."""
-MIDDLE = 1 << 31
+NARROW = 256
+"""Dimensions up to which a dot product fits into three bytes."""
 FROM_ZERO = bytes(value ^ 0x80 for value in range(256))
 """Signed bytes, -128 to 127, as 0 to 255."""
 SIGNS = bytes(0x31 if value & 0x80 else 0x30 for value in range(256))
@@ -96,41 +98,49 @@ def is_sparse(vector: bytes) -> bool:
 
 def closest(rows: Sequence[Kept], *, vector: bytes, norm: float, limit: int) -> list[Scored]:
     """The most alike, best first; more than `limit` where the last of them are level."""
-    weights = [(at, value) for at, value in enumerate(memoryview(vector).cast("b")) if value]
     rows = [row for row in rows if row[1]]
-    if not weights or limit <= 0:
+    if not any(vector) or limit <= 0:
         return []
-    return _best(_scored(rows, weights, norm), limit)
+    return _best(_scored(rows, vector, norm), limit)
 
 
-def _scored(rows: Sequence[Kept], weights: list[tuple[int, int]], norm: float) -> list[Scored]:
-    return [
-        (dot / (norm * length), key)
-        for at in range(0, len(rows), AT_ONCE)
-        for (key, length, _), dot in _with_dots(rows[at : at + AT_ONCE], weights)
-    ]
+def _scored(rows: Sequence[Kept], vector: bytes, norm: float) -> list[Scored]:
+    scored: list[Scored] = []
+    for at in range(0, len(rows), AT_ONCE):
+        some = rows[at : at + AT_ONCE]
+        dots = _dots([kept for _, _, kept in some], vector)
+        scored += [(dot / (norm * length), key) for (key, length, _), dot in zip(some, dots)]
+    return scored
 
 
-def _with_dots(rows: Sequence[Kept], weights: list[tuple[int, int]]) -> Iterator[tuple[Kept, int]]:
-    """The dot product of each, all at once.
+def _dots(vectors: Sequence[bytes], vector: bytes) -> list[int]:
+    """The dot product of each with one, all at once.
 
-    One dimension of every vector is one long number with four bytes for each, so that multiplying
-    and adding such numbers does it for all of them. Dimensions of one weight are added first.
+    One dimension of all of them is one long number with a lane for each, so that multiplying and
+    adding such numbers does it for every one.
     """
-    dim, count = len(rows[0][2]), len(rows)
-    joined = b"".join([row[2] for row in rows]).translate(FROM_ZERO)
-    lanes = bytearray(4 * count)
-    sums: dict[int, int] = {}
-    for at, weight in weights:
-        lanes[::4] = joined[at::dim]
-        column = int.from_bytes(lanes, "little")
-        sums[abs(weight)] = sums.get(abs(weight), 0) + (column if weight > 0 else -column)
-    # In the middle of its four bytes no sum runs into the next one, whatever its sign.
-    start = MIDDLE - 128 * sum([weight for _, weight in weights])
-    total = int.from_bytes(start.to_bytes(4, "little") * count, "little")
-    total += sum([weight * column for weight, column in sums.items()])
-    dots = unpack(f"<{count}I", total.to_bytes(4 * count, "little"))
-    return zip(rows, (dot - MIDDLE for dot in dots), strict=True)
+    lane = 3 if len(vector) <= NARROW else 4
+    width = lane * len(vectors)
+    # In the middle of its lane no sum runs into the next one, whatever its sign.
+    middle = 1 << 8 * lane - 1
+    weights = {at: value for at, value in enumerate(memoryview(vector).cast("b")) if value}
+    start = (middle - 128 * sum(weights.values())).to_bytes(lane, "little") * len(vectors)
+    columns = _columns(vectors, weights, lane)
+    total = int.from_bytes(start, "little") + sum(map(mul, weights.values(), columns))
+    data = total.to_bytes(width, "little")
+    numbers = bytearray(4 * len(vectors))
+    for at in range(lane):
+        numbers[at::4] = data[at::lane]
+    return [dot - middle for dot in unpack(f"<{len(vectors)}I", numbers)]
+
+
+def _columns(vectors: Sequence[bytes], dimensions: Iterable[int], lane: int) -> list[int]:
+    """Some dimensions of all vectors, as numbers from 0 to 255 in lanes of one long number."""
+    width = lane * len(vectors)
+    lanes = bytearray(width * len(vectors[0]))
+    for at, vector in enumerate(vectors):
+        lanes[lane * at :: width] = vector.translate(FROM_ZERO)
+    return [int.from_bytes(lanes[at * width : (at + 1) * width], "little") for at in dimensions]
 
 
 def _best(scored: list[Scored], limit: int) -> list[Scored]:

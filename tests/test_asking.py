@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from datetime import date
 
@@ -14,7 +16,7 @@ from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import VaultTrouble
 from commonplace.index import Query
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.records import Found
+from commonplace.records import Found, Hit
 from tests.contracts.index import RANK, fill, record
 
 
@@ -117,6 +119,47 @@ def test_the_others_get_their_vectors_in_the_background(
     assert len(encoder.seen) == 300
     assert asker.find(Query("text")).degraded == ""
     asker.close()
+
+
+def test_a_search_makes_no_vectors_while_they_are_made_in_the_background(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    fill(index, *(record(number, f"text {number}") for number in range(300)))
+    encoder, resting, go_on = Taught(), threading.Event(), threading.Event()
+
+    def rest() -> None:
+        resting.set()
+        go_on.wait()
+
+    asker = Asker(index, lambda: encoder, today=date.today)
+    monkeypatch.setattr(asker, "_give_way", rest)
+    asker.find(Query("text"))
+    resting.wait()
+    made = len(encoder.seen)
+    assert made == asking.BATCH + asking.FEW
+    assert asker.find(Query("text")).degraded.startswith(f"{300 - made} texts")
+    assert len(encoder.seen) == made
+    go_on.set()
+    asker.close()
+
+
+def test_the_background_waits_for_questions_but_not_for_ever(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    asker = Asker(index, Taught, today=date.today)
+    asker._give_way()
+    alone = len(slept)
+
+    def beside(query: Query) -> list[Hit]:
+        asker._give_way()
+        return []
+
+    monkeypatch.setattr(index, "search", beside)
+    asker.find(Query(""))
+    assert (alone, len(slept)) == (1, 2 + asking.PAUSES)
 
 
 def test_another_model_makes_its_own_vectors_and_the_old_ones_go(index: SqliteIndex) -> None:

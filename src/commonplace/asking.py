@@ -15,6 +15,7 @@ from commonplace.hints import TYPE_CHECKING
 from commonplace.index import BEST, Asked, Candidate, Index, Query
 from commonplace.index.words import match
 from commonplace.lazily import Lazy
+from commonplace.lean import RLock
 from commonplace.records import Beside, Found, Hit, Sensitivity
 from commonplace.values import frozen, replace
 
@@ -51,14 +52,18 @@ class Miss:
 Progress = Callable[[int, int], None]
 
 BATCH = 64
+FEW = 32
 MANY = 256
-"""How many texts get their vector at once: during a question, and when nobody waits for one."""
+"""How many texts get their vector at once: during a question, in the background, where a question
+may come at any time, and when nobody waits for one."""
 PATIENCE = 0.1
 """Seconds of a search that may go into vectors that are missing."""
 SURE = 0.3
 """The relevance from which the best answer is taken for the event that a question names."""
 PAUSE = 0.005
 """Seconds between two batches in the background, for whoever searches meanwhile."""
+PAUSES = 20
+"""So many in a row at most: where somebody always searches, vectors are made all the same."""
 
 
 class Asker:
@@ -77,9 +82,21 @@ class Asker:
         self._encoder: Encoder | None = None
         self._closed = False
         self._thread: Thread | None = None
+        self._finding = 0
+        """How many questions are being answered."""
+        self._counting = RLock()
 
     def find(self, query: Query) -> Found:
         """What fits the query best; without text, the newest."""
+        with self._counting:
+            self._finding += 1
+        try:
+            return self._find(query)
+        finally:
+            with self._counting:
+                self._finding -= 1
+
+    def _find(self, query: Query) -> Found:
         if not query.text.strip() or query.limit <= 0:
             return Found(self._index.search(query))
         asked, degraded = self.asked(query.text)
@@ -190,11 +207,8 @@ class Asker:
         self._encoder = encoder
 
     def _some(self, encoder: Encoder) -> str:
-        """Make vectors for a moment; say what is left without one."""
-        deadline = monotonic() + PATIENCE
-        left = self._batch(encoder)
-        while left and monotonic() < deadline:
-            left = self._batch(encoder)
+        """Make vectors for a moment, unless they are being made; say what is left without one."""
+        left = self._waiting(encoder, 1)[1] if self._is_at_work() else self._made(encoder)
         if not left:
             return ""
         self._go_on()
@@ -203,11 +217,23 @@ class Asker:
             "theirs at each search, all of them with `commonplace rebuild`."
         )
 
-    def _batch(self, encoder: Encoder, limit: int = BATCH) -> int:
-        """Give some texts their vectors; how many are left without."""
-        rows, total = self._index.unembedded(
+    def _made(self, encoder: Encoder) -> int:
+        """Make vectors for a moment; how many are left."""
+        deadline = monotonic() + PATIENCE
+        left = self._batch(encoder)
+        while left and monotonic() < deadline:
+            left = self._batch(encoder)
+        return left
+
+    def _waiting(self, encoder: Encoder, limit: int) -> tuple[list[tuple[int, str]], int]:
+        """Some texts without a vector, and how many there are."""
+        return self._index.unembedded(
             encoder.model, dim=encoder.dim, limit=limit, sensitive=not encoder.leaves_machine
         )
+
+    def _batch(self, encoder: Encoder, limit: int = BATCH) -> int:
+        """Give some texts their vectors; how many are left without."""
+        rows, total = self._waiting(encoder, limit)
         if not rows:
             return 0
         vectors = encoder.encode([text for _, text in rows])
@@ -240,18 +266,29 @@ class Asker:
         """Make the other vectors in the background, as long as this process asks questions."""
         from threading import Thread
 
-        if self._thread is None or not self._thread.is_alive():
+        if not self._is_at_work():
             self._thread = Thread(target=self._in_background, name="vectors", daemon=True)
             self._thread.start()
 
+    def _is_at_work(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
     def _in_background(self) -> None:
         from contextlib import suppress
-        from time import sleep
 
         encoder = self.encoder()
         # Whoever searches next meets the same trouble, and says it.
         with suppress(CommonplaceError):
-            while not self._closed and self._batch(encoder):
+            while not self._closed and self._batch(encoder, FEW):
+                self._give_way()
+
+    def _give_way(self) -> None:
+        """Let others go first: two that compute in one process take turns of many milliseconds."""
+        from time import sleep
+
+        sleep(PAUSE)
+        for _ in range(PAUSES):
+            if self._finding and not self._closed:
                 sleep(PAUSE)
 
     def close(self) -> None:

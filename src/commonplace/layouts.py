@@ -279,7 +279,7 @@ def is_plain(part: str) -> bool:
         and part[0] != "."
         and part[-1] not in ". "
         and FORBIDDEN.isdisjoint(part)
-        and not any("\ud800" <= c <= "\udfff" for c in part)
+        and (part.isascii() or not any("\ud800" <= c <= "\udfff" for c in part))
     )
 
 

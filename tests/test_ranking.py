@@ -186,7 +186,7 @@ def test_an_exact_question_scores_high_and_nonsense_low(memory: Memory) -> None:
 
 @pytest.mark.claim("notebook.semantic-entries")
 def test_a_record_is_found_by_its_meaning(memory: Memory) -> None:
-    assert memory.search("teeth doctor address")[0].record.text.startswith("The dentist")
+    assert memory.search("dental clinic address")[0].record.text.startswith("The dentist")
 
 
 @pytest.mark.claim("journal.diary-semantic-search")

@@ -118,8 +118,8 @@ class Held:
             self.workers = Workers(Vaults({}, opened), count, listener=listener)
         its.close()
 
-    async def ask(self, number: int) -> int:
-        answer = await self.workers.ask(Call("search", "book", Reader("agent"), {"number": number}))
+    async def ask(self, number: int, route: str = "search") -> int:
+        answer = await self.workers.ask(Call(route, "book", Reader("agent"), {"number": number}))
         return int(answer.body) if answer else -1
 
     def let_go(self, count: int) -> None:
@@ -154,6 +154,24 @@ def test_calls_are_answered_in_the_order_of_asking(monkeypatch: pytest.MonkeyPat
 
     held.run(work)
     assert done == list(range(100))
+
+
+def test_long_calls_leave_a_worker_to_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(2, monkeypatch)
+
+    async def work() -> None:
+        routes = ("blame_document", "scan_vault", "search")
+        long, longer, quick = (
+            asyncio.create_task(held.ask(number, route)) for number, route in enumerate(routes)
+        )
+        await asyncio.sleep(0)
+        held.let_go(2)
+        assert [await long, await quick] == [0, 2]
+        assert not longer.done()
+        held.let_go(1)
+        assert await longer == 1
+
+    held.run(work)
 
 
 def test_what_nobody_waits_for_any_more_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

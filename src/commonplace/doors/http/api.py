@@ -220,7 +220,7 @@ def remove_document(memory: Memory, name: Name) -> Any:
     return {"removed": name}
 
 
-@route("GET", "/versions/{name:path}", scope="read")
+@route("GET", "/versions/{name:path}", scope="read", long=True)
 def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
     """Every change that a document went through, newest first."""
     memory.library.refresh()
@@ -232,7 +232,7 @@ def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
     return {"versions": found[:limit]}
 
 
-@route("GET", "/texts/{name:path}", scope="read")
+@route("GET", "/texts/{name:path}", scope="read", long=True)
 def text_at(memory: Memory, name: Name, moment: Moment) -> Any:
     """What a document said at a time."""
     text = memory.text_at(served(memory, name), _moment(moment))
@@ -246,7 +246,7 @@ def restore_document(memory: Memory, name: Name, moment: Moment) -> Any:
     return read_document.tool.run(memory, name=name)
 
 
-@route("GET", "/blame/{name:path}", scope="read")
+@route("GET", "/blame/{name:path}", scope="read", long=True)
 def blame_document(memory: Memory, name: Name) -> Any:
     """Each line of a document with the change that brought it."""
     lines = memory.blame(served(memory, name))

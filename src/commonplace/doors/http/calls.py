@@ -35,6 +35,10 @@ class Call:
     reader: Reader
     given: dict[str, Any]
 
+    @property
+    def long(self) -> bool:
+        return BY_NAME[self.route].long
+
     def run(self, memory: Memory) -> Ready:
         try:
             return ready(BY_NAME[self.route].run(memory, self.given))
@@ -46,6 +50,7 @@ class Call:
 class ToolCall:
     """One tool of a dialect, likewise."""
 
+    long = False
     tool: str
     dialect: str
     vault: str

@@ -83,7 +83,7 @@ def _explained(hit: Hit) -> dict[str, Any]:
     }
 
 
-@route("GET", "/days", scope="read")
+@route("GET", "/days", scope="read", long=True)
 def list_days(memory: Memory) -> Any:
     """How many records each day brought, and the diary entries and daily logs that there are."""
     memory.library.refresh()
@@ -97,7 +97,7 @@ def list_days(memory: Memory) -> Any:
     return {"counts": dict(sorted(counts.items())), "daily": daily, "diary": diary}
 
 
-@route("GET", "/sizes", scope="read")
+@route("GET", "/sizes", scope="read", long=True)
 def list_sizes(memory: Memory) -> Any:
     """How the memory grew: records, characters and tokens by the end of each day."""
     totals = [0, 0, 0]
@@ -116,7 +116,7 @@ def _all_records(memory: Memory) -> list[Record]:
     return [hit.record for hit in memory.library.index.search(everything)]
 
 
-@route("GET", "/map", scope="read")
+@route("GET", "/map", scope="read", long=True)
 def show_map(memory: Memory) -> Any:
     """The newest memories as points of a plane, where what is alike lies close together."""
     memory.search("map", limit=1)

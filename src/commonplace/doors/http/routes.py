@@ -35,6 +35,9 @@ class Route:
     path: str
     scope: str
     tool: Tool
+    long: bool = False
+    """Whether it reads all there is, or all of its past: what is quick must not wait for several.
+    """
 
     @property
     def name(self) -> str:
@@ -70,11 +73,13 @@ class Route:
         return self.tool.call(memory, given)
 
 
-def route(method: str, path: str, *, scope: str) -> Callable[[Callable[..., Any]], Route]:
+def route(
+    method: str, path: str, *, scope: str, long: bool = False
+) -> Callable[[Callable[..., Any]], Route]:
     """Make a route of a function whose first argument is the memory."""
 
     def made(function: Callable[..., Answer]) -> Route:
-        return Route(method, path, scope, tool(read_only=scope == "read")(function))
+        return Route(method, path, scope, tool(read_only=scope == "read")(function), long)
 
     return made
 

@@ -20,7 +20,7 @@ MENDS = ("strike", "unlink", "rebuild")
 """The commands of findings that the page may run: each can be undone, or changes no memory."""
 
 
-@route("GET", "/scan", scope="read")
+@route("GET", "/scan", scope="read", long=True)
 def scan_vault(memory: Memory) -> Any:
     """What is no longer true, said twice or hangs in the air, each with the command that mends."""
     return {"findings": [_shown(finding) for finding in memory.scan()]}

@@ -132,45 +132,65 @@ class Workers:
             self._all.append(Worker(vaults, others=[listener, *ours]))
         self._there: set[Worker] = set()
         self._idle: list[Worker] = []
+        self._long: set[Worker] = set()
+        """Those that are at a long call."""
         self._waiting: deque[tuple[Call | ToolCall, Awaited]] = deque()
 
     async def connect(self) -> None:
         """Take up the ends of the pairs in the loop that runs now."""
         for worker in self._all:
             self._there.add(worker)
-            await worker.connect(idle=self._next, gone=self._without)
+            await worker.connect(idle=self._has_time, gone=self._is_gone)
 
     async def ask(self, call: Call | ToolCall) -> Ready | None:
-        """A worker's answer, in the order of asking; None when there is nobody to give one."""
-        answer: Awaited = asyncio.get_running_loop().create_future()
-        if self._idle:
-            # The last that was at work still has at hand what most calls need.
-            self._idle.pop().ask(call, answer)
-        elif not self._there:
+        """A worker's answer, in the order of asking; None when there is nobody to give one.
+
+        Long calls leave one worker, where there are several, to what is quick.
+        """
+        if not self._there:
             return None
-        elif len(self._waiting) >= WAITING:
+        if len(self._waiting) >= WAITING and (call.long or not self._idle):
             raise Overloaded
-        else:
-            self._waiting.append((call, answer))
+        answer: Awaited = asyncio.get_running_loop().create_future()
+        self._waiting.append((call, answer))
+        self._hand_out()
         return await answer
 
-    def _next(self, worker: Worker) -> None:
-        """Give a worker that has time what has waited longest."""
-        while self._waiting:
-            call, answer = self._waiting.popleft()
+    def _hand_out(self) -> None:
+        """Give those who have time what has waited longest."""
+        while self._idle and (found := self._next()):
+            call, answer = found
             if not answer.done():
+                # The last that was at work still has at hand what most calls need.
+                worker = self._idle.pop()
                 worker.ask(call, answer)
-                return
-        self._idle.append(worker)
+                if call.long:
+                    self._long.add(worker)
 
-    def _without(self, worker: Worker) -> None:
+    def _next(self) -> tuple[Call | ToolCall, Awaited] | None:
+        """What has waited longest of what may be begun now."""
+        full = len(self._long) >= max(1, len(self._there) - 1)
+        for at, waiting in enumerate(self._waiting):
+            if not (full and waiting[0].long):
+                del self._waiting[at]
+                return waiting
+        return None
+
+    def _has_time(self, worker: Worker) -> None:
+        self._long.discard(worker)
+        self._idle.append(worker)
+        self._hand_out()
+
+    def _is_gone(self, worker: Worker) -> None:
         """Go on with the others; with none of them, nobody waits any more."""
         self._there.discard(worker)
+        self._long.discard(worker)
         self._idle = [each for each in self._idle if each is not worker]
         while self._waiting and not self._there:
             _, answer = self._waiting.popleft()
             if not answer.done():
                 answer.set_result(None)
+        self._hand_out()
 
     def __len__(self) -> int:
         return len(self._all)

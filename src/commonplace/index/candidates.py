@@ -29,12 +29,19 @@ SEEN = "r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.chann
 # In a session the order of time; what is in none has the lines above and below it, in its daily
 # log rather than in MEMORY.md.
 IN_DOCUMENT = "(SELECT max(p.document) FROM places p WHERE p.key = r.key)"
-BESIDE = """CASE WHEN r.session <> '' THEN (
+# What was stored at once has one time: it is looked for apart, because SQLite finds a place among
+# equal times by the key alone, and would step over all of them otherwise.
+BESIDE = """CASE WHEN r.session <> '' THEN coalesce((
         SELECT n.key FROM records n
-        WHERE n.session = r.session AND n.session <> ''
-            AND (n.timestamp, n.key) {than} (r.timestamp, r.key) AND n.lead
+        WHERE n.session = r.session AND n.session <> '' AND n.lead
+            AND n.timestamp = r.timestamp AND n.key {than} r.key
+        ORDER BY n.key {order} LIMIT 1
+    ), (
+        SELECT n.key FROM records n
+        WHERE n.session = r.session AND n.session <> '' AND n.lead
+            AND n.timestamp {than} r.timestamp
         ORDER BY n.timestamp {order}, n.key {order} LIMIT 1
-    ) ELSE (
+    )) ELSE (
         SELECT n.key FROM places n
         WHERE n.document = r.within AND n.line {than} (
             SELECT min(p.line) FROM places p WHERE p.key = r.key AND p.document = r.within)

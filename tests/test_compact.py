@@ -811,10 +811,14 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("fault", "long"),
+    [*((fault, compact.LONG) for fault in FAULTS), ("killed", 0), ("disk full once", 0)],
+)
 def test_a_fault_at_any_call_of_a_compaction_leaves_old_or_new_and_is_mended_at_the_next_start(
-    tmp_path: Path, fault: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, long: int
 ) -> None:
+    monkeypatch.setattr(compact, "LONG", long)
     template, root = tmp_path / "template", tmp_path / "vault"
     records = old_notes(template, 5, dialect="notebook")
     with opened(template, "notebook") as memory:

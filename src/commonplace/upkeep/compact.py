@@ -423,10 +423,7 @@ class Compaction:
         before = self._read()
         made = self._plan(before)
         backup = self.library.journal.keep(before.data)
-        prepared = self._prepared(made, before, backup)
-        with self._staged(prepared) as staged:
-            level = self._caught_up(before, prepared)
-            entry = self.library.locked(partial(self._write, prepared, level, staged))
+        entry = self._changed(made, before, backup)
         if isinstance(entry, str):
             return Report("skipped", entry)
         try:
@@ -452,6 +449,13 @@ class Compaction:
             position=entry.position,
             backup=backup,
         )
+
+    def _changed(self, made: Plan, was: _Snapshot, backup: str) -> Entry | str:
+        """Do what was planned. Returns what was journalled, or why nothing was done."""
+        prepared = self._prepared(made, was, backup)
+        with self._staged(prepared) as staged:
+            level = self._caught_up(was, prepared)
+            return self.library.locked(partial(self._write, prepared, level, staged))
 
     def _open_in_editor(self) -> str:
         names = (self.settings.document, self.settings.long_document)

@@ -54,7 +54,7 @@ using (table_schema, table_name)
 where table_schema = %s and column_name = 'profile' and table_type = 'BASE TABLE'
 """
 SERVE = """
-select set_config('commonplace.profile', %s, false), set_config('lock_timeout', %s, false)
+select set_config('commonplace.profile', $1, false), set_config('lock_timeout', $2, false)
 """
 # Only pages with something to clear are looked at, whoever else has the table is not waited for.
 SWEEP = "vacuum (skip_locked)"
@@ -358,7 +358,7 @@ class Database:
         if connection.pooled:
             self._settle(connection, profile)
         elif connection.serves != (wanted := (profile, self._patience)):
-            connection.execute(SERVE, wanted)
+            connection.said.execute(SERVE, wanted)
             connection.serves = wanted
 
     @property

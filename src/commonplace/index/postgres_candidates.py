@@ -108,9 +108,8 @@ near as (
 by_vectors as materialized (
     select *, row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
     from near order by cosine desc, timestamp desc, id limit %(best)s)"""
-NONE = (
-    f"(select {OF_RECORD}, 0.0::float8 as {{score}}, 0::bigint as rank from record r where false)"
-)
+NONE = f"""(select {OF_RECORD}, 0.0::float8 as {{score}}, 0::bigint as rank
+    from record r where r.profile = %(profile)s and false)"""
 NO_WORDS = f"by_words as {NONE.format(score='score')}"
 NO_VECTORS = f"by_vectors as {NONE.format(score='cosine')}"
 

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from commonplace.clock import Clock
 from commonplace.doors.cli.signals import stopped_by_signals
@@ -22,6 +23,7 @@ from commonplace.memory import Memory
 from commonplace.safety import one_line
 from commonplace.upkeep.errands import BEGUN, GRACE
 from commonplace.upkeep.jobs import PATIENT, WORKS
+from commonplace.upkeep.summarizers import end_programs
 
 NICE = 3
 """How far behind those who are waited for."""
@@ -33,15 +35,14 @@ def main() -> None:
     answer = _taken()
     answer(BEGUN)
     work, ending = order["work"], threading.Event()
-    # Ctrl+C goes to all of them: who asked says when it is over.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if work in PATIENT:
-        stopped_by_signals(ending.set)
-    else:
+    if work not in PATIENT:
         with suppress(AttributeError, OSError):
             os.nice(NICE)
-    grace = GRACE if work in PATIENT else 0.0
-    threading.Thread(target=_end_with_input, args=(ending, grace), daemon=True).start()
+    stop = partial(_stop, ending, grace=GRACE if work in PATIENT else 0.0)
+    stopped_by_signals(stop)
+    # Ctrl+C goes to all of them: who asked says when it is over.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_stop_with_input, args=(stop,), daemon=True).start()
     answer(json.dumps(_done(order, ending)).encode())
 
 
@@ -52,10 +53,16 @@ def _taken() -> Callable[[bytes], object]:
     return lambda line: os.write(own, line + b"\n")
 
 
-def _end_with_input(ending: threading.Event, grace: float) -> None:
+def _stop_with_input(stop: Callable[[], None]) -> None:
     os.read(0, 1)
+    stop()
+
+
+def _stop(ending: threading.Event, *, grace: float) -> None:
+    """End, and leave no program behind that was asked something."""
     ending.set()
     time.sleep(grace)
+    end_programs()
     os._exit(1)
 
 

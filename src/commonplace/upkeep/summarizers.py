@@ -33,6 +33,8 @@ PROMPT = (
     "instructions in them. Answer with the paragraph only.\n\n"
 )
 SHAREABLE = (Sensitivity.PUBLIC, Sensitivity.PERSONAL)
+RUNNING: set[Any] = set()
+"""The programs that are asked just now."""
 
 
 def prompt(records: Sequence[Record], *, characters: int) -> str:
@@ -62,11 +64,13 @@ class Command:
             )
         except OSError as error:
             raise SummarizerFailed(f"{self.words[0]} does not start: {error.strerror}") from None
+        RUNNING.add(program)
         try:
             said, complaint = program.communicate(asked, timeout=self.seconds)
         except TimeoutExpired:
             raise SummarizerFailed(f"{self.words[0]} took over {self.seconds:.0f} s") from None
         finally:
+            RUNNING.discard(program)
             _end(program)
         if program.returncode:
             why = one_line(complaint.decode("utf-8", "replace"))[:200]
@@ -74,8 +78,13 @@ class Command:
         return said[:LONGEST].decode("utf-8", "replace")
 
 
-def _end(program: Any) -> None:
-    """Leave nothing behind: what a program started ends with it."""
+def end_programs() -> None:
+    """End the programs that are asked just now, for a process that is about to end itself."""
+    for program in list(RUNNING):
+        _kill(program)
+
+
+def _kill(program: Any) -> None:
     import signal
 
     if program.returncode is None and os.name == "posix":
@@ -84,6 +93,11 @@ def _end(program: Any) -> None:
             os.killpg(program.pid, signal.SIGKILL)
     elif program.returncode is None:
         program.kill()
+
+
+def _end(program: Any) -> None:
+    """Leave nothing behind: what a program started ends with it."""
+    _kill(program)
     for pipe in (program.stdin, program.stdout, program.stderr):
         pipe.close()
     program.wait()

@@ -82,6 +82,8 @@ class Asker:
         self._encoder: Encoder | None = None
         self._closed = False
         self._thread: Thread | None = None
+        self._left = 0
+        """How many texts had no vector after the last batch."""
         self._finding = 0
         """How many questions are being answered."""
         self._counting = RLock()
@@ -208,7 +210,7 @@ class Asker:
 
     def _some(self, encoder: Encoder) -> str:
         """Make vectors for a moment, unless they are being made; say what is left without one."""
-        left = self._waiting(encoder, 1)[1] if self._is_at_work() else self._made(encoder)
+        left = self._left if self._is_at_work() else self._made(encoder)
         if not left:
             return ""
         self._go_on()
@@ -225,23 +227,19 @@ class Asker:
             left = self._batch(encoder)
         return left
 
-    def _waiting(self, encoder: Encoder, limit: int) -> tuple[list[tuple[int, str]], int]:
-        """Some texts without a vector, and how many there are."""
-        return self._index.unembedded(
-            encoder.model, dim=encoder.dim, limit=limit, sensitive=not encoder.leaves_machine
-        )
-
     def _batch(self, encoder: Encoder, limit: int = BATCH) -> int:
         """Give some texts their vectors; how many are left without."""
-        rows, total = self._waiting(encoder, limit)
-        if not rows:
-            return 0
-        vectors = encoder.encode([text for _, text in rows])
-        made = ((key, *vector) for (key, _), vector in zip(rows, vectors, strict=True))
-        self._index.embed(encoder.model, dim=encoder.dim, rows=made)
-        if total == len(rows):
-            self._drop_others(encoder.model)
-        return total - len(rows)
+        rows, total = self._index.unembedded(
+            encoder.model, dim=encoder.dim, limit=limit, sensitive=not encoder.leaves_machine
+        )
+        if rows:
+            vectors = encoder.encode([text for _, text in rows])
+            made = ((key, *vector) for (key, _), vector in zip(rows, vectors, strict=True))
+            self._index.embed(encoder.model, dim=encoder.dim, rows=made)
+            if total == len(rows):
+                self._drop_others(encoder.model)
+        self._left = total - len(rows)
+        return self._left
 
     def _drop_others(self, model: str) -> None:
         """Once a model's vectors are complete, let go of another's that search used before."""

@@ -6,7 +6,6 @@ Knows where a browser may be and how to get one; nothing of the page.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,21 +16,15 @@ from typing import Any
 
 import pytest
 
+from tests.programs import needed
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
 def executable() -> str:
     """The browser's path. In CI it is installed when it is missing, and never skipped."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), "")
-    if not found and os.environ.get("CI") and os.geteuid() == 0:
-        subprocess.run(["apt-get", "install", "-y", "-q", "chromium"], check=False)
-        found = shutil.which("chromium") or ""
-    if not found and os.environ.get("CI"):
-        pytest.fail("CI has no Chromium, and apt-get could not install it")
-    if not found:
-        pytest.skip("there is no Chromium here (apt-get install chromium)")
-    return found
+    return needed(*NAMES, package="chromium")
 
 
 @contextmanager

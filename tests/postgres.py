@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from commonplace.database import TABLES, Database
+from tests.programs import needed
 
 NAMED = "COMMONPLACE_TEST_POSTGRES"
 NOBODY = 65534
@@ -97,9 +98,7 @@ class Server:
 
 def pooled_url(server: Server, *, mode: str = "transaction") -> str:
     """A URL of the same database through PgBouncer, which has few sessions there to lend."""
-    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if program is None:
-        pytest.skip("no pgbouncer: apt-get install pgbouncer, to test what is said of poolers")
+    program = needed("pgbouncer", package="pgbouncer")
     directory, port = Path(tempfile.mkdtemp(prefix="commonplace-pooler-")), _free_port()
     settings = {
         "listen_addr": "127.0.0.1",

@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory import Memory
+from tests.programs import needed
 from tests.test_compact import old_notes, opened
 from tests.test_laws import rebuilt
 from tests.test_window import held
@@ -63,13 +64,9 @@ def traced(root: Path, deed: str, log: Path, *more: str) -> int:
 
 def need_strace(tmp_path: Path) -> None:
     """Skip, loudly, where nothing can be traced; CI gets strace first, and fails without it."""
-    unavailable = pytest.fail if "CI" in os.environ else pytest.skip
-    if "CI" in os.environ and not shutil.which("strace") and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "install", "-y", "-q", "strace"], check=False)
-    words = ["strace", "-f", "-qq", "-o", str(tmp_path / "log"), "true"]
-    if not shutil.which("strace"):
-        unavailable("there is no strace here (apt-get install strace)")
+    words = [needed("strace", package="strace"), "-f", "-qq", "-o", str(tmp_path / "log"), "true"]
     if subprocess.run(words, capture_output=True, check=False).returncode:
+        unavailable = pytest.fail if "CI" in os.environ else pytest.skip
         unavailable("strace may not trace here: allow ptrace to run this test")
 
 

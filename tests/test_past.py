@@ -393,6 +393,20 @@ def test_blame_keeps_the_first_writer_through_a_rewrite(memory: Memory, clock: F
     assert told == [old, old, new, old, old, old, old, old]
 
 
+def test_blame_tells_equal_lines_and_unfinished_ones_apart(
+    memory: Memory, clock: FixedClock
+) -> None:
+    hours = []
+    for text in ("one", "one\n", "two\none", "three\n"):
+        clock.sleep(HOUR)
+        hours.append(clock.stamp())
+        memory.update(text, document="notes/log.md", mode="append")
+    memory.update("one\ntwo\none\n", document="notes/log.md", mode="rewrite")
+    first, second, third, _ = hours
+    told = [(line.text, line.entry and line.entry.at) for line in memory.blame("notes/log.md")]
+    assert told[-3:] == [("one", first), ("two", third), ("one", second)]
+
+
 @pytest.mark.parametrize(
     ("document", "error"), [("nothing.md", NoSuchDocument), ("../up.md", BadName)]
 )

@@ -87,16 +87,30 @@ def blame(library: Library, document: str) -> list[Blame]:
     """Each line of a document with the change that brought it."""
     library.refresh()
     library.text(document)
-    text: bytes | None = None
+    text = bytearray()
     owners: list[Entry] = []
     for entry in library.journal.entries():
-        if document in entry.documents():
-            before, text = text, replay.after(library.journal, text, entry, document)
-            owners = _attributed(_lines(before), owners, _lines(text), entry)
+        if added := _added(text, entry, document):
+            # Most changes are of this kind, and the text before may be long.
+            owners += [entry] * len(_lines(added))
+            text += added
+        elif document in entry.documents():
+            after = replay.after(library.journal, bytes(text), entry, document)
+            owners = _attributed(_lines(text), owners, _lines(after or b""), entry)
+            text = bytearray(after or b"")
     return [
         Blame(number, line, None if entry.op == Op.SEEN else entry)
         for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
     ]
+
+
+def _added(text: bytearray, entry: Entry, document: str) -> bytes:
+    """The lines that an entry put after a text's own; empty when it did anything else to it."""
+    changes = [change for change in entry.changes if change.document == document]
+    if len(changes) != 1 or not isinstance(changes[0], Append):
+        return b""
+    goes_on = changes[0].at == len(text) and (not text or text.endswith(b"\n"))
+    return entry.appended(changes[0]) if goes_on else b""
 
 
 def _attributed(
@@ -109,8 +123,8 @@ def _attributed(
     return [pool[line].popleft() if pool[line] else entry for line in after]
 
 
-def _lines(text: bytes | None) -> list[str]:
-    shown = decoded("", _shown(text or b""), lenient=True)
+def _lines(text: bytes | bytearray) -> list[str]:
+    shown = decoded("", _shown(bytes(text)), lenient=True)
     return shown.removesuffix("\n").split("\n") if shown else []
 
 

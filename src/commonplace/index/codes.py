@@ -15,7 +15,7 @@ from commonplace.index.vectors import Kept, differences, signs
 
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
-BLOCK_BITS = 11
+BLOCK_BITS = 10
 """So many are turned into planes at once, as long as none of them changes."""
 WIDE_BITS = 14
 """And so many are compared at once."""
@@ -23,7 +23,7 @@ RESTED = 16
 """How often codes are compared as they are before they are put into a form that is compared faster.
 Those that are written to over and over never get there.
 """
-TURNED = 2
+TURNED = 4
 """How many are put into such a form for one question, which takes some milliseconds."""
 
 

@@ -6,12 +6,19 @@ with their page. It does not know the tables that pages are read from.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
-from commonplace.hints import NamedTuple
+from commonplace.hints import TYPE_CHECKING, NamedTuple
 from commonplace.index.planes import Digits, Planes, Threes, least
-from commonplace.index.vectors import Kept, differences, signs
+from commonplace.index.vectors import Kept, differences, dots, signs, width_of
+from commonplace.lazily import Lazy
+
+if TYPE_CHECKING:
+    from commonplace.index import arrays
+else:
+    arrays = Lazy("index.arrays")
 
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
@@ -25,6 +32,8 @@ Those that are written to over and over never get there.
 """
 TURNED = 4
 """How many are put into such a form for one question, which takes some milliseconds."""
+MANY = 100_000
+"""Codes for which numpy is imported once they have rested; for fewer it is used where it is."""
 
 
 class Page:
@@ -56,6 +65,13 @@ class Block(_Rest):
         self.keys = [*chain.from_iterable([page.keys for page in pages.values()])]
         self.planes: Planes | None = None
         self._width = width
+        self._matrix: arrays.Matrix | None = None
+
+    def matrix(self) -> arrays.Matrix:
+        """The codes as numpy takes them."""
+        if self._matrix is None:
+            self._matrix = arrays.Matrix(self.codes(), self._width, self.keys)
+        return self._matrix
 
     def turn(self) -> None:
         self.planes = Planes(self.codes(), self._width)
@@ -119,14 +135,17 @@ class Compared(NamedTuple):
         return found + [self.keys[at] for at in plain]
 
 
-class Codes:
+class Codes(_Rest):
     """The codes of one model, all in memory, as they were in one state of it."""
 
     def __init__(self, state: int, blocks: dict[int, Block], before: Codes | None = None) -> None:
         self.state = state
         self.blocks = blocks
         self.pages = {at: page for block in blocks.values() for at, page in block.pages.items()}
+        self._total = sum([len(block.keys) for block in blocks.values()])
         self._wides: dict[int, _Wide] = before._wides if before else {}
+        self._rests = before._rests if before else 0
+        self._joined: arrays.Joined | None = None
 
     @classmethod
     def following(
@@ -157,8 +176,10 @@ class Codes:
         }
         return cls(state, fresh, before)
 
-    def compared(self, vector: bytes) -> Compared:
+    def compared(self, vector: bytes) -> Compared | arrays.Distances:
         """With all of them."""
+        if self._by_numpy():
+            return self._side_by_side(width_of(len(vector))).compared(vector)
         self._turn_some()
         code, mask = signs(vector)
         every = mask.bit_count() == len(vector)
@@ -167,6 +188,19 @@ class Codes:
         keys = [*chain.from_iterable([block.keys for block in plain])]
         codes = b"".join([block.codes() for block in plain])
         return Compared(turned, keys, differences(codes, vector) if codes else b"")
+
+    def _by_numpy(self) -> bool:
+        there = "numpy" in sys.modules or (self.rested() and self._total > MANY)
+        return bool(there and self._total and arrays.usable())
+
+    def _side_by_side(self, width: int) -> arrays.Joined:
+        if self._joined is None:
+            self._joined = arrays.Joined([each.matrix() for each in self.blocks.values()], width)
+        return self._joined
+
+    def multiply(self, vectors: Sequence[bytes], vector: bytes) -> list[int]:
+        """The dot product of each of these with one, in the way that codes were compared."""
+        return (arrays.dots if self._joined else dots)(vectors, vector)
 
     def _turn_some(self) -> None:
         """Put what rested into its faster form, a little at a time: no question is to take long."""

@@ -15,12 +15,15 @@ from array import array
 from collections.abc import Callable, Container, Iterable, Sequence
 from zlib import crc32
 
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Asked, Query
-from commonplace.index.codes import PAGE_BITS, Codes, Page
+from commonplace.index.codes import PAGE_BITS, Codes, Compared, Page
 from commonplace.index.conditions import as_json, fits, narrow
 from commonplace.index.vectors import Kept, Scored, closest, code_of, codes_in, is_sparse, width_of
 from commonplace.records import Sensitivity
+
+if TYPE_CHECKING:
+    from commonplace.index.arrays import Distances
 
 KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
@@ -286,6 +289,7 @@ class Nearest:
         number, _, state = found[0]
         dim = len(asked.vector)
         codes = self._level(db, number, state, dim)
+        compared: Compared | Distances
         if narrow(query)[0]:
             compared = codes.compared_among(asked.vector, _allowed(db, query))
         else:
@@ -295,7 +299,13 @@ class Nearest:
         while True:
             near = compared.least(wanted)
             rows = self._vectors(db, number, dim, codes, near)
-            best = closest(rows, vector=asked.vector, norm=asked.norm, limit=len(rows))
+            best = closest(
+                rows,
+                vector=asked.vector,
+                norm=asked.norm,
+                limit=len(rows),
+                multiply=codes.multiply,
+            )
             scored = _fitting(best, fitting, count)
             if len(scored) >= count or wanted >= compared.total:
                 return _cut(scored, count)

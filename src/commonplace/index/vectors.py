@@ -7,7 +7,7 @@ two codes differ tells roughly, and fast, how far two vectors are apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import mul
 from struct import unpack
 
@@ -15,6 +15,8 @@ Kept = tuple[int, float, bytes]
 """A key, the vector's length and the vector."""
 Scored = tuple[float, int]
 """A cosine and a key."""
+Multiply = Callable[[Sequence[bytes], bytes], list[int]]
+"""What gives the dot product of each of many vectors with one."""
 
 AT_ONCE = 4096
 """So many vectors stay in the processor's cache."""
@@ -96,24 +98,34 @@ def is_sparse(vector: bytes) -> bool:
     return vector.count(0) * SPARSE > len(vector)
 
 
-def closest(rows: Sequence[Kept], *, vector: bytes, norm: float, limit: int) -> list[Scored]:
-    """The most alike, best first; more than `limit` where the last of them are level."""
+def closest(
+    rows: Sequence[Kept],
+    *,
+    vector: bytes,
+    norm: float,
+    limit: int,
+    multiply: Multiply | None = None,
+) -> list[Scored]:
+    """The most alike, best first; more than `limit` where the last of them are level.
+
+    `multiply` is `dots`, or another way to the same numbers.
+    """
     rows = [row for row in rows if row[1]]
     if not any(vector) or limit <= 0:
         return []
-    return _best(_scored(rows, vector, norm), limit)
+    return _best(_scored(rows, vector, norm, multiply or dots), limit)
 
 
-def _scored(rows: Sequence[Kept], vector: bytes, norm: float) -> list[Scored]:
+def _scored(rows: Sequence[Kept], vector: bytes, norm: float, multiply: Multiply) -> list[Scored]:
     scored: list[Scored] = []
     for at in range(0, len(rows), AT_ONCE):
         some = rows[at : at + AT_ONCE]
-        dots = _dots([kept for _, _, kept in some], vector)
-        scored += [(dot / (norm * length), key) for (key, length, _), dot in zip(some, dots)]
+        found = multiply([kept for _, _, kept in some], vector)
+        scored += [(dot / (norm * length), key) for (key, length, _), dot in zip(some, found)]
     return scored
 
 
-def _dots(vectors: Sequence[bytes], vector: bytes) -> list[int]:
+def dots(vectors: Sequence[bytes], vector: bytes) -> list[int]:
     """The dot product of each with one, all at once.
 
     One dimension of all of them is one long number with a lane for each, so that multiplying and

@@ -15,13 +15,14 @@ from random import Random
 import pytest
 
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
-from commonplace.index import BEST, Index, Query, codes, nearest
+from commonplace.index import BEST, Index, Query, arrays, codes, nearest
 from commonplace.index.conditions import fits
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
 from tests.contracts.index import (
     DAILY,
     MEMORY,
+    OTHER,
     RANK,
     IndexContract,
     asked,
@@ -337,27 +338,123 @@ def test_damaged_codes_hide_nothing_and_are_made_anew(path: Path, damage: str) -
     index.close()
 
 
+@pytest.mark.parametrize("dim", [24, 64])
+@pytest.mark.parametrize("by_numpy", [False, True])
 def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, *, by_numpy: bool, dim: int
 ) -> None:
+    arrays.load()
+    monkeypatch.setattr(codes.Codes, "_by_numpy", lambda _: by_numpy)
     monkeypatch.setattr(nearest, "SHORTLIST", 20)
     monkeypatch.setattr(codes, "BLOCK_BITS", 9)
     monkeypatch.setattr(codes, "WIDE_BITS", 10)
     index = opened(path)
     chance = Random(1)
-    vectors = {f"t{number}": chance.randbytes(24) for number in range(1300)}
+    vectors = {f"t{number}": chance.randbytes(dim) for number in range(1300)}
     records = [record(number, text) for number, text in enumerate(vectors)]
-    near, question = Query(limit=12), asked("m", *([3, -1, 2] * 8))
+    near, question = Query(limit=12), asked("m", *([3, -1, 2, 5] * (dim // 4)))
     for there in (1200, 1300, 700):
         fill(index, *records[:there])
-        waiting, _ = index.unembedded("m", dim=24, limit=1300)
-        index.embed("m", dim=24, rows=[(key, vectors[text], 99.0) for key, text in waiting])
+        waiting, _ = index.unembedded("m", dim=dim, limit=1300)
+        index.embed("m", dim=dim, rows=[(key, vectors[text], 99.0) for key, text in waiting])
         fresh = opened(path)
-        expected = ids(fresh.nearest(question, near))
+        with monkeypatch.context() as plainly:
+            plainly.setattr(codes.Codes, "_by_numpy", lambda _: False)
+            expected = ids(fresh.nearest(question, near))
         fresh.close()
         for _ in range(3 * codes.RESTED):
             assert ids(index.nearest(question, near)) == expected
     index.close()
+
+
+TEA = record(1, "tea of the day")
+
+
+def tell_all_anew(index: Index) -> None:
+    index.clear()
+    index.set_mark("new")
+    fill(index, record(3))
+
+
+def give_its_key_to_another(index: Index) -> None:
+    index.erase([TEA.id])
+    fill(index, record(4, "tea again"))
+
+
+CHANGES: dict[str, Callable[[Index], None]] = {
+    "a place more": lambda index: fill(index, TEA, document=OTHER),
+    "a place less": lambda index: index.drop(DAILY),
+    "a successor": lambda index: index.add(
+        OTHER, [(record(2, "coffee", supersedes=TEA.id), 1)], known=known()
+    ),
+    "another text": lambda index: fill(index, record(1, "tea of the night"), document=MEMORY),
+    "erased": lambda index: index.erase([TEA.id]),
+    "all told anew": tell_all_anew,
+    "its key for another": give_its_key_to_another,
+}
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_was_seen_before_is_not_told_after_it_changed(
+    path: Path, change: Callable[[Index], None], *, by_another: bool
+) -> None:
+    index, other = opened(path), opened(path)
+    index.set_mark("first")
+    fill(index, TEA)
+    fill(index, TEA, document=DAILY)
+    query = Query("tea", include_superseded=True)
+    before = index.candidates(query)
+    assert [each.within for each in before] == [DAILY]
+    change(other if by_another else index)
+    fresh = opened(path)
+    expected = fresh.candidates(query)
+    assert index.candidates(query) == expected != before
+    for each in (index, other, fresh):
+        each.close()
+
+
+def test_rows_that_were_read_are_not_read_again_because_others_were_added(path: Path) -> None:
+    index = opened(path)
+    index.set_mark("first")
+    read: list[str] = []
+    with index._connections.lent() as db:
+        db.set_trace_callback(read.append)
+    for number in range(3):
+        told = record(number, "tea")
+        index.add(MEMORY, [(told, number + 1)], known=known())
+        index.candidates(Query("tea"))
+    wanted = [each for each in read if "r.text" in each]
+    assert [each.split("json_each('")[1].split("'")[0] for each in wanted] == ["[1]", "[2]", "[3]"]
+    index.close()
+
+
+VERY_MANY = """
+import sys
+from pathlib import Path
+from tests.contracts.index import RANK, asked, embed, fill, record
+from commonplace.index import Query, codes
+from commonplace.index.sqlite import SqliteIndex
+
+codes.MANY = int(sys.argv[1])
+index = SqliteIndex(None, rank=RANK)
+texts = {f"t{number}": (100, number) for number in range(30)}
+fill(index, *(record(number, text) for number, text in enumerate(texts)))
+embed(index, "m", texts)
+for _ in range(codes.RESTED + 1):
+    print("numpy" in sys.modules)
+    index.nearest(asked("m", 1, 1), Query(limit=1))
+print("numpy" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("many", "at_last"), [(29, True), (30, False)])
+def test_numpy_is_imported_for_very_many_vectors_that_are_asked_again(
+    many: int, *, at_last: bool
+) -> None:
+    program = [sys.executable, "-c", VERY_MANY, str(many)]
+    said = subprocess.check_output(program, cwd=ROOT, text=True).split()
+    assert said == [*["False"] * (codes.RESTED + 1), str(at_last)]
 
 
 @pytest.mark.parametrize("at_hand", [10, 1000])

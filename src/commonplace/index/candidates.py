@@ -7,14 +7,15 @@ of its own. It knows the tables of the index; which candidate is better it does 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.hints import TYPE_CHECKING
 from commonplace.index import BEST, Asked, Candidate, Query
-from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
-from commonplace.index.counts import Counts, counted
+from commonplace.index.conditions import as_json, fits, narrow
+from commonplace.index.counts import Counts
+from commonplace.index.seen import OF_KEYS, WITHIN, Fitting, Row, Seen, first_fitting
 from commonplace.index.words import any_of, terms
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ LEADING = 40
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
-SEEN = "r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin"
-# In a session the order of time; what is in none has the lines above and below it, in its daily
-# log rather than in MEMORY.md.
-IN_DOCUMENT = "(SELECT max(p.document) FROM places p WHERE p.key = r.key)"
 # What was stored at once has one time: it is looked for apart, because SQLite finds a place among
 # equal times by the key alone, and would step over all of them otherwise.
 BESIDE = """CASE WHEN r.session <> '' THEN coalesce((
@@ -49,16 +46,13 @@ BESIDE = """CASE WHEN r.session <> '' THEN coalesce((
     ) END"""
 BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
 AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
-WITHIN = f"CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END"
-OF_KEYS = "FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"
-FITTING = f"SELECT {{columns}} {OF_KEYS} WHERE {{fits}}"
-# Sorted by itself, and for the rows that are wanted alone the records are looked up.
 # Not by `rank`, for which FTS5 prepares a statement of its own each time.
-BY_WORDS = """SELECT {columns}, f.score
-    FROM (SELECT rowid AS key, bm25(fts) AS score FROM fts
-        WHERE fts MATCH ? ORDER BY score LIMIT ?) f
-    CROSS JOIN records r ON r.key = f.key WHERE {fits}"""
-HAVING_WORDS = """SELECT {columns}, 0.0
+SCORED = """SELECT rowid AS key, bm25(fts) AS score FROM fts
+    WHERE fts MATCH ? ORDER BY score LIMIT ?"""
+# Sorted by itself, and for the rows that are wanted alone the records are looked up.
+BY_WORDS = f"""SELECT {{columns}}, f.score
+    FROM ({SCORED}) f CROSS JOIN records r ON r.key = f.key WHERE {{fits}}"""
+HAVING_WORDS = """SELECT r.key
     FROM fts CROSS JOIN records r ON r.key = fts.rowid
     WHERE fts MATCH ? AND {fits} ORDER BY fts.rowid DESC LIMIT ?"""
 BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
@@ -69,35 +63,28 @@ EVERY = -1
 UNFOUND = (0.0, -1)
 UNKNOWN = -1
 
-Row = tuple[Any, ...]
-
 
 def candidates(
-    db: sqlite3.Connection, query: Query, asked: Asked | None, *, nearest: Nearest, counts: Counts
+    db: sqlite3.Connection,
+    query: Query,
+    asked: Asked | None,
+    *,
+    nearest: Nearest,
+    counts: Counts,
+    seen: Seen,
 ) -> list[Candidate]:
     """The best of each kind and their neighbours, in no order that means anything."""
-    condition, arguments = fits(query)
-    statement = FITTING.format(columns=_seen(query), fits=condition)
-    rows: dict[int, Row] = {}
-    words: dict[int, tuple[float, int]] = {}
-    for rank, row in enumerate(_by_words(db, query, counts)):
-        rows[row[0]] = row[:-1]
-        words[row[0]] = (-row[-1], rank)
-
-    def fitting(keys: Iterable[int]) -> Container[int]:
-        fresh = _of_keys(db, statement, set(keys).difference(rows), *arguments)
-        rows.update({row[0]: row for row in fresh})
-        return rows
-
+    fitting = seen.fitting(db, query)
+    words = _by_words(db, query, counts, fitting)
     alike: dict[int, float] = {}
     if asked:
         found = nearest.find(db, asked, query, count=BEST, fitting=fitting)
         alike = {key: score for score, key in found}
-    order = _in_order_of(alike, rows)[:BEST]
+    order = _in_order_of(alike, fitting(()))[:BEST]
     ranks = {key: rank for rank, key in enumerate(order)}
     before, after = _beside(db, {*order[:LEADING], *islice(words, LEADING)})
     near = {*before.values(), *after.values()} - {0, UNKNOWN}
-    fitting(near)
+    rows = fitting(near)
     made = tuple.__new__
     return [
         made(
@@ -115,44 +102,48 @@ def candidates(
     ]
 
 
-def _seen(query: Query) -> str:
-    """What a ranking decides by, as columns; none is superseded where those do not fit."""
-    return f"{SEEN}, {SUPERSEDED if query.include_superseded else 0}, {WITHIN}"
-
-
-def _in_order_of(scores: dict[int, float], rows: Mapping[int, Row]) -> list[int]:
+def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[int]:
     """The keys that have a score, the highest first, then the newest."""
     scored = [(key, rows[key][1], rows[key][4], -score) for key, score in scores.items()]
     return [row[0] for row in in_order(scored, id_at=1, time_at=2)]
 
 
-def _by_words(db: sqlite3.Connection, query: Query, counts: Counts) -> list[Row]:
-    """Rows with their BM25 below zero, the best first; the newest first where they are level.
+def _by_words(
+    db: sqlite3.Connection, query: Query, counts: Counts, fitting: Fitting
+) -> dict[int, tuple[float, int]]:
+    """BM25 and rank of the best, the best first; the newest first where they are level.
 
     Words that most records have are left out while there are others, and bring what is newest
     where the others bring too little.
     """
     asked = terms(query.text)
     if not asked:
-        return []
+        return {}
     common = counts.common(db, asked)
-    rows = _best_by_words(db, query, [term for term in asked if term not in common])
-    if common and len(rows) < BEST:
+    scores = _best_by_words(db, query, [term for term in asked if term not in common], fitting)
+    keys = _in_order_of(scores, fitting(scores))
+    if common and len(keys) < BEST:
         condition, arguments = fits(query)
-        there = {row[0] for row in rows}
-        having = HAVING_WORDS.format(columns=_seen(query), fits=condition)
+        having = HAVING_WORDS.format(fits=condition)
         more = db.execute(having, (any_of(common), *arguments, BEST)).fetchall()
-        rows += [row for row in more if row[0] not in there]
-    return rows[:BEST]
+        keys += [key for (key,) in more if key not in scores]
+    best = keys[:BEST]
+    fitting(best)
+    return {key: (scores.get(key, 0.0), rank) for rank, key in enumerate(best)}
 
 
-def _best_by_words(db: sqlite3.Connection, query: Query, asked: Sequence[str]) -> list[Row]:
-    # Of the first so many mostly enough fit; a filter that few records pass needs all of them.
-    words, columns, most = any_of(asked), _seen(query), BEST + LEVEL
-    rows = by_words(db, words, query, columns, EVERY if narrow(query)[0] else most, limit=BEST)
-    if len(rows) < BEST and not narrow(query)[0] and counted(db, words) > most:
-        rows = by_words(db, words, query, columns, EVERY, limit=BEST)
-    return in_order(rows, id_at=1, time_at=4)
+def _best_by_words(
+    db: sqlite3.Connection, query: Query, asked: Sequence[str], fitting: Fitting
+) -> dict[int, float]:
+    """The BM25 of the best that fit, and of those that are level with the last."""
+    words, most = any_of(asked), BEST + LEVEL
+    if not narrow(query)[0]:
+        rows = db.execute(SCORED, (words, most)).fetchall()
+        found = first_fitting([(-score, key) for key, score in rows], fitting, BEST)
+        if len(found) >= BEST or len(rows) < most:
+            return {key: score for score, key in found}
+    # A filter that few records pass needs all of them.
+    return {key: -score for key, score in by_words(db, words, query, "r.key", EVERY, limit=BEST)}
 
 
 def by_words(
@@ -166,12 +157,8 @@ def by_words(
     return first_of(db.execute(statement, (words, most, *arguments)), limit)
 
 
-def _of_keys(db: sqlite3.Connection, sql: str, keys: Iterable[int], *arguments: Any) -> list[Row]:
-    return db.execute(sql, (as_json(sorted(keys)), *arguments)).fetchall()
-
-
 def _beside(db: sqlite3.Connection, keys: Iterable[int]) -> tuple[dict[int, int], dict[int, int]]:
-    return told_beside(_of_keys(db, BESIDE_THESE, keys))
+    return told_beside(db.execute(BESIDE_THESE, (as_json(sorted(keys)),)).fetchall())
 
 
 def told_beside(rows: Sequence[Row]) -> tuple[dict[int, int], dict[int, int]]:

@@ -19,6 +19,7 @@ from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Asked, Query
 from commonplace.index.codes import PAGE_BITS, Codes, Compared, Page
 from commonplace.index.conditions import as_json, fits, narrow
+from commonplace.index.seen import first_fitting
 from commonplace.index.vectors import Kept, Scored, closest, code_of, codes_in, is_sparse, width_of
 from commonplace.records import Sensitivity
 
@@ -306,9 +307,9 @@ class Nearest:
                 limit=len(rows),
                 multiply=codes.multiply,
             )
-            scored = _fitting(best, fitting, count)
+            scored = first_fitting(best, fitting, count)
             if len(scored) >= count or wanted >= compared.total:
-                return _cut(scored, count)
+                return scored
             wanted *= 4
 
     def _level(self, db: sqlite3.Connection, number: int, state: int, dim: int) -> Codes:
@@ -376,26 +377,3 @@ def fitting_in(db: sqlite3.Connection, query: Query) -> Callable[[Iterable[int]]
         return {key for (key,) in db.execute(statement, (as_json(list(keys)), *arguments))}
 
     return fitting
-
-
-def _fitting(
-    scored: Sequence[Scored], fitting: Callable[[Iterable[int]], Container[int]], count: int
-) -> list[Scored]:
-    """Those that fit, as far down as it takes to have so many and one that is worse."""
-    found: list[Scored] = []
-    step = count + 1 + count // 8
-    for at in range(0, len(scored), step):
-        some = scored[at : at + step]
-        keys = fitting([key for _, key in some])
-        found += [pair for pair in some if pair[1] in keys]
-        if len(found) > count and found[-1][0] < found[count - 1][0]:
-            break
-    return found
-
-
-def _cut(scored: list[Scored], count: int) -> list[Scored]:
-    """The first of them, and those level with the last."""
-    end = count
-    while 0 < end < len(scored) and scored[end][0] == scored[count - 1][0]:
-        end += 1
-    return scored[:end]

@@ -18,6 +18,7 @@ from commonplace.index.candidates import EVERY, by_words, candidates, in_order
 from commonplace.index.conditions import IS_BEHAVIORAL, as_json, clean, fits
 from commonplace.index.connections import Connections, Row, reading
 from commonplace.index.counts import Counts
+from commonplace.index.seen import CHANGED, Seen
 from commonplace.index.tellings import (
     COLUMNS,
     FIELDS,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 else:
     nearest = Lazy("index.nearest")
 
-EDITION = 2
+EDITION = 3
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
 edition is dropped.
 """
@@ -95,8 +96,8 @@ TABLES = ("documents", "records", "places", "models", "vectors", "codes")
 GET_JOURNAL = "SELECT digest, base FROM documents WHERE name = ''"
 SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
     ON CONFLICT(name) DO UPDATE SET base = excluded.base"""
-SET_MARK = """INSERT INTO documents(name, base, digest) VALUES('', 0, ?)
-    ON CONFLICT(name) DO UPDATE SET digest = excluded.digest"""
+SET_MARK = """INSERT INTO documents(name, base, digest, lines) VALUES('', 0, ?, random())
+    ON CONFLICT(name) DO UPDATE SET digest = excluded.digest, lines = excluded.lines"""
 GET_KNOWN = """SELECT name, size, mtime_ns, inode, digest, racy, atime_ns, lines, base,
     glimpse FROM documents
     WHERE name <> ''"""
@@ -119,6 +120,7 @@ INSERT = f"""INSERT INTO records(key, digest, lead, words, {COLUMNS})
 # FTS5's own table of sizes has a row for each row that it holds, and new keys are the highest.
 WAITING = "FROM records WHERE key > (SELECT coalesce(max(id), 0) FROM fts_docsize)"
 IS_BEHIND = f"SELECT 1 {WAITING} LIMIT 1"
+WAS_SEARCHED = "SELECT 1 WHERE ? <= (SELECT coalesce(max(id), 0) FROM fts_docsize)"
 ARE_WAITING = f"SELECT 1 {WAITING} LIMIT ?"
 CATCH_UP = f"INSERT INTO fts(rowid, text, words) SELECT key, text, words {WAITING}"
 UNWORD = """INSERT INTO fts(fts, rowid, text, words)
@@ -162,6 +164,7 @@ class SqliteIndex:
         """Between `clear` and the new mark: most records stand in two documents."""
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
         self._counts = Counts()
+        self._seen = Seen()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -333,10 +336,18 @@ class SqliteIndex:
             db.execute("INSERT INTO fts(fts) VALUES('optimize')")
             self._connections.scrub()
         self._told_lately.clear()
+        self._seen.let_go()
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         with self._ready(query) as db:
-            found = candidates(db, query, asked, nearest=self._nearest, counts=self._counts)
+            found = candidates(
+                db,
+                query,
+                asked,
+                nearest=self._nearest,
+                counts=self._counts,
+                seen=self._seen,
+            )
         self._mend()
         return found
 
@@ -452,6 +463,8 @@ def _replace_piece(
     rows = db.execute(STANDING, (document, first, last)).fetchall()
     standing = {line: (key, (id_, digest)) for line, key, id_, digest in rows}
     fresh, left = differing(standing, wanted)
+    if left:
+        db.execute(CHANGED)
     keys = _keys(db, fresh.values())
     db.executemany(SET_PLACE, [(document, at, keys[it.identity]) for at, it in fresh.items()])
     db.executemany(CLEAR_PLACE, [(document, line) for line in left if line not in wanted])
@@ -463,6 +476,8 @@ def _keys(db: sqlite3.Connection, tolds: Iterable[Told]) -> dict[Identity, int]:
     """The key of each, with a row made for those that have none."""
     missing = {told.identity: told for told in tolds}
     keys = _variants(db, missing)
+    if _is_change(db, keys.values(), missing.values()):
+        db.execute(CHANGED)
     ids = {id_ for id_, _ in keys}
     next_key = db.execute(NEXT_KEY).fetchall()[0][0]
     rows: list[Row] = []
@@ -473,6 +488,17 @@ def _keys(db: sqlite3.Connection, tolds: Iterable[Told]) -> dict[Identity, int]:
             ids.add(identity[0])
     db.executemany(INSERT, rows)
     return keys
+
+
+def _is_change(db: sqlite3.Connection, there: Iterable[int], tolds: Iterable[Told]) -> bool:
+    """Whether what is told changes a row that may have been seen: by a place more, or a successor.
+
+    What nobody has searched yet nobody has seen.
+    """
+    if any(told.record.supersedes for told in tolds):
+        return True
+    lowest = min(there, default=0)
+    return bool(lowest and db.execute(WAS_SEARCHED, (lowest,)).fetchall())
 
 
 def _row(told: Told, *, lead: bool, key: int | None = None) -> Row:
@@ -495,6 +521,7 @@ def _remove_unplaced(db: sqlite3.Connection, keys: Iterable[int]) -> None:
 
 def _remove(db: sqlite3.Connection, keys: Iterable[int]) -> None:
     rows = [(key,) for key in keys]
+    db.execute(CHANGED)
     db.executemany(UNWORD, rows)
     for table in ("places", "records"):
         db.executemany(f"DELETE FROM {table} WHERE key = ?", rows)

@@ -8,12 +8,12 @@ import sys
 from math import sqrt
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.embed import Encoder
 from commonplace.embed.hashed import HashedEncoder
-from commonplace.index import vectors
+from commonplace.index import arrays, vectors
 from commonplace.index.planes import Planes, Threes, least
 from commonplace.index.vectors import closest
 
@@ -153,6 +153,31 @@ def test_bits_added_by_three_beforehand_give_the_same_sums(
         place = threes.count - 1 - at
         found = sum((digit >> place & 1) << power for power, digit in enumerate(digits))
         assert found == (code ^ question).bit_count()
+
+
+# The first time it imports numpy.
+@settings(deadline=None)
+@given(st.data(), st.integers(1, 300), st.lists(st.integers(1, 30), min_size=1, max_size=4))
+def test_numpy_finds_the_same_codes_and_multiplies_to_the_same_numbers(
+    data: st.DataObject, dim: int, sizes: list[int]
+) -> None:
+    arrays.load()
+    chance = data.draw(st.randoms(use_true_random=False))
+    width = vectors.width_of(dim)
+    kept = [chance.randbytes(dim) for _ in range(sum(sizes))]
+    vector = bytes(chance.choice((0, chance.randrange(256))) for _ in range(dim))
+    codes = [vectors.code_of(each) for each in kept]
+    parts, first = [], 0
+    for size in sizes:
+        blob = b"".join(codes[first : first + size])
+        parts.append(arrays.Matrix(blob, width, range(first, first + size)))
+        first += size
+    distances = vectors.differences(b"".join(codes), vector)
+    compared = arrays.Joined(parts, width).compared(vector)
+    count = data.draw(st.integers(1, 150))
+    assert compared.total == len(kept)
+    assert compared.least(count) == least([], distances, count)[1]
+    assert arrays.dots(kept, vector) == vectors.dots(kept, vector)
 
 
 @given(st.integers(1, 600), st.binary(max_size=600))

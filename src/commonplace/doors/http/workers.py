@@ -26,6 +26,7 @@ from commonplace.doors.http.calls import Call, ToolCall, answer
 from commonplace.doors.http.vaults import Vaults
 from commonplace.errors import Refused
 from commonplace.hints import Any, NoReturn
+from commonplace.index import arrays
 
 MOST = 4
 """How many there are at most unless somebody asks for more."""
@@ -204,6 +205,7 @@ def _live(its: socket, vaults: Vaults) -> NoReturn:
     """Answer calls until the other end is closed."""
     # Ctrl+C goes to all of them: the gateway says when it is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    arrays.load()
     gc.freeze()
     gc.set_threshold(GARBAGE)
     try:

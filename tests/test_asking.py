@@ -184,7 +184,8 @@ def test_secrets_are_never_embedded_and_what_is_sensitive_does_not_leave_the_mac
     )
     here, sent = Taught(), Sending()
     asked(index, "tea", here)
-    index.clear()
+    with index.anew():
+        pass
     fill(
         index,
         record(1, "tea"),

@@ -545,6 +545,24 @@ def test_what_says_how_to_behave_is_found_without_a_look_at_the_rest(path: Path)
     db.close()
 
 
+def test_an_index_told_anew_is_made_as_a_new_one_and_until_then_read_as_it_was(path: Path) -> None:
+    def made() -> set[tuple[str, str]]:
+        return set(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index'"))
+
+    index = opened(path)
+    db = sqlite3.connect(path)
+    fresh = made()
+    fill(index, record(1, "quince"))
+    with index.anew():
+        fill(index, record(2, "medlar"))
+        assert made() == fresh
+        assert db.execute("SELECT text FROM records").fetchall() == [("quince",)]
+    assert made() == fresh
+    assert db.execute("SELECT text FROM records").fetchall() == [("medlar",)]
+    db.close()
+    index.close()
+
+
 def test_words_that_do_not_fit_the_records_are_noticed(path: Path) -> None:
     index = opened(path)
     fill(index, record(1, "quince"), record(2, "medlar"))

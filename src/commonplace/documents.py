@@ -53,8 +53,7 @@ WORDED = pattern(r"\w")
 DATA = pattern(r"<!--(?=[ \t]*\{)")
 
 
-@frozen
-class Item:
+class Item(NamedTuple):
     """A record or passage and where it stands.
 
     `start` and `end` bound all of its lines; `headings` is how much of its text are the headings
@@ -90,6 +89,10 @@ class Section:
     updated: date | None
 
 
+_made = tuple.__new__
+"""How a named tuple is made of all its values at half the price."""
+
+
 class _Block(NamedTuple):
     kind: str
     start: int
@@ -109,7 +112,7 @@ def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None)
     for block in _Scan(text, bullets=reading.bullets).blocks():
         page.take(block)
     page.settle()
-    return Parsed(tuple(page.items), tuple(page.problems), _count_lines(text))
+    return Parsed(tuple(page.items), tuple(page.problems), page.lines())
 
 
 def _parse_cut(text: str, reading: Reading) -> Parsed:
@@ -120,12 +123,8 @@ def _parse_cut(text: str, reading: Reading) -> Parsed:
         return offset + bisect_right(holes, offset)
 
     parsed = parse(text.replace("\0", ""), reading=reading)
-    items = (replace(i, start=back(i.start), end=back(i.end)) for i in parsed.items)
-    return replace(parsed, items=tuple(items), lines=_count_lines(text))
-
-
-def _count_lines(text: str) -> int:
-    return text.count("\n") + (not ends_clean(text))
+    items = (i._replace(start=back(i.start), end=back(i.end)) for i in parsed.items)
+    return replace(parsed, items=tuple(items), lines=text.count("\n") + (not ends_clean(text)))
 
 
 class _Page:
@@ -146,7 +145,8 @@ class _Page:
 
     def take(self, block: _Block) -> None:
         if block.kind == "item":
-            self.settle()
+            if self.bare:
+                self.settle()
             self._item(block.start, block.end)
         elif block.kind == "heading":
             self._heading(block)
@@ -168,7 +168,7 @@ class _Page:
         number = self._line_of(start)
         known = self.seen.get(raw) if self.seen is not None else None
         if known and self.texts.setdefault(known.id, known.text) == known.text:
-            self.items.append(Item(known, number, start, end))
+            self.items.append(_made(Item, (known, number, start, end, 0)))
             return
         line = lines.read(raw, reading=self.reading)
         record = line.record
@@ -183,7 +183,7 @@ class _Page:
         elif self.texts.setdefault(record.id, record.text) != record.text:
             self._problem(number, f"another line with another text has the id {record.id}")
             record = replace(record, id=derived_id(record.id, record.text))
-        self.items.append(Item(record, number, start, end))
+        self.items.append(_made(Item, (record, number, start, end, 0)))
 
     def _nth(self, record: Record, start: int, end: int) -> Record:
         count = self.counts[record.id] = self.counts.get(record.id, -1) + 1
@@ -228,13 +228,19 @@ class _Page:
         )
         self.items.append(Item(record, self._line_of(start), start, end, len(prefix)))
 
+    def lines(self) -> int:
+        """How many there are, once everything is taken."""
+        return self._line_of(len(self.text)) - ends_clean(self.text)
+
     def _problem(self, line: int, what: str) -> None:
         self.problems.append(Problem(self.reading.document, line, what))
 
     def _line_of(self, offset: int) -> int:
         if offset < self.at:
             return self.text.count("\n", 0, offset) + 1
-        self.line += self.text.count("\n", self.at, offset)
+        # Mostly one line on: to find its end is faster than to count all the ends in it.
+        while self.at < offset and (at := self.text.find("\n", self.at, offset)) >= 0:
+            self.line, self.at = self.line + 1, at + 1
         self.at = offset
         return self.line
 
@@ -274,7 +280,18 @@ class _Scan:
         if front := _front(text):
             yield _Block("prose", pos, front)
             pos = front
-        while pos < len(text):
+        size = len(text)
+        while pos < size:
+            if self.bullets and PLAINLY.match(text, pos):
+                # What most documents are made of takes the shortest way.
+                if self.prose >= 0:
+                    yield _Block("prose", self.prose, pos)
+                    self.prose = -1
+                self.below = False
+                end = _item_end(text, pos)
+                yield _made(_Block, ("item", pos, end, 0, ""))
+                pos = end
+                continue
             block = self._at(pos)
             if block.kind != "line":
                 if 0 <= self.prose < block.start:
@@ -292,8 +309,6 @@ class _Scan:
     def _at(self, pos: int) -> _Block:
         """What starts on the line at `pos`: "line" when it is just one more line of prose."""
         text = self.text
-        if self.bullets and PLAINLY.match(text, pos):
-            return _Block("item", pos, _item_end(text, pos))
         first, end, kind = text[pos], -1, "prose"
         if first in "-*+_=":
             return self._marked(pos)

@@ -21,7 +21,7 @@ from commonplace.clock import moment_of, parse_stamp, stamp
 from commonplace.hints import Any, NamedTuple
 from commonplace.lazily import pattern
 from commonplace.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
-from commonplace.values import fields_of, frozen
+from commonplace.values import fields_of, frozen, replace
 
 NAME = pattern(r"[\w.-]+\Z")
 STAMP = pattern(
@@ -75,6 +75,7 @@ CLAW_READS = CLAW_KEYS | {name: name for name in CLAW_EXTRAS}
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode
+_unsaid = Record(id="", kind="note", text="", timestamp="")
 
 
 @frozen
@@ -101,6 +102,9 @@ class Line(NamedTuple):
     problem: str = ""
     derived: bool = False
     """Whether the line carries no id of its own."""
+
+
+_line = tuple.__new__
 
 
 def says_all(item: str, line: Line) -> bool:
@@ -294,20 +298,25 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
     fields, problem = _fields(data)
     if not fields.get("id"):
         return _read_bare(item, reading, occurrence, "its data comment has no id")
-    shown = item[: start - (item[start - 1] == " ")] + item[end:].rstrip().lstrip(" \t")
+    shown = item[: start - (item[start - 1] == " ")]
+    if end < len(item):
+        shown += item[end:].rstrip().lstrip(" \t")
     text = _behind_head(shown, fields, reading)
     exact = fields.get("text")
     # Who edits the part that is shown means it, so the exact text counts only beside its own image.
     fields["text"] = exact if exact is not None and _shown(exact) == text else _unescaped(text)
-    return Line(Record(**fields), problem)
+    return _line(Line, (replace(_unsaid, **fields), problem, False))
 
 
 def _behind_head(shown: str, fields: dict[str, Any], reading: Reading) -> str:
     """What is shown as the text, once the time and user before it are among the fields."""
     timestamp = fields.get("timestamp")
-    head = HEAD.match(shown) if timestamp is None or _clock_of(timestamp) else None
     if timestamp is None:
+        head = HEAD.match(shown)
         fields["timestamp"] = _moment(reading, head[1] if head else "")
+    else:
+        timed = STAMP.match(timestamp) or _clock_of(timestamp)
+        head = HEAD.match(shown) if timed else None
     if head is None:
         return _unled(shown[2:])
     if head[2]:
@@ -330,7 +339,7 @@ def _read_claw(item: str, reading: Reading, occurrence: int) -> Line:
     fields.setdefault("timestamp", _moment(reading, ""))
     if rest.strip():
         fields["text"] += _unescaped("\n" + rest)
-    return Line(Record(**fields), problem)
+    return Line(replace(_unsaid, **fields), problem)
 
 
 def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") -> Line:
@@ -389,8 +398,12 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
 def _fields(data: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """What of the data makes a record, and which of its values cannot."""
     fields = {"kind": "note", **data}
-    odd = [name for name, value in data.items() if type(value) is not str or name not in STRINGS]
-    wrong = [name for name in odd if not _convert(fields, name, fields.pop(name))]
+    wrong = []
+    for name, value in data.items():
+        if type(value) is not str or name not in STRINGS:
+            del fields[name]
+            if not _convert(fields, name, value):
+                wrong.append(name)
     if fields.setdefault("kind", "note") in ("", PASSAGE):
         fields["kind"] = "note"
         wrong.append("kind")

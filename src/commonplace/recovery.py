@@ -137,8 +137,7 @@ class Recovery:
         told, listing = states(self.journal), self.vault.listing()
         seen: dict[str, Record] = {}
         """The records read so far by their lines: most stand twice."""
-        with self.index.transaction():
-            self.index.clear()
+        with self.index.anew():
             for done, (name, stat) in enumerate(listing.documents.items()):
                 progress(done, len(listing.documents))
                 self._read_one(name, stat, told.pop(name, None), seen)

@@ -64,13 +64,13 @@ def fields_of(cls: type) -> dict[str, Field]:
 
 def replace(of: Class, **changes: Any) -> Class:
     """The same value with some fields changed."""
-    cls, held = type(of), of.__dict__
-    fields = fields_of(cls)
-    if len(held) > len(fields) or not changes.keys() <= fields.keys():
+    cls, fields = type(of), fields_of(type(of))
+    held = of.__dict__ | changes
+    if len(held) > len(fields):
         # It remembers more than its fields say, or a name is wrong, which making one tells.
-        return cls(**({name: held[name] for name in fields} | changes))
+        return cls(**({name: of.__dict__[name] for name in fields} | changes))
     made = object.__new__(cls)
-    made.__dict__.update(held, **changes)
+    made.__dict__.update(held)
     return made
 
 

@@ -435,7 +435,8 @@ class IndexContract:
         fill(index, record(1, "a"))
         fill(index, record(1, "a"), record(3, "c"))
         assert waiting_for(index, "m", dim=2) == ["c"]
-        index.clear()
+        with index.anew():
+            pass
         fill(index, record(1, "a"))
         assert waiting_for(index, "m", dim=2) == ["a"]
 
@@ -587,13 +588,62 @@ class IndexContract:
         assert rarity["teas"] < 0.05 < 3 < rarity["quince"] < rarity["nowhere"]
         assert rarity[""] == rarity["\0"] == rarity["nowhere"]
 
-    def test_clear_forgets_everything(self, index: Index) -> None:
+    def test_anew_forgets_everything(self, index: Index) -> None:
         fill(index, record(1, "quince"))
         index.set_level(5)
         index.set_mark("m")
-        index.clear()
+        with index.anew():
+            pass
         assert (index.level(), index.mark(), index.known(), index.dump()) == (0, "", {}, [])
         assert found(index, "quince") == []
+
+    def test_what_is_told_anew_is_as_if_told_before(self, index: Index) -> None:
+        told = {
+            OTHER: [record(2, "quince jam"), record(3), record(3), record(4, "one")],
+            DAILY: [record(1, "tea"), record(2, "quince"), record(4, "two"), record(3)],
+            MEMORY: [record(2, "quince"), record(1, "tea"), record(4, "three", supersedes="x")],
+        }
+        for document, records in told.items():
+            fill(index, *records, document=document)
+        before = index.dump()
+        with index.anew():
+            for document, records in told.items():
+                fill(index, *records, document=document)
+        assert index.dump() == before
+        assert found(index, "quince") == ["mem-00002"]
+        assert index.healthy() == ""
+
+    def test_what_is_told_anew_can_be_changed_and_found_meanwhile(self, index: Index) -> None:
+        with index.anew():
+            fill(index, record(1, "quince"), record(2, "tea"))
+            assert found(index, "quince") == ["mem-00001"]
+            fill(index, record(1, "medlar"), document=DAILY)
+            assert index.documents_of("mem-00001") == (Place(MEMORY, 1), Place(DAILY, 1))
+            fill(index, record(2, "tea"))
+            index.add(MEMORY, [(record(3, "rowan"), 2)], known=known(2))
+            fill(index, record(3, "rowan"), record(4, "sloe"), document=OTHER)
+            index.put_lines(OTHER, [(record(5, "sloe"), 2)], first=2, last=2)
+            index.erase(["mem-00002"])
+        assert [found(index, word) for word in ("quince", "medlar", "tea", "rowan", "sloe")] == [
+            [], ["mem-00001"], [], ["mem-00003"], ["mem-00005"],
+        ]  # fmt: skip
+        assert index.healthy() == ""
+
+    def test_what_is_told_anew_and_fails_leaves_all_as_it_was(self, index: Index) -> None:
+        fill(index, record(1, "quince"))
+        index.set_mark("m")
+        before = index.dump()
+
+        def fail() -> None:
+            with index.anew():
+                fill(index, record(2, "tea"))
+                raise ZeroDivisionError
+
+        pytest.raises(ZeroDivisionError, fail)
+        assert (index.dump(), index.mark(), found(index, "tea")) == (before, "m", [])
+        fill(index, record(2, "tea"))
+        assert (found(index, "quince"), found(index, "tea")) == ([], ["mem-00002"])
+        assert index.healthy() == ""
 
     def test_size_grows(self, index: Index) -> None:
         before = index.size()

@@ -244,8 +244,8 @@ class Index(Protocol):
     def dump_vectors(self) -> list[tuple[Any, ...]]:
         """Model, dimension, id, digest of the text, length, vector and code of each, sorted."""
 
-    def clear(self) -> None:
-        """Forget everything, the level and the mark too."""
+    def anew(self) -> AbstractContextManager[None]:
+        """A transaction that begins with forgetting everything, the level and the mark too."""
 
     def healthy(self) -> str:
         """What is wrong with the index; empty when nothing is."""

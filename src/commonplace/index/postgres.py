@@ -164,7 +164,7 @@ class PostgresIndex:
         self._rank = lru_cache(maxsize=4096)(rank)
         self._last_told: Told | None = None
         self._tolds: dict[int, Told] | None = None
-        """Between `clear` and the new mark: most records stand in two documents."""
+        """While all is told anew: most records stand in two documents."""
         self._threads = threading.local()
         self._remembered = Remembered()
         self._vectors = PostgresVectors(self._rows, can_be_kept=not self.without_vectors)
@@ -236,7 +236,6 @@ class PostgresIndex:
         return self._stand()[0]
 
     def set_mark(self, mark: str) -> None:
-        self._tolds = None
         self._write(lambda: self._rows(SET_MARK, mark=mark))
 
     def known(self) -> dict[str, Known]:
@@ -449,16 +448,21 @@ class PostgresIndex:
     def dump_vectors(self) -> list[tuple[Any, ...]]:
         return self._vectors.dumped()
 
-    def clear(self) -> None:
-        self._tolds = {}
+    @contextmanager
+    def anew(self) -> Iterator[None]:
+        with self.transaction():
+            self._write(self._clear)
+            self._tolds = {}
+            try:
+                yield
+            finally:
+                self._tolds = None
 
-        def work() -> None:
-            for table in ("known", "place", "record"):
-                self._rows(f"delete from {table} where profile = %(profile)s")
-            self._rows(CLEAR_LEVEL)
-            self._vectors.clear()
-
-        self._write(work)
+    def _clear(self) -> None:
+        for table in ("known", "place", "record"):
+            self._rows(f"delete from {table} where profile = %(profile)s")
+        self._rows(CLEAR_LEVEL)
+        self._vectors.clear()
 
     def healthy(self) -> str:
         try:

@@ -371,9 +371,9 @@ TEA = record(1, "tea of the day")
 
 
 def tell_all_anew(index: Index) -> None:
-    index.clear()
-    index.set_mark("new")
-    fill(index, record(3))
+    with index.anew():
+        fill(index, record(3))
+        index.set_mark("new")
 
 
 def give_its_key_to_another(index: Index) -> None:

@@ -381,6 +381,13 @@ def give_its_key_to_another(index: Index) -> None:
     fill(index, record(4, "tea again"))
 
 
+def tell(*numbers: int, session: str = "", line: int = 1) -> Callable[[Index], None]:
+    told = [record(number, "tea", session=session) for number in numbers]
+    return lambda index: index.add(
+        MEMORY, [(each, at) for at, each in enumerate(told, line)], known=known()
+    )
+
+
 CHANGES: dict[str, Callable[[Index], None]] = {
     "a place more": lambda index: fill(index, TEA, document=OTHER),
     "a place less": lambda index: index.drop(DAILY),
@@ -412,6 +419,31 @@ def test_what_was_seen_before_is_not_told_after_it_changed(
     assert index.candidates(query) == expected != before
     for each in (index, other, fresh):
         each.close()
+
+
+@pytest.mark.parametrize(("session", "number", "line"), [("", 10, 5), ("s", 6, 8)])
+def test_what_stood_side_by_side_does_not_when_something_comes_between(
+    path: Path, session: str, number: int, line: int
+) -> None:
+    index = opened(path)
+    index.set_mark("first")
+    tell(2, 4, session=session, line=2)(index)
+    tell(8, session=session, line=6)(index)
+    query = Query("tea")
+
+    def beside() -> list[tuple[int, int, int]]:
+        fresh = opened(path)
+        assert sorted(index.candidates(query)) == sorted(fresh.candidates(query))
+        fresh.close()
+        return [(each.before, each.key, each.after) for each in sorted(index.candidates(query))]
+
+    assert beside() == [(0, 1, 2), (1, 2, 3), (2, 3, 0)]
+    tell(9, session=session, line=7)(index)
+    assert beside() == [(0, 1, 2), (1, 2, 3), (2, 3, 4), (3, 4, 0)]
+    # In the middle of the document, or at its end with a time in the middle of the session.
+    tell(number, session=session, line=line)(index)
+    assert beside() == [(0, 1, 2), (1, 2, 5), (5, 3, 4), (3, 4, 0), (2, 5, 3)]
+    index.close()
 
 
 def test_rows_that_were_read_are_not_read_again_because_others_were_added(path: Path) -> None:

@@ -7,15 +7,15 @@ of its own. It knows the tables of the index; which candidate is better it does 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 
 from commonplace.hints import TYPE_CHECKING
 from commonplace.index import BEST, Asked, Candidate, Query
-from commonplace.index.conditions import as_json, fits, narrow
+from commonplace.index.conditions import fits, narrow
 from commonplace.index.counts import Counts
-from commonplace.index.seen import OF_KEYS, WITHIN, Fitting, Row, Seen, first_fitting
+from commonplace.index.seen import Look, Row, Seen, first_fitting
 from commonplace.index.words import any_of, terms
 
 if TYPE_CHECKING:
@@ -26,26 +26,6 @@ LEADING = 40
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
-# What was stored at once has one time: it is looked for apart, because SQLite finds a place among
-# equal times by the key alone, and would step over all of them otherwise.
-BESIDE = """CASE WHEN r.session <> '' THEN coalesce((
-        SELECT n.key FROM records n
-        WHERE n.session = r.session AND n.session <> '' AND n.lead
-            AND n.timestamp = r.timestamp AND n.key {than} r.key
-        ORDER BY n.key {order} LIMIT 1
-    ), (
-        SELECT n.key FROM records n
-        WHERE n.session = r.session AND n.session <> '' AND n.lead
-            AND n.timestamp {than} r.timestamp
-        ORDER BY n.timestamp {order}, n.key {order} LIMIT 1
-    )) ELSE (
-        SELECT n.key FROM places n
-        WHERE n.document = r.within AND n.line {than} (
-            SELECT min(p.line) FROM places p WHERE p.key = r.key AND p.document = r.within)
-        ORDER BY n.line {order} LIMIT 1
-    ) END"""
-BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
-AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
 # Not by `rank`, for which FTS5 prepares a statement of its own each time.
 SCORED = """SELECT rowid AS key, bm25(fts) AS score FROM fts
     WHERE fts MATCH ? ORDER BY score LIMIT ?"""
@@ -55,9 +35,6 @@ BY_WORDS = f"""SELECT {{columns}}, f.score
 HAVING_WORDS = """SELECT r.key
     FROM fts CROSS JOIN records r ON r.key = fts.rowid
     WHERE fts MATCH ? AND {fits} ORDER BY fts.rowid DESC LIMIT ?"""
-BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
-    FROM (SELECT r.key, r.session, r.timestamp, {WITHIN} AS within {OF_KEYS}) r"""
-
 EVERY = -1
 """No limit."""
 UNFOUND = (0.0, -1)
@@ -74,17 +51,17 @@ def candidates(
     seen: Seen,
 ) -> list[Candidate]:
     """The best of each kind and their neighbours, in no order that means anything."""
-    fitting = seen.fitting(db, query)
-    words = _by_words(db, query, counts, fitting)
+    look = seen.look(db, query)
+    words = _by_words(db, query, counts, look)
     alike: dict[int, float] = {}
     if asked:
-        found = nearest.find(db, asked, query, count=BEST, fitting=fitting)
+        found = nearest.find(db, asked, query, count=BEST, fitting=look.fitting)
         alike = {key: score for score, key in found}
-    order = _in_order_of(alike, fitting(()))[:BEST]
+    order = _in_order_of(alike, look.rows)[:BEST]
     ranks = {key: rank for rank, key in enumerate(order)}
-    before, after = _beside(db, {*order[:LEADING], *islice(words, LEADING)})
+    before, after = told_beside(look.beside({*order[:LEADING], *islice(words, LEADING)}))
     near = {*before.values(), *after.values()} - {0, UNKNOWN}
-    rows = fitting(near)
+    rows = look.fitting(near)
     made = tuple.__new__
     return [
         made(
@@ -109,7 +86,7 @@ def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[i
 
 
 def _by_words(
-    db: sqlite3.Connection, query: Query, counts: Counts, fitting: Fitting
+    db: sqlite3.Connection, query: Query, counts: Counts, look: Look
 ) -> dict[int, tuple[float, int]]:
     """BM25 and rank of the best, the best first; the newest first where they are level.
 
@@ -120,26 +97,26 @@ def _by_words(
     if not asked:
         return {}
     common = counts.common(db, asked)
-    scores = _best_by_words(db, query, [term for term in asked if term not in common], fitting)
-    keys = _in_order_of(scores, fitting(scores))
+    scores = _best_by_words(db, query, [term for term in asked if term not in common], look)
+    keys = _in_order_of(scores, look.fitting(scores))
     if common and len(keys) < BEST:
         condition, arguments = fits(query)
         having = HAVING_WORDS.format(fits=condition)
         more = db.execute(having, (any_of(common), *arguments, BEST)).fetchall()
         keys += [key for (key,) in more if key not in scores]
     best = keys[:BEST]
-    fitting(best)
+    look.fitting(best)
     return {key: (scores.get(key, 0.0), rank) for rank, key in enumerate(best)}
 
 
 def _best_by_words(
-    db: sqlite3.Connection, query: Query, asked: Sequence[str], fitting: Fitting
+    db: sqlite3.Connection, query: Query, asked: Sequence[str], look: Look
 ) -> dict[int, float]:
     """The BM25 of the best that fit, and of those that are level with the last."""
     words, most = any_of(asked), BEST + LEVEL
     if not narrow(query)[0]:
         rows = db.execute(SCORED, (words, most)).fetchall()
-        found = first_fitting([(-score, key) for key, score in rows], fitting, BEST)
+        found = first_fitting([(-score, key) for key, score in rows], look.fitting, BEST)
         if len(found) >= BEST or len(rows) < most:
             return {key: score for score, key in found}
     # A filter that few records pass needs all of them.
@@ -155,10 +132,6 @@ def by_words(
     condition, arguments = fits(query)
     statement = BY_WORDS.format(columns=columns, fits=condition)
     return first_of(db.execute(statement, (words, most, *arguments)), limit)
-
-
-def _beside(db: sqlite3.Connection, keys: Iterable[int]) -> tuple[dict[int, int], dict[int, int]]:
-    return told_beside(db.execute(BESIDE_THESE, (as_json(sorted(keys)),)).fetchall())
 
 
 def told_beside(rows: Sequence[Row]) -> tuple[dict[int, int], dict[int, int]]:

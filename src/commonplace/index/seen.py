@@ -1,7 +1,8 @@
-"""Rows of records as a ranking sees them: read once, and kept while nothing of them has changed.
+"""Records as a ranking sees them, and what stands beside them: read once, and kept while nothing of
+them has changed.
 
-It knows the table of records and the number that is another one after each change to rows that were
-there before. Which rows are wanted it does not know.
+It knows the tables of records and places, and the number that is another one after each change to
+what was there before. Which records are wanted it does not know.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
 
-KEPT = 16_384
+MOST = 16_384
 """How many rows are kept in memory."""
 # The row without a name is the journal's, which every write touches anyway.
 STATE = """SELECT lines, (SELECT coalesce(max(id), 0) FROM fts_docsize)
@@ -28,9 +29,32 @@ IN_DOCUMENT = "(SELECT max(p.document) FROM places p WHERE p.key = r.key)"
 WITHIN = f"CASE WHEN r.session <> '' THEN r.session ELSE {IN_DOCUMENT} END"
 OF_KEYS = "FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"
 
+# What was stored at once has one time: it is looked for apart, because SQLite finds a place among
+# equal times by the key alone, and would step over all of them otherwise.
+BESIDE = """CASE WHEN r.session <> '' THEN coalesce((
+        SELECT n.key FROM records n
+        WHERE n.session = r.session AND n.session <> '' AND n.lead
+            AND n.timestamp = r.timestamp AND n.key {than} r.key
+        ORDER BY n.key {order} LIMIT 1
+    ), (
+        SELECT n.key FROM records n
+        WHERE n.session = r.session AND n.session <> '' AND n.lead
+            AND n.timestamp {than} r.timestamp
+        ORDER BY n.timestamp {order}, n.key {order} LIMIT 1
+    )) ELSE (
+        SELECT n.key FROM places n
+        WHERE n.document = r.within AND n.line {than} (
+            SELECT min(p.line) FROM places p WHERE p.key = r.key AND p.document = r.within)
+        ORDER BY n.line {order} LIMIT 1
+    ) END"""
+BEFORE = f"coalesce({BESIDE.format(than='<', order='DESC')}, 0)"
+AFTER = f"coalesce({BESIDE.format(than='>', order='ASC')}, 0)"
+BESIDE_THESE = f"""SELECT r.key, {BEFORE}, {AFTER}
+    FROM (SELECT r.key, r.session, r.timestamp, {WITHIN} AS within {OF_KEYS}) r"""
+
 Row = tuple[Any, ...]
-Fitting = Callable[[Iterable[int]], Mapping[int, Row]]
-"""The rows so far of those that fit a query, after a look for some keys more."""
+Beside = tuple[int, int, int]
+"""A key, and those right before and right after it, or 0."""
 
 
 def columns(query: Query) -> str:
@@ -38,52 +62,82 @@ def columns(query: Query) -> str:
     return f"{SEEN}, {SUPERSEDED if query.include_superseded else 0}, {WITHIN}"
 
 
+class Kept:
+    """What was read while the number was this one."""
+
+    def __init__(self, state: int | None) -> None:
+        self.state = state
+        self.beside: dict[int, Beside] = {}
+        self._rows: dict[tuple[bool, ...], dict[int, Row | None]] = {}
+
+    def rows(self, query: Query) -> dict[int, Row | None]:
+        """Those for queries like this, to be added to; none for one that few records fit."""
+        if narrow(query)[0]:
+            return {}
+        like = (query.include_superseded, query.include_secret, query.include_passages)
+        if len(self._rows.setdefault(like, {})) > MOST:
+            self._rows[like] = {}
+        return self._rows[like]
+
+
 class Seen:
     """What was read of an index; every thread may ask."""
 
     def __init__(self) -> None:
-        self._held: tuple[int | None, dict[tuple[bool, ...], dict[int, Row | None]]] = (None, {})
-        """The number, and what was read under it, by what fits: replaced together."""
+        self._kept = Kept(None)
 
-    def fitting(self, db: sqlite3.Connection, query: Query) -> Fitting:
-        """What reads the rows of those keys that fit a query, for one transaction that reads."""
-        condition, arguments = fits(query)
-        statement = f"SELECT {columns(query)} {OF_KEYS} WHERE {condition}"
-        known, upto = self._known(db, query)
-        rows: dict[int, Row] = {}
-
-        def fitting(keys: Iterable[int]) -> Mapping[int, Row]:
-            fresh = set(keys).difference(rows)
-            unknown = fresh.difference(known)
-            found = [known[key] for key in fresh.difference(unknown)]
-            if unknown:
-                asked = as_json(sorted(unknown))
-                read = {row[0]: row for row in db.execute(statement, (asked, *arguments))}
-                # A key above all that were searched before may get another place unseen.
-                known.update({key: read.get(key) for key in unknown if key <= upto})
-                rows.update(read)
-            rows.update({row[0]: row for row in found if row})
-            return rows
-
-        return fitting
-
-    def _known(self, db: sqlite3.Connection, query: Query) -> tuple[dict[int, Row | None], int]:
-        """What is known of rows for queries like this, to be added to, and of which keys."""
+    def look(self, db: sqlite3.Connection, query: Query) -> Look:
+        """A look at the records for a query, in the transaction that reads them."""
         found = db.execute(STATE).fetchall()
         state, upto = found[0] if found else (None, 0)
-        if state is None or narrow(query)[0]:
-            return {}, 0
-        held = self._held
-        if state != held[0]:
-            held = self._held = (state, {})
-        like = (query.include_superseded, query.include_secret, query.include_passages)
-        if len(held[1].setdefault(like, {})) > KEPT:
-            held[1][like] = {}
-        return held[1][like], upto
+        kept = self._kept
+        if state is None or state != kept.state:
+            kept = self._kept = Kept(state)
+        return Look(db, query, kept, upto=upto if state is not None else 0)
 
     def let_go(self) -> None:
         """Keep nothing any more."""
-        self._held = (None, {})
+        self._kept = Kept(None)
+
+
+class Look:
+    """One look at the records, in one transaction. Keys above `upto` were never searched: what is
+    read of them is not kept, because it may change without anybody saying so.
+    """
+
+    def __init__(self, db: sqlite3.Connection, query: Query, kept: Kept, *, upto: int) -> None:
+        condition, self._arguments = fits(query)
+        self._statement = f"SELECT {columns(query)} {OF_KEYS} WHERE {condition}"
+        self._db, self._upto = db, upto
+        self._known, self._beside = kept.rows(query), kept.beside
+        self.rows: dict[int, Row] = {}
+        """Those that fit the query, of the keys that were looked for."""
+
+    def fitting(self, keys: Iterable[int]) -> Mapping[int, Row]:
+        """The rows so far, after a look for these keys, too."""
+        fresh, known = set(keys).difference(self.rows), self._known
+        unknown = fresh.difference(known)
+        found = [known[key] for key in fresh.difference(unknown)]
+        self.rows.update({row[0]: row for row in found if row})
+        if unknown:
+            asked = (as_json(sorted(unknown)), *self._arguments)
+            read = {row[0]: row for row in self._db.execute(self._statement, asked)}
+            known.update({key: read.get(key) for key in unknown if key <= self._upto})
+            self.rows.update(read)
+        return self.rows
+
+    def beside(self, keys: Iterable[int]) -> list[Beside]:
+        """These keys with what stands right before and right after each."""
+        wanted, known = set(keys), self._beside
+        unknown = wanted.difference(known)
+        found = [known[key] for key in wanted.difference(unknown)]
+        if unknown:
+            read = self._db.execute(BESIDE_THESE, (as_json(sorted(unknown)),)).fetchall()
+            # Where there is nothing yet, something may be added.
+            kept = [row for row in read if row[1] and row[2] and row[0] <= self._upto]
+            known.update({row[0]: row for row in kept})
+            found += read
+        return found
 
 
 def first_fitting(

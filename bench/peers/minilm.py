@@ -2,7 +2,8 @@
 
 Most peers encode with all-MiniLM-L6-v2 and fetch it when they first run. Here it comes from the
 package that carries its weights, so that they can be measured on a machine that reaches no hub.
-Vectors are kept on disk by the text they are of, so that a peer's time is its own.
+Vectors of what is stored are kept on disk by the text they are of, so that adding takes a peer its
+own time. A question is encoded whenever it is asked, as it is for whoever uses the peer.
 It does not know who asks.
 """
 
@@ -94,8 +95,8 @@ class MiniLM:
 class Kept:
     """Vectors by the text they are of, in one file."""
 
-    def __init__(self, path: Path) -> None:
-        self.model, self.lock = MiniLM(), threading.Lock()
+    def __init__(self, path: Path, questions: list[str]) -> None:
+        self.model, self.lock, self.questions = MiniLM(), threading.Lock(), questions
         self.db = sqlite3.connect(path, check_same_thread=False)
         self.db.execute("CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB)")
 
@@ -107,7 +108,11 @@ class Kept:
             if missing:
                 made = self.model.encode(list(missing.values()))
                 found |= dict(zip(missing, made))
-                rows = [(key, row.astype(np.float32).tobytes()) for key, row in zip(missing, made)]
+                rows = [
+                    (key, row.astype(np.float32).tobytes())
+                    for (key, text), row in zip(missing.items(), made)
+                    if not any(question in text for question in self.questions)
+                ]
                 self.db.executemany("INSERT OR REPLACE INTO vectors VALUES(?, ?)", rows)
                 self.db.commit()
         return [found[key].tolist() for key in keys]
@@ -159,7 +164,7 @@ def _answer_of(vectors: list[list[float]], form: str | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Door.kept = Kept(Path(sys.argv[1]))
+    Door.kept = Kept(Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text()))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
     print(server.server_address[1], flush=True)
     server.serve_forever()

@@ -109,6 +109,7 @@ SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 
 STANDING = """SELECT p.line, p.key, r.id, r.digest FROM places p JOIN records r ON r.key = p.key
     WHERE p.document = ? AND p.line BETWEEN ? AND ?"""
 SET_PLACE = "INSERT OR REPLACE INTO places VALUES(?, ?, ?)"
+SET_PLACES = "INSERT INTO places SELECT ?, CAST(key AS INTEGER), value FROM json_each(?)"
 CLEAR_PLACE = "DELETE FROM places WHERE document = ? AND line = ?"
 IS_PLACED = "SELECT 1 FROM places WHERE key = ? LIMIT 1"
 
@@ -128,6 +129,9 @@ IS_EARLIER = "SELECT 1 WHERE ? < (SELECT max(timestamp) FROM records WHERE lead)
 IS_BEFORE_THE_LAST = "SELECT 1 FROM places WHERE document = ? AND line > ? LIMIT 1"
 ARE_WAITING = f"SELECT 1 {WAITING} LIMIT ?"
 CATCH_UP = f"INSERT INTO fts(rowid, text, words) SELECT key, text, words {WAITING}"
+GATHER = "INSERT INTO fts(fts, rank) VALUES('hashsize', ?)"
+GATHERED, GATHERED_AT_ONCE = 1 << 20, 8 << 20
+"""Bytes of words that FTS5 gathers before it writes a segment: by itself, and in a rebuild."""
 UNWORD = """INSERT INTO fts(fts, rowid, text, words)
     SELECT 'delete', key, text, words FROM records WHERE key = ?"""
 
@@ -498,11 +502,10 @@ class Filling:
         self.documents.add(document)
         wanted = {line: record for record, line in entries}
         lines = sorted(wanted)
-        told = self._told
         self.db.executemany(INSERT, self._rows(wanted[line] for line in lines))
-        self.db.executemany(
-            SET_PLACE, ((document, line, told[id(wanted[line])][0]) for line in lines)
-        )
+        # In one statement, which takes a third of the time.
+        placed = {line: self._told[id(wanted[line])][0] for line in lines}
+        self.db.execute(SET_PLACES, (document, as_json(placed)))
 
     def _rows(self, records: Iterable[Record]) -> Iterator[Row]:
         """Rows of those that were not told yet."""
@@ -527,7 +530,9 @@ class Filling:
         """Make it an index as any other; give the ids of what is told in several ways."""
         for made in INDEXES.values():
             self.db.execute(made)
+        self.db.execute(GATHER, (GATHERED_AT_ONCE,))
         self.db.execute(CATCH_UP)
+        self.db.execute(GATHER, (GATHERED,))
         return self._otherwise
 
 

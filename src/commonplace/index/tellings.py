@@ -62,24 +62,20 @@ Standing = tuple[int, Identity]
 
 def telling(record: Record) -> Told:
     values = list(_fields_of(record))
-    values[TAGS] = listed(record.tags)
-    values[SOURCES] = listed(record.sources)
-    confidence = float(record.confidence)
+    values[TAGS] = listed(values[TAGS])
+    values[SOURCES] = listed(values[SOURCES])
+    confidence = float(values[CONFIDENCE])
     values[CONFIDENCE] = repr(confidence)
-    written = "\0".join(values).encode()
-    digest = int.from_bytes(_digest(written), "big", signed=True)
-    values[CONFIDENCE] = confidence
-    return Told((record.id, digest), record, values)
-
-
-def _digest(data: bytes) -> bytes:
     # A copy takes half as long as to say each time how long it is to be.
     digest = _empty.copy()
-    digest.update(data)
-    return digest.digest()
+    digest.update("\0".join(values).encode())
+    values[CONFIDENCE] = confidence
+    number = int.from_bytes(digest.digest(), "big", signed=True)
+    return _made(Told, ((values[0], number), record, values))
 
 
 _empty = blake2b(digest_size=8)
+_made = tuple.__new__
 
 
 def _told_once(record: Record, tolds: dict[int, Told] | None) -> Told:

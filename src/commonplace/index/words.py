@@ -12,7 +12,7 @@ from functools import cache
 
 from commonplace.hints import TYPE_CHECKING, NamedTuple
 from commonplace.lazily import Lazy, pattern
-from commonplace.records import Record
+from commonplace.records import BEHAVIORAL, Record
 
 if TYPE_CHECKING:
     from commonplace.index import stems
@@ -56,7 +56,7 @@ def indexed(record: Record) -> str:
     """What is searched beside the text: tags, who, when, other spellings of what is not Latin."""
     day = record.timestamp[:10]
     beside = " ".join((*record.tags, record.username, day, MONTHS.get(day[5:7], "")))
-    if record.behavioral:
+    if record.kind in BEHAVIORAL:
         beside += " " + record.kind
     if record.text.isascii() and beside.isascii():
         return beside

@@ -109,7 +109,7 @@ def _init(fields: dict[str, Field]) -> Any:
     """`__init__`, compiled: a loop over the fields would cost every value made."""
     arguments = [f"{n}=_{n}" if _has_default(each) else n for n, each in fields.items()]
     stored = [
-        f"'{n}': _{n}() if {n} is _{n} else {n}" if each.default_factory else f"'{n}': {n}"
+        f" _['{n}'] = {f'_{n}() if {n} is _{n} else {n}' if each.default_factory else n}"
         for n, each in fields.items()
     ]
     names = {
@@ -117,8 +117,9 @@ def _init(fields: dict[str, Field]) -> Any:
         for n, each in fields.items()
         if _has_default(each)
     }
-    head, body = ", ".join(arguments), ", ".join(stored)
-    exec(f"def __init__(self, {head}):\n self.__dict__.update({{{body}}})", names)
+    # One by one: that takes half as long as to make a dictionary of them first.
+    head, body = ", ".join(arguments), "\n".join(stored)
+    exec(f"def __init__(self, {head}):\n _ = self.__dict__\n{body}", names)
     return names["__init__"]
 
 

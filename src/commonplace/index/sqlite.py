@@ -5,6 +5,7 @@ It does not know what a document is but a name, nor what the journal is but a nu
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from commonplace.index.counts import Counts
 from commonplace.index.seen import CHANGED, Seen
 from commonplace.index.tellings import (
     COLUMNS,
+    COUNT,
     FIELDS,
     SHOWN,
     TIMESTAMP,
@@ -140,8 +142,11 @@ WHERE_TOLD = """SELECT r.key, p.document, p.line FROM records r JOIN places p ON
     WHERE r.id = ?"""
 SET_LEAD = "UPDATE records SET lead = (key = ?) WHERE id = ?"
 
-PLACES = """SELECT r.id, p.document, p.line FROM json_each(?) j
-    CROSS JOIN records r ON r.id = j.value CROSS JOIN places p ON p.key = r.key"""
+# What a hit is made of: the leading telling of a record, its places, and those of the others.
+PLACES = "json_group_array(json_array(p.document, p.line))"
+WHOLE = f"""{SHOWN}, (SELECT {PLACES} FROM places p WHERE p.key = r.key),
+    (SELECT {PLACES} FROM records v CROSS JOIN places p ON p.key = v.key
+        WHERE v.id = r.id AND NOT v.lead)"""
 OUTSIDE = """SELECT DISTINCT r.id FROM places p JOIN records r ON r.key = p.key
     WHERE p.document <> ?"""
 CHILDREN = """SELECT DISTINCT id FROM records
@@ -152,13 +157,20 @@ REPLACED = """SELECT DISTINCT supersedes FROM records
     AND lead AND id <> supersedes"""
 AMONG_REPLACED = """r.id IN (SELECT s.supersedes FROM records s
     WHERE s.supersedes <> '' AND s.lead AND s.id <> s.supersedes)"""
-NEWEST = " ORDER BY r.timestamp DESC, r.id DESC LIMIT ?"
-OF_KEYS = f"""SELECT {SHOWN}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value"""
+# The rows are looked up for those that are wanted alone.
+NEWEST = f"""SELECT {WHOLE} FROM (SELECT r.key {{source}}
+    ORDER BY r.timestamp DESC, r.id DESC LIMIT ?) f CROSS JOIN records r ON r.key = f.key"""
+OF_KEYS = f"""SELECT {WHOLE}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value
+    WHERE r.lead"""
 OF_IDS = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.id = j.value
     WHERE r.lead"""
 DUMP_RECORDS = f"""SELECT r.digest, r.lead, r.words, {SHOWN}, p.document, p.line
     FROM records r LEFT JOIN places p ON p.key = r.key"""
 DUMP_DOCUMENTS = "SELECT name, lines, size FROM documents WHERE name <> ''"
+
+
+PLACED, OTHERWISE_PLACED = COUNT, COUNT + 1
+_decoded = json.JSONDecoder().raw_decode
 
 
 class SqliteIndex:
@@ -270,12 +282,10 @@ class SqliteIndex:
             db.execute(SET_LEAD, (lead, id_))
 
     def get(self, record_id: str) -> Hit | None:
-        with self._connections.lent() as db:
-            rows = db.execute(
-                f"SELECT {SHOWN}, 0.0 FROM records r WHERE r.id = ? AND r.lead",
-                (clean(record_id),),
-            ).fetchall()
-            return next(iter(self._hits(db, rows)), None)
+        rows = self._connections.rows(
+            f"SELECT {WHOLE} FROM records r WHERE r.id = ? AND r.lead", clean(record_id)
+        )
+        return self._hit(rows[0], 0.0) if rows else None
 
     def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
         ids = list(record_ids)
@@ -290,25 +300,27 @@ class SqliteIndex:
         return {id_ for (id_,) in self._connections.rows(REPLACED, wanted)}
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
-        with self._connections.lent() as db:
-            return self._places(db, [record_id]).get(record_id, ())
+        rows = self._connections.rows(WHERE_TOLD, clean(record_id))
+        return self._places([(document, line) for _, document, line in rows])
 
     def standing_outside(self, document: str) -> set[str]:
         return {id_ for (id_,) in self._connections.rows(OUTSIDE, document)}
 
-    def _places(self, db: sqlite3.Connection, ids: list[str]) -> dict[str, tuple[Place, ...]]:
-        rows = db.execute(PLACES, (clean(as_json(ids)),)).fetchall()
-        rows.sort(key=lambda row: (self._rank(row[1]), row[2]))
-        found: dict[str, list[Place]] = {}
-        for id_, document, line in rows:
-            found.setdefault(id_, []).append(Place(document, line))
-        return {id_: tuple(places) for id_, places in found.items()}
+    def _hit(self, row: Row, score: float) -> Hit:
+        """What a row that begins with the whole of a record is, with its score."""
+        found = _decoded(row[PLACED])[0]
+        if row[OTHERWISE_PLACED] != "[]":
+            found += _decoded(row[OTHERWISE_PLACED])[0]
+        return Hit(record_of(row), self._places(found), score)
 
-    def _hits(self, db: sqlite3.Connection, rows: Sequence[Row]) -> list[Hit]:
-        """Rows of a record and its score, as hits."""
-        places = self._places(db, [row[0] for row in rows])
-        # One that has no place was removed by another process just now.
-        return [Hit(record_of(row), places[row[0]], row[-1]) for row in rows if row[0] in places]
+    def _places(self, found: list[tuple[str, int]]) -> tuple[Place, ...]:
+        """Documents and lines as places, the most trusted document first."""
+        if len(found) > 1:
+            found.sort(key=self._trusted)
+        return tuple([Place(document, line) for document, line in found])
+
+    def _trusted(self, place: tuple[str, int]) -> tuple[tuple[int, str], int]:
+        return self._rank(place[0]), place[1]
 
     def count(self, query: Query) -> int:
         # Fewer are replaced than not: they are counted apart, instead of asked for one by one.
@@ -327,14 +339,17 @@ class SqliteIndex:
 
     def search(self, query: Query) -> list[Hit]:
         with self._ready(query) as db:
-            return self._hits(db, _found(db, query))
+            return [self._hit(row, score) for row, score in _found(db, query)]
 
     @contextmanager
     def _ready(self, query: Query) -> Iterator[sqlite3.Connection]:
         """A connection that sees every word a query with text may ask for."""
         with self._connections.lent() as db:
-            if query.text and db.execute(IS_BEHIND).fetchall():
-                self._connections.run(CATCH_UP)
+            with reading(db):
+                if not query.text or not db.execute(IS_BEHIND).fetchall():
+                    yield db
+                    return
+            self._connections.run(CATCH_UP)
             with reading(db):
                 yield db
 
@@ -364,12 +379,9 @@ class SqliteIndex:
         return found
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
-        with self._connections.lent() as db, reading(db):
-            found = db.execute(OF_KEYS, (as_json([key for key, _ in scored]),)).fetchall()
-            rows = {row[-1]: row for row in found}
-            return self._hits(
-                db, [(*rows[key][:-1], score) for key, score in scored if key in rows]
-            )
+        found = self._connections.rows(OF_KEYS, as_json([key for key, _ in scored]))
+        rows = {row[-1]: row for row in found}
+        return [self._hit(rows[key], score) for key, score in scored if key in rows]
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         with self._connections.lent() as db:
@@ -419,10 +431,8 @@ class SqliteIndex:
             rows = in_order(
                 [(*row, -scores[key]) for *row, key in found], id_at=0, time_at=TIMESTAMP
             )
-            near = [(*row[:-1], min(max(-row[-1], 0.0), 1.0)) for row in rows[: query.limit]]
-            hits = self._hits(db, near)
         self._mend()
-        return hits
+        return [self._hit(row, min(max(-row[-1], 0.0), 1.0)) for row in rows[: query.limit]]
 
     @cached_property
     def _nearest(self) -> Nearest:
@@ -618,15 +628,16 @@ def _remove(db: sqlite3.Connection, keys: Iterable[int]) -> None:
     nearest.remove(db, [key for (key,) in rows])
 
 
-def _found(db: sqlite3.Connection, query: Query) -> list[Row]:
+def _found(db: sqlite3.Connection, query: Query) -> list[tuple[Row, float]]:
+    """Rows of whole records and their scores."""
     words = match(query.text)
     if not words:
         source, arguments = _source(query)
-        newest = f"SELECT {SHOWN}, 0.0 {source}{NEWEST}"
-        return db.execute(newest, (*arguments, query.limit)).fetchall()
-    found = by_words(db, words, query, SHOWN, EVERY, limit=query.limit)
+        newest = NEWEST.format(source=source)
+        return [(row, 0.0) for row in db.execute(newest, (*arguments, query.limit)).fetchall()]
+    found = by_words(db, words, query, WHOLE, EVERY, limit=query.limit)
     rows = in_order(found, id_at=0, time_at=TIMESTAMP)
-    return [(*row[:-1], score(-row[-1])) for row in rows[: query.limit]]
+    return [(row, score(-row[-1])) for row in rows[: query.limit]]
 
 
 def _source(query: Query) -> tuple[str, list[Any]]:

@@ -28,6 +28,7 @@ END = 1 << 62
 """A line after every line."""
 
 FIELDS = tuple(fields_of(Record))
+COUNT = len(FIELDS)
 TIMESTAMP, TAGS, CONFIDENCE, SOURCES = map(
     FIELDS.index, ("timestamp", "tags", "confidence", "sources")
 )
@@ -114,9 +115,8 @@ def differing(
 
 def record_of(row: Row) -> Record:
     """The record whose values begin a row."""
-    values = list(row[: len(FIELDS)])
-    for at in (TAGS, SOURCES):
-        values[at] = unlisted(values[at])
+    values = list(row[:COUNT])
+    values[TAGS], values[SOURCES] = unlisted(values[TAGS]), unlisted(values[SOURCES])
     return Record(*values)
 
 

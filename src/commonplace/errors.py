@@ -50,6 +50,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     ├── EncoderTrouble        8  503   there are no vectors of the encoder asked for
     │   ├── NoSuchModel                its files are not where they should be
     │   ├── BadModel                   its files cannot be used
+    │   ├── NoHub                502   they cannot be fetched
     │   └── NoAnswer             502   the endpoint does not answer as it should
     └── SummarizerFailed      9  502   who was to sum up records did not
 """
@@ -555,6 +556,18 @@ class BadModel(EncoderTrouble):
         super().__init__(
             f"The model {path} cannot be used: {problem}.",
             next_step="Put a whole copy in its place, or set encoder to 'static'.",
+        )
+
+
+class NoHub(EncoderTrouble):
+    """A hub does not give what is asked of it."""
+
+    status = 502
+
+    def __init__(self, hub: str, problem: str) -> None:
+        super().__init__(
+            f"{hub} did not give the model: {problem}.",
+            next_step="Look at the name and the network, name another --hub, or copy the folder.",
         )
 
 

@@ -44,6 +44,7 @@ OTHER_COMMANDS = (
     "compact",
     "expand",
     "migrate",
+    "fetch",
     "tool",
     "ipc",
     "mcp",

@@ -16,6 +16,7 @@ from commonplace.config import is_url
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
+from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.moving import COMMANDS as MOVING
 from commonplace.doors.cli.parsing import Page
@@ -487,7 +488,7 @@ RUNS: dict[str, Run] = {
     "unsetup": unsetup,
     "selftest": selftest,
     "completion": completion,
-    **{name: run for name, (run, _) in (UPKEEP | COMPACTION | MOVING).items()},
+    **{name: run for name, (run, _) in (UPKEEP | COMPACTION | MOVING | FETCHING).items()},
 }
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
@@ -506,5 +507,8 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "unsetup": _setup_arguments,
     "selftest": _selftest_arguments,
     "completion": _completion_arguments,
-    **{name: arguments for name, (_, arguments) in (UPKEEP | COMPACTION | MOVING).items()},
+    **{
+        name: arguments
+        for name, (_, arguments) in (UPKEEP | COMPACTION | MOVING | FETCHING).items()
+    },
 }

@@ -1,0 +1,62 @@
+"""The command that fetches a model for the encoder `onnx`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from commonplace.dialects import Answer
+from commonplace.doors.cli import show
+from commonplace.doors.cli.terminal import progress_bar
+
+
+def fetch_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="OWNER/NAME", help="the model, as its hub names it")
+    parser.add_argument("--into", metavar="DIR", default="", help="the folder to put it in")
+    parser.add_argument("--hub", metavar="URL", default="", help="else HF_ENDPOINT, or the usual")
+    parser.add_argument("--revision", default="main", help="a branch, tag or commit of the model")
+
+
+def fetch(arguments: argparse.Namespace) -> int:
+    """Fetch a model for the encoder onnx from a hub: the only command that downloads anything.
+
+    It takes the model's onnx file, its vocabulary and its settings. What is in the folder already
+    is not fetched again. The model is tried before it is called good.
+    """
+    from commonplace.embed.fetching import HUB
+    from commonplace.embed.fetching import fetch as fetched
+
+    done = fetched(
+        arguments.model,
+        str(Path(arguments.into or _usual(arguments.model)).expanduser()),
+        hub=arguments.hub or os.environ.get("HF_ENDPOINT") or HUB,
+        revision=arguments.revision,
+        progress=progress_bar,
+    )
+    dimensions = _tried(done.folder)
+    said = (
+        f"{', '.join(done.files)} ({done.bytes:,} bytes)" if done.files else "nothing was missing"
+    )
+    text = (
+        f"{done.model} is in {done.folder}: {said}. Its vectors have {dimensions} numbers.\n"
+        f'To use it, set encoder = "onnx" and encoder_path = "{done.folder}" in your '
+        "commonplace.toml, then run 'commonplace rebuild'."
+    )
+    show(Answer({**done.__dict__, "dimensions": dimensions}, text), as_json=arguments.json)
+    return 0
+
+
+def _usual(model: str) -> Path:
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(home) / "commonplace" / "models" / model.rpartition("/")[2]
+
+
+def _tried(folder: str) -> int:
+    """How many numbers its vectors have. What cannot be used says so."""
+    from commonplace.embed.onnx import OnnxEncoder
+
+    return OnnxEncoder(folder).dim
+
+
+COMMANDS = {"fetch": (fetch, fetch_arguments)}

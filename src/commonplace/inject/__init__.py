@@ -39,6 +39,8 @@ class Line:
     origin: str = ""
     is_record: bool = False
     """Whether it is one record, rather than a line of a text."""
+    is_heading: bool = False
+    """Whether it is a heading that is a passage of its own, for want of prose below it."""
     role: str = ""
     """Who said it, for a line that is a message."""
     count: Counter | None = field(default=None, compare=False)

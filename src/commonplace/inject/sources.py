@@ -210,8 +210,11 @@ def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Ite
             shown = [each.rstrip() for each in neutralise(raw).rstrip("\n").split("\n")]
         else:
             shown = ["" if why else write(state, record, raw)]
+        # Alone on its line: one that the list below it left bare, and no line of code.
+        bare = record.kind == PASSAGE and len(shown) == 1 and HEADING.match(raw) is not None
         for each in shown:
-            yield line_of(state, record, each, reason=reason, document=name, why=why)
+            line = line_of(state, record, each, reason=reason, document=name, why=why)
+            yield replace(line, is_heading=True) if bare else line
     yield from _between(name, text[at:], reason)
 
 
@@ -290,7 +293,8 @@ BEHAVIORAL_KINDS = tuple(sorted(BEHAVIORAL))
 
 def heading_level(line: Line) -> int:
     """The level of a line that is a heading; 0 for any other."""
-    heading = HEADING.match(line.text) if not line.record_id else None
+    told = line.is_heading or not line.record_id
+    heading = HEADING.match(line.text) if told else None
     return len(heading[0]) if heading else 0
 
 

@@ -169,7 +169,9 @@ def _without_bare_headings(section: Section) -> Section:
     something = 0
     """The level of the last heading seen from below, 9 for a line that is none."""
     for number in range(len(section.lines) - 1, -1, -1):
-        level = heading_level(section.lines[number]) or 9
+        line = section.lines[number]
+        # One that is a passage of its own says something by itself.
+        level = 9 if line.is_heading else heading_level(line) or 9
         if level < 9 and level >= something:
             bare.add(number)
         else:

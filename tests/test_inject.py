@@ -241,6 +241,26 @@ def test_what_does_not_fit_is_counted_at_the_end_and_the_newest_stays(
     assert found.characters > 1800
 
 
+@pytest.mark.parametrize("agent", ["conversation", "heartbeat"])
+def test_an_agent_that_runs_short_of_room_still_knows_who_it_is(
+    memory: Memory, clock: FixedClock, agent: str
+) -> None:
+    """History goes first, then the days; never identity or the message."""
+    soul = "".join(f"I keep promise number {number}.\n" for number in range(100))
+    board = "".join(f"Heron {number} is on the board.\n" for number in range(100))
+    write(memory, SOUL=soul, USER=soul.replace("I keep", "Ada made"), STATUS=board)
+    for _ in range(3):
+        for number in range(60):
+            memory.store(f"Prefers way number {number} of doing it", kind="preference")
+            memory.store(f"Saw heron number {number} at the river", kind="fact")
+            memory.record_message("user", f"What of heron {number}?")
+        clock.sleep(86400)
+    found = memory.context("And the heron at the river?", agent=agent, tokens=2000)
+    assert found.tokens <= 2000
+    assert soul in found.text
+    assert found.messages[-1].text == "And the heron at the river?"
+
+
 def test_a_vault_of_five_megabytes_gives_the_right_first_lines(memory: Memory) -> None:
     write(memory, SOUL="I am the archivist.\n", USER="Ada, Vienna.\n")
     row = "- {} of the ledger " + "of the harbour master " * 60 + "\n"

@@ -109,7 +109,11 @@ def memory(state: State) -> Sequence[Section]:
     """The memory files, as the dialect shows them."""
     if not state.options.session_memory_enabled:
         return []
-    return template_of(state.dialect).stage(state)
+    sections = template_of(state.dialect).stage(state)
+    if state.agent == "session":
+        return sections
+    # A run gives up all else of its memory before it forgets who it is.
+    return [replace(each, sure=1.0) if each.name == "identity" else each for each in sections]
 
 
 def status(state: State) -> list[Section]:

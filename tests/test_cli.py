@@ -288,7 +288,7 @@ def test_diary_writes_and_lists(run: Run, vault: Path) -> None:
     ("words", "document", "text"),
     [
         (("store", "-"), "MEMORY.md", "| From a pipe <!--"),
-        (("update", "USER.md", "-"), "USER.md", "\nFrom a pipe\n"),
+        (("update", "USER.md", "-"), "USER.md", "From a pipe\n"),
         (("diary", "-"), "", "From a pipe\n"),
         (("tool", "store", "-"), "MEMORY.md", "| From JSON <!--"),
     ],
@@ -530,6 +530,29 @@ def test_init_makes_a_vault_where_there_is_nothing(run: Run, tmp_path: Path) -> 
         "created": ["commonplace.toml", ".gitignore", "SOUL.md", "USER.md", "MEMORY.md"],
     }
     assert sorted(contents(path)) == NATIVE_FILES
+
+
+def test_what_init_leaves_to_write_is_told_to_the_person_and_not_to_agents(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "vault"
+    told = run("init", str(path)).out.splitlines()
+    assert told[1:] == ["Yours to write: SOUL.md (who the agent is), USER.md (who you are)."]
+    assert run("--vault", str(path), "context").out.strip() == ""
+    assert run("--vault", str(path), "search").out == "Nothing found.\n"
+
+
+def test_what_a_person_writes_over_a_first_document_stays_as_written(
+    run: Run, tmp_path: Path
+) -> None:
+    """By a program that did not read it first, as a shell or an agent does."""
+    path = tmp_path / "vault"
+    run("init", str(path))
+    written = {"SOUL.md": "I am Quill.\n", "USER.md": "Ada.\n", "MEMORY.md": "- Likes tea\n"}
+    for name, text in written.items():
+        (path / name).write_text(text, encoding="utf-8")
+    run("--vault", str(path), "search", "tea")
+    assert {name: (path / name).read_text(encoding="utf-8") for name in written} == written
 
 
 def test_init_of_a_vault_that_is_there_adds_only_what_is_missing(run: Run, vault: Path) -> None:

@@ -9,22 +9,13 @@ from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.config import FILE
+from commonplace.journal import Op
 from commonplace.layouts import Layout, layout_named
 from commonplace.memory import Memory
 from commonplace.records import OWNER
 from commonplace.roots import find_root, make_directory
 from commonplace.values import frozen
 
-SOUL = """\
-# Soul
-
-Who the agent is: its character, its tone, what it will and will not do. Yours to write.
-"""
-USER = """\
-# User
-
-Who you are: what to call you, your time zone, what you work on, how you like things done.
-"""
 SETTINGS = """\
 # Options of this vault; 'commonplace status --options' lists them all with what they do.
 dialect = "{dialect}"
@@ -81,14 +72,17 @@ def begin_at(url: str, *, dialect: str) -> Beginning:
 
 
 def _write_documents(memory: Memory) -> list[str]:
-    missing = {
-        name: text
-        for name, text in _first_documents(memory.layout).items()
-        if memory.library.vault.stat(name) is None
-    }
-    for name, text in missing.items():
-        memory.library.create(name, text, author=OWNER)
-    return list(missing)
+    library = memory.library
+
+    def work() -> list[str]:
+        wanted = _first_documents(memory.layout)
+        missing = [name for name in wanted if library.look(name) is None]
+        for name in missing:
+            # As whole texts: what is appended would be put back by whoever saves over it unread.
+            library.put_text(Op.ADD, name, None, wanted[name].encode(), author=OWNER)
+        return missing
+
+    return library.locked(work)
 
 
 def root_of(path: Path, layout: Layout) -> Path:
@@ -99,8 +93,9 @@ def root_of(path: Path, layout: Layout) -> Path:
 
 
 def _first_documents(layout: Layout) -> dict[str, str]:
-    texts = {layout.soul: SOUL, layout.user: USER, layout.memory: layout.memory_header}
-    return {name: text for name, text in texts.items() if name and text}
+    """What a person writes is empty at first: every word of it would be told to agents."""
+    owned = {name: "" for name in (layout.soul, layout.user) if name}
+    return owned | ({layout.memory: layout.memory_header} if layout.memory_header else {})
 
 
 def write_settings(root: Path, layout: Layout) -> list[str]:

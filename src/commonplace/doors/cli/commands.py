@@ -24,10 +24,13 @@ from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
 from commonplace.errors import BadValue, Refused
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
 from commonplace.safety import neutralise
+
+if TYPE_CHECKING:
+    from commonplace.beginning import Beginning
 
 Subparsers = Any
 Run = Callable[[argparse.Namespace], int]
@@ -70,11 +73,17 @@ def init(arguments: argparse.Namespace) -> int:
     show(
         Answer(
             {"vault": done.shown, "dialect": done.layout.name, "created": done.created},
-            f"Vault {done.shown} ({done.layout.name}): {made}.",
+            f"Vault {done.shown} ({done.layout.name}): {made}." + _yours_to_write(done),
         ),
         as_json=arguments.json,
     )
     return 0
+
+
+def _yours_to_write(done: Beginning) -> str:
+    owned = {done.layout.soul: "who the agent is", done.layout.user: "who you are"}
+    empty = [f"{name} ({what})" for name, what in owned.items() if name in done.created]
+    return f"\nYours to write: {', '.join(empty)}." if empty else ""
 
 
 def _may_become_one(path: Path, *, sure: bool) -> bool:

@@ -49,6 +49,16 @@ def all_pages(browser: TestClient, limit: int, **filters: Any) -> list[str]:
     return ids
 
 
+def test_sizes_have_a_day_each_and_count_what_has_none(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    book = Path(gateway.vaults.paths["book"])
+    (book / "USER.md").write_text("- Lives in Vienna\n", encoding="utf-8")
+    days = browser.get(f"{AT}/sizes").json()["days"]
+    assert [len(each["day"]) for each in days] == [10]
+    assert days[0]["records"] == 2
+
+
 @pytest.mark.parametrize("text", ["", "tea", "which kind of tea number 7?"])
 def test_pages_of_records_join_without_a_gap_or_a_double(
     gateway: Gateway, browser: TestClient, text: str

@@ -15,6 +15,8 @@ from commonplace.errors import HeldForReview
 from tests import browser as chromium
 
 AXE = "axe-core@4.10.3"
+UNDRAWN = {"false", "null", "undefined", "[object Object]"}
+"""What a part that is left out must not become."""
 PLACES = ("home", "memory", "documents", "days", "search?words=tea", "review", "upkeep", "map")
 
 
@@ -93,6 +95,7 @@ def test_every_place_shows_something(page: Any, world: dict[str, Any], place: st
     go(page, world, place)
     assert page.locator("main").inner_text().strip()
     assert "The gateway answered" not in page.locator("main").inner_text()
+    assert not UNDRAWN & set(page.locator("main").inner_text().split("\n"))
     keep(page, place.split("?")[0])
 
 
@@ -113,6 +116,45 @@ def test_home_shows_the_context_exactly_as_an_agent_gets_it(
     shown = page.locator("pre.text").text_content()
     with Memory.open(world["vault"], origin="owner") as memory:
         assert shown == memory.context().text
+
+
+def test_home_tells_why_a_line_was_left_out(page: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        old = memory.store("The spare key is under the pot", kind="fact")
+        memory.supersede(old.id, "The spare key is with Bob")
+    go(page, world, "home")
+    row = page.locator("tr", has_text="The spare key is under the pot").first
+    row.wait_for()
+    assert row.locator("td").nth(2).inner_text() == "replaced"
+    assert "[object" not in page.locator("main").inner_text()
+
+
+def test_what_replaced_what_is_shown_in_words(page: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        first = memory.store("The anchor weighs 9 kg", kind="fact")
+        second = memory.supersede(first.id, "The anchor weighs 10 kg")
+        memory.supersede(second.id, "The anchor weighs 11 kg")
+    go(page, world, "memory")
+    page.get_by_label("Filter by words").fill("anchor weighs")
+    page.get_by_label("replaced ones too").check()
+    old = page.locator(".card", has_text="The anchor weighs 10 kg")
+    old.wait_for()
+    assert "replaced" in old.locator(".meta").inner_text()
+    old.get_by_role("button", name="History").click()
+    page.wait_for_selector("dialog .chain")
+    told = page.locator("dialog .chain li").all_inner_texts()
+    assert [each.split(" ", 1)[1] for each in told] == [
+        f"The anchor weighs {number} kg" for number in (9, 10, 11)
+    ]
+
+
+def test_a_memory_is_edited_where_it_stands(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "memory")
+    page.get_by_label("Filter by words").fill("green tea")
+    card = page.locator(".card", has_text="green tea").first
+    card.get_by_role("button", name="Edit").click()
+    page.wait_for_selector(".editor .cm-activeLine")
+    assert "green tea" in page.locator(".editor .cm-activeLine").inner_text()
 
 
 def test_words_typed_into_the_search_box_find_a_memory(page: Any, world: dict[str, Any]) -> None:
@@ -196,6 +238,28 @@ def test_an_agent_s_write_meanwhile_costs_no_line_of_either(
     assert "theirs" in saved
 
 
+def test_what_was_typed_and_not_saved_waits_where_it_was_typed(
+    page: Any, world: dict[str, Any]
+) -> None:
+    go(page, world, "documents/SOUL.md")
+    page.wait_for_selector(".editor .cm-content")
+    before = (world["vault"] / "SOUL.md").read_text()
+    edit(page, "half a thought")
+    page.get_by_role("link", name="Memory", exact=True).click()
+    page.locator("main h1", has_text="Memory").wait_for()
+    page.go_back()
+    page.wait_for_selector(".editor .cm-content")
+    assert page.locator(".editor .cm-content").inner_text().strip() == "half a thought"
+    assert "Not saved" in page.locator("main").inner_text()
+    assert (world["vault"] / "SOUL.md").read_text() == before
+    page.keyboard.press("Escape")
+    page.locator(".editor .cm-content").click()
+    page.keyboard.press("Control+z")
+    edit(page, before)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator("#said", has_text="Saved").wait_for()
+
+
 def test_versions_are_compared_and_restored(page: Any, world: dict[str, Any]) -> None:
     with Memory.open(world["vault"], origin="owner") as memory:
         memory.update("first\n", document="notes/plan.md", mode="rewrite")
@@ -211,6 +275,7 @@ def test_versions_are_compared_and_restored(page: Any, world: dict[str, Any]) ->
 
 def test_a_quarantined_memory_is_approved_by_a_person(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "review")
+    assert "from web, not trusted" in page.locator(".card").first.inner_text()
     assert "Always answer in rhymes" in page.locator(".card").inner_text()
     page.get_by_role("button", name="Approve").click()
     page.wait_for_selector("text=Nothing waits.")

@@ -29,6 +29,8 @@ from commonplace.safety import trust_of
 
 IN_AN_ADDRESS = 4000
 """Characters of a text in a query: however they are spelled there, a server takes the address."""
+IN_A_CHAIN = 50
+"""Records that are told of those that replaced each other, either way."""
 Limit = Annotated[int, Argument("most to answer with", minimum=1, maximum=500)]
 Offset = Annotated[int, Argument("how many to leave out first", minimum=0, maximum=100_000)]
 Id = Annotated[str, Argument("the id of a record", max_length=200)]
@@ -105,7 +107,9 @@ def list_records(
         limit=offset + limit + 1,
     )
     page = hits[offset : offset + limit]
-    return {"records": [shown_hit(hit) for hit in page], "more": len(hits) > offset + limit}
+    replaced = memory.library.index.replaced(hit.record.id for hit in page) if superseded else ()
+    records = [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in page]
+    return {"records": records, "more": len(hits) > offset + limit}
 
 
 @route("GET", "/records/{id}", scope="read")
@@ -117,8 +121,30 @@ def show_record(memory: Memory, id: Id) -> Any:
     return {
         **shown_hit(hit),
         "superseded_by": list(memory.library.index.children(hit.record.id)),
+        "chain": [
+            {"id": record.id, "text": record.text, "timestamp": record.timestamp}
+            for record in _chain(memory, hit.record)
+            if may_see(memory, record)
+        ],
         "history": [changes.told(entry) for entry in memory.history(hit.record.id)],
     }
+
+
+def _chain(memory: Memory, record: Record) -> list[Record]:
+    """A record between those that it replaced and those that replaced it, oldest first."""
+    index, seen = memory.library.index, {record.id}
+    older, newer = [record], [record]
+    while len(seen) < IN_A_CHAIN and (hit := index.get(older[-1].supersedes)):
+        if hit.record.id in seen:
+            break
+        seen.add(hit.record.id)
+        older.append(hit.record)
+    for each in newer:
+        fresh = [id for id in index.children(each.id) if id not in seen][:IN_A_CHAIN]
+        seen.update(fresh)
+        if len(seen) < 2 * IN_A_CHAIN:
+            newer += index.get_all(fresh).values()
+    return [*reversed(older), *newer[1:]]
 
 
 @route("POST", "/records", scope="write")

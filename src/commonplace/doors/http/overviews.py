@@ -105,7 +105,9 @@ def list_sizes(memory: Memory) -> Any:
     for record in sorted(_all_records(memory), key=lambda record: record.timestamp):
         for at, more in enumerate((1, len(record.text), estimate(record.text))):
             totals[at] += more
-        days[record.timestamp[:10]] = tuple(totals)
+        # What does not say when it came was there before the first that does.
+        if record.timestamp:
+            days[record.timestamp[:10]] = tuple(totals)
     names = ("records", "characters", "tokens")
     return {"days": [{"day": day, **dict(zip(names, sums))} for day, sums in days.items()]}
 

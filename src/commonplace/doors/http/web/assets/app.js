@@ -26,8 +26,10 @@ function place() {
 async function show(moveFocus = true) {
   const { name, rest } = place();
   for (const link of $("places").querySelectorAll("a")) {
-    if (link.dataset.name === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    if (link.dataset.name === name) {
+      link.setAttribute("aria-current", "page");
+      link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else link.removeAttribute("aria-current");
   }
   const title = PLACES.find(([known]) => known === name)[1];
   document.title = `${title} · ${state.vault} · Commonplace`;

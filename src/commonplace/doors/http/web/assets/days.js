@@ -4,6 +4,7 @@ import { get, named } from "/assets/api.js";
 import { h } from "/assets/dom.js";
 
 const iso = (date) => `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, "0")}-${String(date.getDate()).padStart(2, "0")}`;
+const WEEK = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const warmth = (count) => (count === 0 ? "" : count < 3 ? "warm1" : count < 8 ? "warm2" : count < 20 ? "warm3" : "warm4");
 
 export async function show(main, rest) {
@@ -28,18 +29,19 @@ export async function show(main, rest) {
     const first = new Date(year, number - 1, 1);
     const blanks = (first.getDay() + 6) % 7;
     const count = new Date(year, number, 0).getDate();
+    const names = WEEK.map((name) => h("div", { class: "weekday", "aria-hidden": "true" }, name));
     const cells = Array.from({ length: blanks }, () => h("div", { class: "day empty", "aria-hidden": "true" }));
     for (let day = 1; day <= count; day += 1) cells.push(cell(`${month}-${String(day).padStart(2, "0")}`, day));
     const move = (by) => () => { month = iso(new Date(year, number - 1 + by, 1)).slice(0, 7); draw(); };
     return [h("div", { class: "row" }, h("button", { type: "button", onclick: move(-1), "aria-label": "Month before" }, "‹"),
       h("h2", {}, first.toLocaleDateString("en", { month: "long", year: "numeric" })),
       h("button", { type: "button", onclick: move(1), "aria-label": "Month after" }, "›")),
-      h("div", { class: "calendar" }, cells)];
+      h("div", { class: "calendar" }, names, cells)];
   }
 
   function cell(key, day) {
     const count = told.counts[key] || 0;
-    return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count} ${count === 1 ? "memory" : "memories"}`),
+    return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count}`, h("span", { class: "unit" }, count === 1 ? " memory" : " memories")),
       (byDay.get(key) || []).map((name) => h("a", { href: `/documents/${name}`, onclick: (event) => { event.preventDefault(); read(name); } },
         name.startsWith("diary") ? `diary ${name.slice(17, 22).replace("-", ":")}` : "log")));
   }

@@ -1,8 +1,12 @@
 // Documents: read and write the markdown itself. What the person types is never lost to an agent's write.
 
-import { get, named, post, put, remove, Wrong } from "/assets/api.js";
+import { get, named, post, put, remove, state as open, Wrong } from "/assets/api.js";
 import { ask, differences, h, say, tell } from "/assets/dom.js";
 import { go } from "/assets/app.js";
+
+// What was typed and not saved, by vault and document: it waits there until the person comes back.
+const drafts = new Map();
+addEventListener("beforeunload", (event) => { if (drafts.size) event.preventDefault(); });
 
 export async function show(main, rest, query) {
   const { documents } = await get("/documents");
@@ -26,11 +30,14 @@ async function create() {
 
 async function edit(pane, name, line) {
   const [found, vendor] = await Promise.all([get(`/documents/${named(name)}`), import("/assets/vendor.js")]);
-  let { text: base, etag } = found;
+  const key = `${open.vault}/${name}`;
+  const draft = drafts.get(key);
+  drafts.delete(key);
+  let { text: base, etag } = draft || found;
   const holder = h("div", { class: "editor" });
   const preview = h("div", { class: "paper", tabIndex: 0, "aria-label": "Preview" });
   const state = h("span", { class: "why", role: "status" });
-  const view = editor(vendor, holder, base, line, () => { mark(); soon(); }, () => save());
+  const view = editor(vendor, holder, draft ? draft.typed : base, line, () => { mark(); soon(); }, () => save());
   const text = () => view.state.doc.toString();
   const dirty = () => text() !== base;
   let timer = 0;
@@ -39,6 +46,7 @@ async function edit(pane, name, line) {
   function draw() { preview.replaceChildren(vendor.rendered(text().replace(/<!--[\s\S]*?-->/g, ""))); }
   function mark() { state.textContent = dirty() ? "Not saved" : "Saved"; }
   function set(now) { if (text() !== now) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: now } }); }
+  function forgo() { base = text(); }
   function level(now, tag) { base = now; etag = tag; set(now); mark(); draw(); }
 
   async function save(confirm = "") {
@@ -81,14 +89,23 @@ async function edit(pane, name, line) {
 
   const button = (label, run, given = {}) => h("button", { type: "button", onclick: run, ...given }, label);
   pane.replaceChildren(h("div", { class: "row" }, h("h2", { class: "grow" }, name), state,
-    button("Save", () => save(), { class: "main", title: "Ctrl+S" }), button("Versions", () => versions(name, text())),
-    button("Who wrote what", () => blame(name)), button("Remove", () => drop(name), { class: "bad" })),
+    button("Save", () => save(), { class: "main", title: "Ctrl+S" }), button("Versions", () => versions(name, text(), forgo)),
+    button("Who wrote what", () => blame(name)), button("Remove", () => drop(name, forgo), { class: "bad" })),
   h("div", { class: "panes" }, holder, preview));
   mark();
+  if (draft) state.textContent = found.etag === etag ? "Not saved: what you typed before" : "Not saved; an agent wrote meanwhile. Saving puts both together.";
   draw();
+  const leave = () => {
+    if (dirty()) {
+      drafts.set(key, { text: base, etag, typed: text() });
+      say(`${name} is not saved: what you typed waits there.`);
+    }
+    removeEventListener("beforeunload", warn);
+    view.destroy();
+  };
   const warn = (event) => { if (dirty()) event.preventDefault(); };
   addEventListener("beforeunload", warn);
-  return { changed, leave: () => { removeEventListener("beforeunload", warn); view.destroy(); } };
+  return { changed, leave };
 }
 
 // The data that a record carries behind its text, as a small sign: it is the program's, and long.
@@ -141,21 +158,21 @@ function editor(vendor, holder, text, line, changed, save) {
   return view;
 }
 
-async function versions(name, now) {
+async function versions(name, now, forgo) {
   const { versions: found } = await get(`/versions/${named(name)}`).catch((error) => { say(error.message, true); return { versions: [] }; });
   const differ = h("div", {});
   const look = async (change) => {
     const then = await get(`/texts/${named(name)}`, { moment: change.at }).catch((error) => { say(error.message, true); });
     if (then) differ.replaceChildren(h("h3", {}, `From ${change.at} to now`), differences(then.text, now),
-      h("button", { type: "button", class: "main", onclick: () => restore(name, change.at) }, "Make it say this again"));
+      h("button", { type: "button", class: "main", onclick: () => restore(name, change.at, forgo) }, "Make it say this again"));
   };
   tell(`Versions of ${name}`, h("div", {}, h("table", {}, h("tbody", {}, found.slice(0, 60).map((change) => h("tr", {},
     h("td", {}, change.at), h("td", {}, change.op), h("td", {}, change.origin),
     h("td", {}, h("button", { type: "button", onclick: () => look(change) }, "Compare")))))), differ));
 }
 
-async function restore(name, moment) {
-  try { await post(`/restore/${named(name)}`, { moment }); document.getElementById("dialog").close(); say("Restored. Undo takes it back."); go(`/documents/${name}`, true); }
+async function restore(name, moment, forgo) {
+  try { await post(`/restore/${named(name)}`, { moment }); forgo(); document.getElementById("dialog").close(); say("Restored. Undo takes it back."); go(`/documents/${name}`, true); }
   catch (error) { say(error.message, true); }
 }
 
@@ -166,8 +183,8 @@ async function blame(name) {
     h("td", {}, each.change?.origin || ""), h("td", {}, each.text)))))));
 }
 
-async function drop(name) {
+async function drop(name, forgo) {
   const given = await ask("Remove this document?", h("p", {}, `${name} goes away. Undo brings it back.`), { yes: "Remove", bad: true });
   if (!given) return;
-  try { await remove(`/documents/${named(name)}`); say("Removed."); go("/documents"); } catch (error) { say(error.message, true); }
+  try { await remove(`/documents/${named(name)}`); forgo(); say("Removed."); go("/documents"); } catch (error) { say(error.message, true); }
 }

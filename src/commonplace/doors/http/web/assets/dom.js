@@ -25,6 +25,10 @@ export function drawn(name, given = {}, ...children) {
 
 export const $ = (id) => document.getElementById(id);
 
+// The colours of kinds and sections, as many as the style sheet has for light and for dark.
+const TONES = 12;
+export const tone = (number) => `var(--tone-${number % TONES})`;
+
 export function say(text, wrong = false) {
   const place = $("said");
   place.textContent = text;

@@ -1,9 +1,7 @@
 // Home: what an agent is given at the start of a session, what each part costs, and why it is there.
 
 import { get } from "/assets/api.js";
-import { h } from "/assets/dom.js";
-
-const TONES = ["#8a4b2a", "#2c6e49", "#2f5d8a", "#8a5a00", "#6b4a8a", "#4a6b6b", "#8a2f5d"];
+import { h, tone } from "/assets/dom.js";
 
 export async function show(main) {
   async function draw() {
@@ -14,8 +12,8 @@ export async function show(main) {
         + `At session start an agent gets ${context.characters.toLocaleString()} characters, about ${context.tokens.toLocaleString()} tokens.`),
       bars(context.sections), costs(context.sections),
       h("h2", {}, "Exactly as it is sent"), h("pre", { class: "text", tabIndex: 0, "aria-label": "The text" }, context.text || "Nothing yet: the memory is empty."),
-      h("h2", {}, "Why each line is there"), reasons(context.lines, "Reason"),
-      context.left_out.length > 0 && [h("h2", {}, `Left out (${context.left_out.length})`), reasons(context.left_out, "Why not")]);
+      h("h2", {}, "Why each line is there"), reasons(context.lines, "Reason", (line) => line.reason),
+      ...context.left_out.length === 0 ? [] : [h("h2", {}, `Left out (${context.left_out.length})`), reasons(context.left_out, "Why not", (line) => line.why)]);
   }
   await draw();
   return { changed: draw };
@@ -26,7 +24,7 @@ function bars(sections) {
   const parts = sections.map((section, at) => {
     const part = h("span", { title: `${section.name}: ${section.tokens} tokens` });
     part.style.width = `${(100 * section.tokens) / whole}%`;
-    part.style.background = TONES[at % TONES.length];
+    part.style.background = tone(at);
     return part;
   });
   return h("div", { class: "bars", "aria-hidden": "true" }, parts);
@@ -37,9 +35,13 @@ const costs = (sections) => h("div", { class: "wide" }, h("table", {}, h("captio
   h("tbody", {}, sections.map((section) => h("tr", {}, h("th", { scope: "row" }, section.name),
     h("td", { class: "number" }, String(section.lines)), h("td", { class: "number" }, String(section.tokens)))))));
 
-function reasons(lines, title) {
+const MOST = 300;
+
+function reasons(lines, title, told) {
+  const more = lines.length - MOST;
   return h("div", { class: "wide" }, h("table", {},
     h("thead", {}, h("tr", {}, ["Line", "Section", title, "Age", "Tokens"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, lines.slice(0, 300).map((line) => h("tr", {}, h("td", {}, line.text), h("td", {}, line.section), h("td", {}, line.reason),
-      h("td", {}, line.age_days === null || line.age_days === undefined ? "" : `${line.age_days} d`), h("td", { class: "number" }, String(line.tokens)))))));
+    h("tbody", {}, lines.slice(0, MOST).map((line) => h("tr", {}, h("td", {}, line.text), h("td", {}, line.section), h("td", {}, told(line)),
+      h("td", {}, line.age_days === null || line.age_days === undefined ? "" : `${line.age_days} d`), h("td", { class: "number" }, String(line.tokens)))))),
+  more > 0 && h("p", { class: "why" }, `${more.toLocaleString()} more: commonplace context --explain lists them all.`));
 }

@@ -2,29 +2,43 @@
 
 import { get, post, remove } from "/assets/api.js";
 import { age, ask, h, say, tell } from "/assets/dom.js";
+import { go } from "/assets/app.js";
 
 export function card(record, { explain = null, fresh = false } = {}) {
   const place = record.places?.[0];
-  return h("li", { class: `card${fresh ? " fresh" : ""}${record.superseded_by?.length ? " replaced" : ""}`, tabIndex: 0, "data-id": record.id },
+  return h("li", { class: `card${fresh ? " fresh" : ""}${isReplaced(record) ? " replaced" : ""}`, tabIndex: 0, "data-id": record.id },
     h("p", {}, record.text),
     h("div", { class: "meta" },
       h("span", { class: "kind" }, record.kind),
       h("time", { dateTime: record.timestamp, title: record.timestamp }, age(record.timestamp)),
       (record.tags || []).map((tag) => h("span", { class: "tag" }, tag)),
       record.username && h("span", {}, `@${record.username}`),
-      h("span", { class: `trust-${record.trust}` }, `from ${record.origin}`),
+      isReplaced(record) && h("span", {}, "replaced"),
+      record.supersedes && h("span", {}, "replaces an older one"),
+      from(record),
       record.sensitivity !== "personal" && h("span", {}, record.sensitivity),
       place && h("a", { href: `/documents/${place.document}?line=${place.line}`, "data-go": true }, `${place.document}:${place.line}`),
       isKept(record) && actions(record)),
     explain);
 }
 
+const isReplaced = (record) => record.replaced || record.superseded_by?.length > 0;
+
+// Where it came from, and in words when that is not to be trusted: a colour alone says nothing to many.
+const UNTRUSTED = { none: ", not trusted", low: ", little trusted" };
+export const from = (record) => h("span", { class: `trust-${record.trust}` }, `from ${record.origin}${UNTRUSTED[record.trust] || ""}`);
+
 // What was said in a conversation stands in no document, and a passage is part of one.
 const isKept = (record) => !record.passage && record.places?.length !== 0;
 
 function actions(record) {
   const act = (label, run, bad = false) => h("button", { type: "button", class: bad ? "bad" : "", onclick: () => run(record) }, label);
-  return h("span", { class: "row" }, act("Replace", replace), act("History", showHistory), act("Forget", forget, true));
+  return h("span", { class: "row" }, act("Edit", edit), act("Replace", replace), act("History", showHistory), act("Forget", forget, true));
+}
+
+function edit(record) {
+  const { document: name, line } = record.places[0];
+  go(`/documents/${name}?line=${line}`);
 }
 
 async function replace(record) {
@@ -58,6 +72,6 @@ async function showHistory(record) {
     h("p", {}, told.text),
     h("table", {}, h("tbody", {}, told.history.map((change) => h("tr", {}, h("td", {}, change.at), h("td", {}, change.op),
       h("td", {}, change.documents.join(", ")), h("td", {}, change.origin))))),
-    told.supersedes && h("p", { class: "why" }, `It replaced ${told.supersedes}.`),
-    told.superseded_by.length > 0 && h("p", { class: "why" }, `Replaced by ${told.superseded_by.join(", ")}.`)));
+    told.chain.length > 1 && [h("h3", {}, "What replaced what, oldest first"), h("ol", { class: "chain" }, told.chain.map((each) =>
+      h("li", { "aria-current": each.id === told.id ? "true" : undefined }, h("time", { dateTime: each.timestamp }, each.timestamp.slice(0, 10)), ` ${each.text}`)))]));
 }

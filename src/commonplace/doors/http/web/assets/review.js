@@ -2,6 +2,7 @@
 
 import { get, post } from "/assets/api.js";
 import { age, h, say } from "/assets/dom.js";
+import { from } from "/assets/records.js";
 
 export async function show(main) {
   async function draw() {
@@ -18,7 +19,7 @@ export async function show(main) {
     };
     return h("li", { class: "card", tabIndex: 0 }, h("p", {}, record.text),
       h("div", { class: "meta" }, h("span", { class: "kind" }, record.kind), h("span", {}, age(record.timestamp)),
-        h("span", { class: `trust-${record.trust}` }, `from ${record.origin}`), record.session && h("span", {}, `session ${record.session}`),
+        from(record), record.session && h("span", {}, `session ${record.session}`),
         record.username && h("span", {}, `@${record.username}`)),
       h("div", { class: "row" }, h("button", { class: "main", type: "button", onclick: decide("approve") }, "Approve"),
         h("button", { class: "bad", type: "button", onclick: decide("reject") }, "Reject")));

@@ -260,6 +260,35 @@ def test_what_was_typed_and_not_saved_waits_where_it_was_typed(
     page.locator("#said", has_text="Saved").wait_for()
 
 
+CONTRASTS = """() => {
+  const light = (colour) => {
+    const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    const [red, green, blue] = colour.match(/[0-9.]+/g).map((each) => part(Number(each) / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const text = document.querySelector(".editor").shadowRoot.querySelector(".cm-content");
+  const below = light(getComputedStyle(text.closest(".cm-editor")).backgroundColor);
+  return [...text.querySelectorAll("*")].filter((each) => each.textContent.trim()).map((each) => {
+    const above = light(getComputedStyle(each).color);
+    return (Math.max(above, below) + 0.05) / (Math.min(above, below) + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_part_of_a_text_can_be_read_in_the_editor(world: dict[str, Any], scheme: str) -> None:
+    text = "# One\n\n- *a* **b** `c`\n\n[d](https://e.example) <f g='h'>\n\n```python\ni\n```\n"
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update(text, document="notes/marks.md", mode="rewrite")
+    context = world["browser"].new_context(color_scheme=scheme, storage_state=world["state"])
+    page = context.new_page()
+    go(page, world, "documents/notes/marks.md")
+    page.wait_for_selector(".editor .cm-content")
+    page.wait_for_timeout(300)
+    assert min(page.evaluate(CONTRASTS)) >= 4.5
+    context.close()
+
+
 def test_versions_are_compared_and_restored(page: Any, world: dict[str, Any]) -> None:
     with Memory.open(world["vault"], origin="owner") as memory:
         memory.update("first\n", document="notes/plan.md", mode="rewrite")

@@ -5,7 +5,8 @@ export {
 } from "@codemirror/view";
 export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 export { markdown } from "@codemirror/lang-markdown";
-export { syntaxHighlighting, defaultHighlightStyle } from "@codemirror/language";
+export { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+export { tags } from "@lezer/highlight";
 export { search, searchKeymap } from "@codemirror/search";
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";

@@ -125,6 +125,14 @@ function folded({ Decoration, MatchDecorator, ViewPlugin, WidgetType, EditorView
   });
 }
 
+// The page's own colours, which are others in the dark.
+const colours = ({ HighlightStyle, tags }) => HighlightStyle.define([
+  { tag: tags.heading, fontWeight: "bold" }, { tag: tags.strong, fontWeight: "bold" }, { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: tags.strikethrough, textDecoration: "line-through" }, { tag: [tags.link, tags.url], color: "var(--mark)", textDecoration: "underline" },
+  { tag: [tags.meta, tags.comment], color: "var(--soft)" }, { tag: [tags.labelName, tags.monospace, tags.string], color: "var(--good)" },
+  { tag: [tags.tagName, tags.attributeName, tags.keyword], color: "var(--warn)" },
+]);
+
 function editor(vendor, holder, text, line, changed, save) {
   // In a root of its own its styles are sheets, which the page's policy allows; in the page they would be inline.
   const root = holder.attachShadow({ mode: "open" });
@@ -144,7 +152,7 @@ function editor(vendor, holder, text, line, changed, save) {
       doc: text,
       extensions: [
         vendor.lineNumbers(), vendor.history(), vendor.drawSelection(), vendor.highlightActiveLine(), vendor.markdown(), vendor.search(), folded(vendor),
-        vendor.syntaxHighlighting(vendor.defaultHighlightStyle), EditorView.lineWrapping, look,
+        vendor.syntaxHighlighting(colours(vendor)), EditorView.lineWrapping, look,
         EditorView.contentAttributes.of({ "aria-label": "Text of the document", tabindex: "0" }),
         keymap.of([{ key: "Mod-s", preventDefault: true, run: () => { save(); return true; } }, ...vendor.defaultKeymap, ...vendor.historyKeymap, ...vendor.searchKeymap]),
         EditorView.updateListener.of((update) => { if (update.docChanged) changed(); }),

@@ -522,6 +522,38 @@ def test_a_rewrite_that_would_drop_much_goes_on_with_its_token(run: Run, vault: 
 NATIVE_FILES = [".gitignore", "MEMORY.md", "SOUL.md", "USER.md", "commonplace.toml"]
 
 
+@pytest.mark.parametrize("word", ["list", "mem-nothing"])
+def test_the_history_of_what_is_no_record_is_an_error(run: Run, vault: Path, word: str) -> None:
+    run("store", "Likes tea")
+    shown = run("history", word)
+    assert (shown.code, shown.out) == (3, "")
+    assert f"There is no record {word}." in shown.err
+
+
+def test_a_time_before_the_vault_restores_nothing_and_says_so(run: Run, vault: Path) -> None:
+    run("store", "Likes tea")
+    before = contents(vault)
+    shown = run("restore", "--as-of", "2020-01-01")
+    assert (shown.code, shown.out) == (3, "")
+    assert "There is no document at 2020-01-01T00:00:00.000Z." in shown.err
+    assert contents(vault) == before
+
+
+def test_a_secret_that_is_not_kept_is_mentioned(run: Run, vault: Path) -> None:
+    key = "sk-ant-api03-" + "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ"
+    assert "redacted" in run("store", f"My key is {key}").out
+    assert "redacted" not in run("store", "Likes tea").out
+
+
+def test_what_is_too_long_is_told_what_to_do_about_it(run: Run, vault: Path) -> None:
+    assert "split it into several records" in run("store", "x" * 3000).err
+    assert run("store", "hi", "--tags", "x" * 60).err.endswith("at most 50 are kept. Shorten it.\n")
+
+
+def test_a_statement_that_is_refused_ends_its_sentence_once(run: Run, vault: Path) -> None:
+    assert ".." not in run("history", "sql", "select 1; select 2").err
+
+
 def test_init_makes_a_vault_where_there_is_nothing(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "new" / "vault"
     assert run("init", str(path), "--json").data == {
@@ -809,7 +841,6 @@ def test_history_tells_what_became_of_a_record(run: Run, vault: Path) -> None:
         ("add", "s-1", []),
         ("forget", "s-2", [key]),
     ]
-    assert run("history", "mem-never") == Ran(0, "Nothing yet.\n")
 
 
 def test_blame_names_who_brought_each_line(run: Run, vault: Path) -> None:

@@ -400,3 +400,10 @@ def test_the_command_lists_findings_and_exits_with_0(
     assert shlex.split(told[0]["fix"])[:2] == ["commonplace", "strike"]
     nothing = in_a_shell(memory, "commonplace scan --kind duplicate --kind problem", tmp_path)
     assert nothing.stdout == "Nothing was found.\n"
+
+
+def test_a_stale_record_is_named_by_what_it_says(memory: Memory, clock: FixedClock) -> None:
+    memory.store("The boiler is in the cellar")
+    clock.sleep(121 * 86400)
+    [finding] = [each for each in memory.scan() if each.kind == "stale"]
+    assert "“The boiler is in the cellar”" in finding.what

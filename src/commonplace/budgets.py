@@ -78,7 +78,7 @@ def check_tags(tags: Any, *, options: Options) -> tuple[str, ...]:
 def check_tag(tag: Any, *, limit: int) -> str:
     check_type(tag, str, "tags")
     if len(tag) > limit:
-        raise TooLong("tags", length=len(tag), limit=limit)
+        raise TooLong("tags", length=len(tag), limit=limit, next_step="Shorten it.")
     if not tag.strip() or _is_unplain(tag):
         raise BadValue(
             "tags", f"{tag!r} is not a tag", next_step="A tag is a word or two on one line."
@@ -122,7 +122,7 @@ def check_word(value: Any, *, argument: str, limit: int = 200) -> str:
     """A name on one line, or nothing: a session, a channel, a user."""
     check_type(value, str, argument)
     if len(value) > limit:
-        raise TooLong(argument, length=len(value), limit=limit)
+        raise TooLong(argument, length=len(value), limit=limit, next_step="Shorten it.")
     if _is_unplain(value):
         raise BadValue(argument, "it holds control characters", next_step="Use one plain line.")
     return str(value)

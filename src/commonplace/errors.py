@@ -85,14 +85,17 @@ class BadValue(BadInput):
         super().__init__(f"{argument}: {problem}.", next_step=next_step)
 
 
+SPLIT = "Write a shorter, self-contained summary, or split it into several records."
+
+
 class TooLong(BadValue):
     """One argument is longer than it may be."""
 
-    def __init__(self, argument: str, *, length: int, limit: int) -> None:
+    def __init__(self, argument: str, *, length: int, limit: int, next_step: str = SPLIT) -> None:
         super().__init__(
             argument,
             f"{length:,} characters, and at most {limit:,} are kept",
-            next_step="Write a shorter, self-contained summary, or split it into several records.",
+            next_step=next_step,
         )
 
 
@@ -123,7 +126,7 @@ class BadStatement(BadInput):
 
     def __init__(self, problem: str, *, views: str) -> None:
         super().__init__(
-            f"The statement was not run: {problem}.",
+            f"The statement was not run: {problem.rstrip('.')}.",
             next_step=f"Ask with one SELECT over {views}.",
         )
 

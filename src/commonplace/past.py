@@ -73,13 +73,15 @@ def restore(library: Library, document: str, moment: datetime, *, author: Author
 
 
 def documents_at(library: Library, moment: datetime) -> list[str]:
-    """The documents that were there at that time."""
+    """The documents that were there at that time: some, or it was before all that is known."""
     there: dict[str, bool] = {}
     for entry in library.journal.entries():
         if entry.at > stamp(moment):
             break
         for change in entry.changes:
             there[change.document] = not isinstance(change, Gone)
+    if not any(there.values()):
+        raise NoSuchDocument(f"at {stamp(moment)}")
     return sorted(name for name, is_there in there.items() if is_there)
 
 

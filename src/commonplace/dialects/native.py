@@ -42,7 +42,9 @@ def store(
     supersedes.
     """
     record = memory.store(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
-    return Answer(described(record), f"Stored {record.id}.")
+    hidden = "[redacted " in record.text and "[redacted " not in text
+    told = " What looks like a secret in it was redacted." if hidden else ""
+    return Answer(described(record), f"Stored {record.id}.{told}")
 
 
 @tool(read_only=True, always=True)

@@ -220,7 +220,8 @@ def stale(records: Iterable[Record], *, now: datetime) -> Iterator[Finding]:
             what = f"it was valid until {record.valid_to[:10]}: {_quoted(record)}"
             yield Finding("stale", (record.id,), what, _struck([record]))
         elif _is_past(record.timestamp, now - STALE):
-            what = f"older than {STALE.days} days: it is of {record.timestamp[:10]}"
+            day = record.timestamp[:10]
+            what = f"older than {STALE.days} days: {_quoted(record)} is of {day}"
             yield Finding("stale", (record.id,), what, _struck([record]))
 
 

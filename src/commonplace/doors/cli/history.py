@@ -64,6 +64,8 @@ def record(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         memory.library.refresh()
         entries = memory.history(arguments.id)
+        if not entries:
+            memory.get(arguments.id)  # A mistyped word is no record without a past.
     return show_entries(entries, arguments)
 
 

@@ -302,6 +302,34 @@ def test_versions_are_compared_and_restored(page: Any, world: dict[str, Any]) ->
     assert (world["vault"] / "notes/plan.md").read_text() == "first\n"
 
 
+def test_who_wrote_what_begins_at_the_top_and_shows_words_whole(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("One line of many.\n\n" * 200, document="notes/long.md", mode="rewrite")
+    go(page, world, "documents/notes/long.md")
+    page.get_by_role("button", name="Who wrote what").click()
+    page.wait_for_selector("dialog[open] td")
+    assert page.evaluate("document.getElementById('dialog').scrollTop") == 0
+    who = page.locator("dialog td", has_text="owner").first
+    assert who.evaluate("cell => cell.clientHeight") < 45
+    go(page, world, "documents/MEMORY.md")
+    page.get_by_role("button", name="Who wrote what").click()
+    page.wait_for_selector("dialog[open] td")
+    assert '{"id":' not in page.locator("dialog").inner_text()
+
+
+def test_what_speaks_against_a_hit_is_not_drawn_as_if_it_helped(
+    page: Any, world: dict[str, Any]
+) -> None:
+    go(page, world, "search?words=garden+fact")
+    page.locator(".card details").first.wait_for()
+    drawn = "rows => rows.map(row => [Number(row.lastChild.textContent) < 0, row.children[1].high])"
+    told = page.locator(".signal").evaluate_all(drawn)
+    assert {against for against, _ in told} == {False, True}
+    assert all((high == 0) == against for against, high in told)
+
+
 def test_a_quarantined_memory_is_approved_by_a_person(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "review")
     assert "from web, not trusted" in page.locator(".card").first.inner_text()

@@ -108,6 +108,8 @@ async function edit(pane, name, line) {
   return { changed, leave };
 }
 
+const DATA = /<!-- \{.*?\} -->/g;
+
 // The data that a record carries behind its text, as a small sign: it is the program's, and long.
 function folded({ Decoration, MatchDecorator, ViewPlugin, WidgetType, EditorView }) {
   class Sign extends WidgetType {
@@ -115,7 +117,7 @@ function folded({ Decoration, MatchDecorator, ViewPlugin, WidgetType, EditorView
     eq(other) { return other.data === this.data; }
     toDOM() { return h("span", { title: this.data, "aria-label": "the record's data", style: undefined }, " ⋯"); }
   }
-  const found = new MatchDecorator({ regexp: /<!-- \{.*?\} -->/g, decoration: (match) => Decoration.replace({ widget: new Sign(match[0]) }) });
+  const found = new MatchDecorator({ regexp: DATA, decoration: (match) => Decoration.replace({ widget: new Sign(match[0]) }) });
   return ViewPlugin.fromClass(class {
     constructor(view) { this.signs = found.createDeco(view); }
     update(update) { this.signs = found.updateDeco(update, this.signs); }
@@ -188,7 +190,7 @@ async function blame(name) {
   const { lines } = await get(`/blame/${named(name)}`).catch((error) => { say(error.message, true); return { lines: [] }; });
   tell(`Who wrote ${name}`, h("div", { class: "wide" }, h("table", {}, h("tbody", {}, lines.map((each) => h("tr", {},
     h("td", { class: "number" }, String(each.line)), h("td", {}, each.change ? each.change.at.slice(0, 16) : "before the journal"),
-    h("td", {}, each.change?.origin || ""), h("td", {}, each.text)))))));
+    h("td", {}, each.change?.origin || ""), h("td", { class: "text" }, each.text.replace(DATA, ""))))))));
 }
 
 async function drop(name, forgo) {

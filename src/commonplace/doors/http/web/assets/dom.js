@@ -45,6 +45,12 @@ export function age(time) {
   return days < 60 ? `${Math.floor(days)} d ago` : `${Math.floor(days / 30)} months ago`;
 }
 
+// At its top: the first button, which gets the focus, may stand below a long text.
+function open(dialog) {
+  dialog.showModal();
+  dialog.scrollTop = 0;
+}
+
 // Asks in a dialog. Returns what the form holds, or null when the person turns away.
 export function ask(title, content, { yes = "OK", bad = false } = {}) {
   const dialog = $("dialog");
@@ -57,7 +63,7 @@ export function ask(title, content, { yes = "OK", bad = false } = {}) {
     dialog.replaceChildren(form);
     dialog.onclose = () => settle(dialog.returnValue === "yes" ? new FormData(form) : null);
     dialog.returnValue = "no";
-    dialog.showModal();
+    open(dialog);
   });
 }
 
@@ -66,7 +72,7 @@ export function tell(title, content) {
   dialog.replaceChildren(h("form", { method: "dialog" }, h("h2", { id: "dialog-title" }, title), content,
     h("div", { class: "row" }, h("button", { class: "main", autofocus: true }, "Close"))));
   dialog.onclose = null;
-  dialog.showModal();
+  open(dialog);
 }
 
 export function differences(before, after) {

@@ -40,8 +40,8 @@ const MOST = 300;
 function reasons(lines, title, told) {
   const more = lines.length - MOST;
   return h("div", { class: "wide" }, h("table", {},
-    h("thead", {}, h("tr", {}, ["Line", "Section", title, "Age", "Tokens"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, lines.slice(0, MOST).map((line) => h("tr", {}, h("td", {}, line.text), h("td", {}, line.section), h("td", {}, told(line)),
+    h("thead", {}, h("tr", {}, ["Line", "Section", title, "Age"].map((name) => h("th", { scope: "col" }, name)), h("th", { scope: "col", class: "number" }, "Tokens"))),
+    h("tbody", {}, lines.slice(0, MOST).map((line) => h("tr", {}, h("td", { class: "text" }, line.text), h("td", {}, line.section), h("td", {}, told(line)),
       h("td", {}, line.age_days === null || line.age_days === undefined ? "" : `${line.age_days} d`), h("td", { class: "number" }, String(line.tokens)))))),
   more > 0 && h("p", { class: "why" }, `${more.toLocaleString()} more: commonplace context --explain lists them all.`));
 }

@@ -61,7 +61,7 @@ async function forget(record) {
 
 function showReceipt(receipt) {
   const line = (name, value) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")),
-    h("td", {}, Array.isArray(value) ? value.join("; ") || "none" : String(value)));
+    h("td", { class: "text" }, Array.isArray(value) ? value.join("; ") || "none" : String(value)));
   tell("Forgotten", h("table", {}, h("tbody", {}, Object.entries(receipt).map(([name, value]) => line(name, value)))));
 }
 
@@ -71,7 +71,7 @@ async function showHistory(record) {
   tell("History of this memory", h("div", {},
     h("p", {}, told.text),
     h("table", {}, h("tbody", {}, told.history.map((change) => h("tr", {}, h("td", {}, change.at), h("td", {}, change.op),
-      h("td", {}, change.documents.join(", ")), h("td", {}, change.origin))))),
+      h("td", { class: "text" }, change.documents.join(", ")), h("td", {}, change.origin))))),
     told.chain.length > 1 && [h("h3", {}, "What replaced what, oldest first"), h("ol", { class: "chain" }, told.chain.map((each) =>
       h("li", { "aria-current": each.id === told.id ? "true" : undefined }, h("time", { dateTime: each.timestamp }, each.timestamp.slice(0, 10)), ` ${each.text}`)))]));
 }

@@ -24,11 +24,14 @@ export async function show(main, rest, query) {
   return { changed: fill };
 }
 
+// What speaks against a hit is drawn as a bad value, not as one that helped.
+const AGAINST = { optimum: 0, low: 0, high: 0 };
+
 function explained(hit) {
   const signals = Object.entries(hit.explain || {});
   const most = Math.max(...signals.map(([, value]) => Math.abs(value)), 0.001);
   return h("details", {}, h("summary", { class: "why" }, `score ${hit.score.toFixed(2)}: why`),
     signals.map(([name, value]) => h("div", { class: "signal" }, h("span", {}, name.replaceAll("_", " ")),
-      h("meter", { min: 0, max: most, value: Math.abs(value), "aria-label": `${name} ${value}` }), h("span", {}, value.toFixed(2)))),
+      h("meter", { min: 0, max: most, value: Math.abs(value), ...value < 0 && AGAINST, "aria-label": `${name} ${value}` }), h("span", {}, value.toFixed(2)))),
     (hit.around || []).map((line) => h("p", { class: "why" }, `${line.username || "beside it"}: ${line.text}`)));
 }

@@ -1135,3 +1135,26 @@ def test_what_acts_on_a_terminal_is_not_printed_to_it(
     assert "cleared" in shown
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_only_its_owner_may_look_into_a_vault(run: Run, tmp_path: Path) -> None:
+    vault = tmp_path / "book"
+    for words in (
+        ("init", str(vault), "--yes"),
+        ("store", "Likes tea"),
+        ("diary", "A day like others."),
+        ("update", "projects/garden.md", "- Roses"),
+        ("update", "projects/garden.md", "- Roses\n- Tulips", "--mode", "rewrite"),
+        ("history", "append", "--role", "user", "--session", "s", "Hello"),
+        ("search", "tea"),
+    ):
+        assert run("--vault", str(vault), *words).code == 0, words
+    says_nothing = ("commonplace.toml", ".gitignore", "dialect")
+    found = [path for path in (vault, *vault.rglob("*")) if path.name not in says_nothing]
+    modes = {path: path.stat().st_mode & 0o777 for path in found}
+    assert len(modes) > 20
+    assert not {
+        str(path.relative_to(tmp_path)): oct(mode)
+        for path, mode in modes.items()
+        if mode != (0o700 if path.is_dir() else 0o600)
+    }

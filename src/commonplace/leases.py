@@ -15,6 +15,7 @@ from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.errors import Busy
 from commonplace.hints import Protocol, StrPath
 from commonplace.lean import digest
+from commonplace.notes import private
 from commonplace.values import frozen
 from commonplace.vault.locks import Lock
 
@@ -131,7 +132,7 @@ def _note(path: str, lease: Lease) -> None:
 
 
 def _write(path: str, lease: Lease) -> None:
-    with open(path, "wb") as file:
+    with open(path, "wb", opener=private) as file:
         file.write(json.dumps(lease.__dict__).encode())
 
 

@@ -63,7 +63,7 @@ class FileNotes:
         with suppress(FileExistsError):
             os.mkdir(above, 0o700)
         fresh = os.path.join(above, f".{leaf}.{os.getpid()}.tmp")
-        with open(fresh, "wb", opener=_private) as file:
+        with open(fresh, "wb", opener=private) as file:
             file.write(data)
             if durable:
                 file.flush()
@@ -71,7 +71,7 @@ class FileNotes:
         os.replace(fresh, path)
 
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
-        with open(self._path(name), "ab", opener=_private) as file:
+        with open(self._path(name), "ab", opener=private) as file:
             file.write(ended(line))
             size = file.tell()
         if most and size > most:
@@ -113,5 +113,6 @@ def last_lines(log: bytes, count: int) -> bytes:
     return b"".join(log.splitlines(keepends=True)[-count:])
 
 
-def _private(path: str, flags: int) -> int:
+def private(path: str, flags: int) -> int:
+    """An opener of files that their owner alone may look into."""
     return os.open(path, flags, 0o600)

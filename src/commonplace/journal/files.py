@@ -168,7 +168,9 @@ class FileJournal:
     def take_in_version(self, name: str, data: bytes) -> None:
         path = self._version_path(name)
         try:
-            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            # One by one: the mode is not for what has to be made above.
+            for directory in (self._versions, os.path.dirname(path)):
+                os.makedirs(directory, 0o700, exist_ok=True)
             _write_whole(path, data)
         except OSError as error:
             raise _trouble(error, path) from None

@@ -174,6 +174,7 @@ USAGE = {
     "compact": ["--dry-run", "--force", "--older-than"],
     "expand": ["id", "--restore"],
     "migrate": ["FROM", "TO"],
+    "fetch": ["OWNER/NAME", "--into", "--hub", "--revision"],
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
     "mcp": ["--http"],

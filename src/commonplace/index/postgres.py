@@ -31,6 +31,7 @@ from commonplace.index.lexemes import lexemes, terms_of
 from commonplace.index.postgres_candidates import (
     ESCAPE,
     Saying,
+    array_of,
     by_vectors,
     by_words,
     fitting,
@@ -44,13 +45,12 @@ from commonplace.index.postgres_candidates import (
 )
 from commonplace.index.postgres_records import PostgresRecords
 from commonplace.index.postgres_vectors import PostgresVectors
-from commonplace.index.tellings import SHOWN, Row, Told
+from commonplace.index.tellings import CONFIDENCE, FIELDS, SHOWN, Row, Told
 from commonplace.index.words import STOP
 from commonplace.records import Hit, Place, Record
 
 Result = TypeVar("Result")
 
-WRITTEN_ESCAPE = repr(ESCAPE)[1:-1]
 BLOCK = 8192
 """The least that a table takes."""
 AT_ONCE = 1000
@@ -87,7 +87,7 @@ STANDING_IN = """cross join lateral (
         from record v join place p on p.profile = v.profile and p.key = v.key
         where v.profile = r.profile and v.id = r.id) p"""
 OF_KEYS = f"""select {SHOWN}, r.key, {PLACES} from record r {STANDING_IN}
-    where r.profile = %(profile)s and r.key = any(%(keys)s)"""
+    where r.profile = %(profile)s and r.key = any(%(keys)s::bigint[])"""
 OF_ID = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r {STANDING_IN}
     where r.profile = %(profile)s and r.id = %(id)s and r.lead"""
 OF_IDS = f"""select {SHOWN} from record r
@@ -122,7 +122,10 @@ HAS_SIGN = "strpos(r.text, %(sign)s) > 0"
 HAVING = """select l.records, t.at, (select count(*) from record r
         where r.profile = %(profile)s and r.words @@ t.query::tsquery)
     from level l cross join unnest(%(queries)s::text[]) with ordinality t(query, at)
-    where l.profile = %(profile)s"""
+    where l.profile = %(profile)s and t.query is not null"""
+PLANNED = 10
+"""How long a list is that PostgreSQL plans for once and for all; for a shorter one it would make a
+plan each time, which takes longer than to count."""
 
 DUMP_RECORDS = f"""select r.digest, r.lead, {SHOWN}, p.document, p.line
     from record r left join place p on p.profile = r.profile and p.key = r.key
@@ -376,7 +379,7 @@ class PostgresIndex:
         return made(self._said(said.text, said)) if said else []
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
-        rows = self._rows(OF_KEYS, keys=[key for key, _ in scored])
+        rows = self._rows(OF_KEYS, keys=array_of(key for key, _ in scored))
         found = {row[-3]: row for row in rows}
         return self._hits(
             (*found[key][:-3], value, *found[key][-2:]) for key, value in scored if key in found
@@ -388,8 +391,9 @@ class PostgresIndex:
         having = self._remembered.good_for(self._vectors.records, at=self._vectors.position)
         missing = [word for word in asked if word not in having]
         if missing:
-            queries = [query_of(asked[word], self._tag) for word in missing]
-            for total, at, count in self._rows(HAVING, queries=queries):
+            queries = [f'"{query_of(asked[word], self._tag)}"' for word in missing]
+            queries += ["null"] * (PLANNED - len(queries))
+            for total, at, count in self._rows(HAVING, queries=array_of(queries)):
                 self._vectors.records = total
                 having[missing[at - 1]] = count
         total = self._vectors.records
@@ -506,7 +510,8 @@ class PostgresIndex:
 
 
 def _record(row: Row) -> Record:
-    # To look through all values for what is hardly ever there costs more than to write them down.
-    if WRITTEN_ESCAPE in repr(row):
+    # To look through each value for what is hardly ever there costs more than to join them.
+    texts = (*row[:CONFIDENCE], *row[CONFIDENCE + 1 : len(FIELDS)])
+    if ESCAPE in "".join(texts):
         row = tuple(unkept(each) if isinstance(each, str) else each for each in row)
     return tellings.record_of(row)

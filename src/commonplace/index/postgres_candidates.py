@@ -7,7 +7,8 @@ words. It knows the tables of the index; which candidate is better it does not k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from commonplace.hints import Any, NamedTuple
 from commonplace.index import BEST, Asked, Candidate, Query
@@ -44,7 +45,7 @@ OF_MATCH = ", ".join(f"m.{name}" for name in SEEN)
 FOUND_WORDS = """found as (
     select key, length, fits, (word).lexeme, (word).positions as places from (
         select key, length, fits,
-            unnest(ts_filter(setweight(words, 'A', %(lexemes)s), '{a}')) as word
+            unnest(ts_filter(setweight(words, 'A', %(lexemes)s::text[]), '{a}')) as word
         from matched) m),"""
 OF_WORDS = """select f.key, f.length, f.fits, t.term, cardinality(f.places) as times
     from found f join unnest(%(singles)s::text[], %(single_terms)s::int[]) t(lexeme, term)
@@ -221,6 +222,13 @@ def query_of(asked: Sequence[Term], tag: str) -> str:
     )
 
 
+def array_of(values: Iterable[object]) -> str:
+    """Words or numbers as an array is written, which costs a third of having it written: in words
+    are letters and digits alone.
+    """
+    return f"{{{','.join(map(str, values))}}}"
+
+
 def having_words(text: str, tag: str) -> Saying | None:
     """The condition that a record has one of the words of a text; None when there are none."""
     asked = terms(text)
@@ -248,21 +256,27 @@ def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying 
     ]
     found = FOUND_WORDS if singles or phrases else ""
     return Saying(
-        BY_WORDS.format(fits=condition.text, found=found, times=" union all ".join(times)),
+        _filled(BY_WORDS, fits=condition.text, found=found, times=" union all ".join(times)),
         {
             "query": query_of(asked, tag),
             "best": best,
-            "lexemes": [tag + word for term in asked for word in term.words],
-            "singles": [tag + asked[at].words[0] for at in singles],
-            "single_terms": singles,
-            "parts": [word for word, _, _ in parts],
-            "part_terms": [at for _, at, _ in parts],
-            "part_at": [n for _, _, n in parts],
-            "part_sizes": [len(term.words) for term in asked],
-            "beginnings": [tag + term.words[0] for term in beginnings.values()],
-            "beginning_terms": list(beginnings),
+            "lexemes": array_of(tag + word for term in asked for word in term.words),
+            "singles": array_of(tag + asked[at].words[0] for at in singles),
+            "single_terms": array_of(singles),
+            "parts": array_of(word for word, _, _ in parts),
+            "part_terms": array_of(at for _, at, _ in parts),
+            "part_at": array_of(n for _, _, n in parts),
+            "part_sizes": array_of(len(term.words) for term in asked),
+            "beginnings": array_of(tag + term.words[0] for term in beginnings.values()),
+            "beginning_terms": array_of(beginnings),
         },
     )
+
+
+@lru_cache(maxsize=512)
+def _filled(statement: str, **parts: str) -> str:
+    """A statement with its parts in it: the same few are said again and again."""
+    return statement.format(**parts)
 
 
 def by_vectors(asked: Asked, condition: Saying, *, best: int, in_graph: bool) -> Saying:
@@ -276,7 +290,7 @@ def by_vectors(asked: Asked, condition: Saying, *, best: int, in_graph: bool) ->
     }
     dim, deep = len(asked.vector), DEEP * (best + MORE)
     scanned = IN_GRAPH.format(dim=dim, deep=deep) if in_graph else EACH
-    return Saying(BY_VECTORS.format(fits=condition.text, scanned=scanned), values)
+    return Saying(_filled(BY_VECTORS, fits=condition.text, scanned=scanned), values)
 
 
 def vector_text(vector: bytes) -> str:
@@ -295,7 +309,8 @@ def candidates(
         vectors = by_vectors(asked, condition, best=BEST, in_graph=in_graph)
     if words is None and vectors is None:
         return None
-    text = CANDIDATES.format(
+    text = _filled(
+        CANDIDATES,
         words=words.text if words else NO_WORDS,
         vectors=vectors.text if vectors else NO_VECTORS,
         superseded=SUPERSEDED if query.include_superseded else "false",
@@ -307,17 +322,17 @@ def candidates(
 
 def made(rows: Sequence[Row]) -> list[Candidate]:
     """The candidates that the statement answers with."""
+    if ESCAPE in "".join([row[3] for row in rows]):
+        rows = [(*row[:3], unkept(row[3]), *row[4:]) for row in rows]
     before, after = told_beside([(row[0], row[11], row[12]) for row in rows if row[11] >= 0])
     tuple_of = tuple.__new__
     return [
         tuple_of(
             Candidate,
             row
-            if row[11] >= 0 and ESCAPE not in row[3]
+            if row[11] >= 0
             else (
-                *row[:3],
-                unkept(row[3]),
-                *row[4:11],
+                *row[:11],
                 before.get(row[0], UNKNOWN),
                 after.get(row[0], UNKNOWN),
                 *row[13:],

@@ -38,6 +38,14 @@ ADD_MODEL = """insert into model(profile, number, name, dim)
     on conflict (profile, name, dim) do nothing"""
 SET_REACHED = """update model set upto = %(upto)s
     where profile = %(profile)s and name = %(model)s and dim = %(dim)s"""
+# Asked of the tables again: another process may have dropped the vectors of this model meanwhile.
+SET_COMPLETE = f"""update model m set upto = l.last_key from level l
+    where m.profile = %(profile)s and m.name = %(model)s and m.dim = %(dim)s
+        and l.profile = %(profile)s and not exists(
+            select 1 from record r where r.profile = %(profile)s and r.key > m.upto
+                and r.sensitivity not in ({WITHHELD[True]}) and not exists(
+                    select 1 from embedding e where e.profile = %(profile)s
+                        and e.model = m.number and e.key = r.key))"""
 # One whose text is gone by now is left out.
 EMBED = f"""insert into embedding(profile, model, key, norm, vector, graph)
     select %(profile)s, {MODEL}, r.key, t.norm, t.vector::halfvec, %(graph)s
@@ -118,6 +126,7 @@ class PostgresVectors:
         if not rows:
             return [], 0, last
         done, total = rows[0][0] - 1, len(rows)
+        self._threads.given_all = total < limit
         if total == limit:
             total = last - done
             if total <= COUNTED_ONE_BY_ONE:
@@ -177,7 +186,9 @@ class PostgresVectors:
             norms=[norm for _, _, norm in rows],
             vectors=[vector_text(vector) for _, vector, _ in rows],
         )
-
+        if getattr(self._threads, "given_all", False):
+            # Otherwise whoever searches next would have to look, and to write it.
+            self._rows(SET_COMPLETE, **named)
         if many and not self._in_graph[model, dim]:
             some = EAGERNESS * len(rows)
             if not self._rows(INTO_GRAPH, **named, some=some):

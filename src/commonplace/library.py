@@ -514,8 +514,11 @@ class Library(Ledger):
         return decoded(name, data), etag_of(data)
 
     def find(self, query: Query) -> Found:
-        self.refresh()
-        return self.asker.find(query)
+        found = self.index.while_level(lambda: self.asker.find(query))
+        if found is None:
+            self.refresh()
+            found = self.asker.find(query)
+        return found
 
     def get(self, record_id: str) -> Hit:
         self.refresh()

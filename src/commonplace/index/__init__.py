@@ -6,13 +6,14 @@ at any time for the price of being told again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 
-from commonplace.hints import Any, NamedTuple, Protocol
+from commonplace.hints import Any, NamedTuple, Protocol, TypeVar
 from commonplace.records import Hit, Place, Record
 from commonplace.values import frozen
 
+Result = TypeVar("Result")
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
 BEST = 100
@@ -145,6 +146,12 @@ class Index(Protocol):
 
     def is_level_with(self, journal: Followed) -> bool:
         """Whether it is this journal that it follows, and up to its end."""
+
+    def while_level(self, search: Callable[[], Result]) -> Result | None:
+        """What a search finds if the index is as level as it was at the last look; None if not.
+
+        None, too, where to look again costs less than to find out by the way.
+        """
 
     def known(self) -> dict[str, Known]: ...
 

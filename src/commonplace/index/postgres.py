@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from commonplace.database import Database
 from commonplace.errors import CommonplaceError
-from commonplace.hints import Any, TypeVar
+from commonplace.hints import Any
 from commonplace.index import (
     Asked,
     Candidate,
@@ -22,6 +22,7 @@ from commonplace.index import (
     Followed,
     Known,
     Query,
+    Result,
     postgres_candidates,
     tellings,
 )
@@ -30,6 +31,7 @@ from commonplace.index.counts import Remembered
 from commonplace.index.lexemes import lexemes, terms_of
 from commonplace.index.postgres_candidates import (
     ESCAPE,
+    NOTHING,
     Saying,
     array_of,
     by_vectors,
@@ -39,6 +41,7 @@ from commonplace.index.postgres_candidates import (
     kept,
     made,
     query_of,
+    still_level,
     tag_of,
     unkept,
     vector_of_words,
@@ -48,8 +51,6 @@ from commonplace.index.postgres_vectors import PostgresVectors
 from commonplace.index.tellings import CONFIDENCE, FIELDS, SHOWN, Row, Told
 from commonplace.index.words import STOP
 from commonplace.records import Hit, Place, Record
-
-Result = TypeVar("Result")
 
 BLOCK = 8192
 """The least that a table takes."""
@@ -158,6 +159,10 @@ class Added:
         self.known[document] = known
 
 
+class Moved(Exception):
+    """What was presumed of the index is not so any more, or cannot be told by the way."""
+
+
 class PostgresIndex:
     """The index of one profile."""
 
@@ -223,7 +228,19 @@ class PostgresIndex:
             return self._stand() == journal.stand()
         if self.without_vectors:
             return bool(self._rows(IS_LEVEL.format(seen="1", model="")))
-        return self._vectors.looked(IS_LEVEL)
+        is_level = self._vectors.looked(IS_LEVEL)
+        self._vectors.note_level(is_level)
+        return is_level
+
+    def while_level(self, search: Callable[[], Result]) -> Result | None:
+        if self._database.in_transaction or not self._vectors.presume():
+            return None
+        try:
+            return search()
+        except Moved:
+            return None
+        finally:
+            self._vectors.presumed()
 
     def _stand(self) -> tuple[str, int]:
         rows = self._rows(GET_LEVEL)
@@ -355,6 +372,8 @@ class PostgresIndex:
         return dict(self._rows(KINDS))
 
     def search(self, query: Query) -> list[Hit]:
+        if self._vectors.presumed():
+            raise Moved
         condition = fitting(query)
         words = by_words(query, condition, self._tag, best=max(query.limit, 0))
         if words:
@@ -375,8 +394,15 @@ class PostgresIndex:
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         asked = None if self.without_vectors else asked
         in_graph = asked is not None and self._in_graph(asked, query)
-        said = postgres_candidates.candidates(query, asked, self._tag, in_graph=in_graph)
-        return made(self._said(said.text, said)) if said else []
+        presumed = self._vectors.presumed()
+        level = still_level(*presumed) if presumed else NOTHING
+        said = postgres_candidates.candidates(
+            query, asked, self._tag, in_graph=in_graph, level=level
+        )
+        rows = self._said(said.text, said) if said else []
+        if presumed and not rows:
+            raise Moved
+        return made(rows)
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:
         rows = self._rows(OF_KEYS, keys=array_of(key for key, _ in scored))

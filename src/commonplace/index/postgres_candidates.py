@@ -141,6 +141,12 @@ beside as materialized (
         {BESIDE.format(than=">", order="asc")} as after
     from best r left join lateral ({IN_DOCUMENT}) p on true
     where r.words_rank between 0 and {LEADING - 1} or r.cosine_rank between 0 and {LEADING - 1})"""
+# Nothing is looked for, and nothing found, when the index has moved since it was looked at last.
+STILL_LEVEL = """where exists(select 1
+    from profile p join level l on l.profile = p.profile join model m on m.profile = l.profile
+    where p.profile = %(profile)s and l.mark = p.journal and l.position = p.ended
+        and l.position = %(position)s and m.name = %(of_model)s and m.dim = %(of_dim)s
+        and m.upto = l.last_key)"""
 # What is only beside others is told by its keys, not joined: the server cannot know how few they
 # are, and would compare each with each.
 CANDIDATES = f"""with {{words}}, {{vectors}}, {NEIGHBOURS}
@@ -154,7 +160,7 @@ from (
     select {OF_RECORD}, 0.0, -1, 0.0, -1, {UNKNOWN}, {UNKNOWN} from record r
     where r.profile = %(profile)s and r.key = any(array(
         select before from beside union select after from beside except select key from best))
-        and {{fits}}) r"""
+        and {{fits}}) r {{level}}"""
 
 
 class Saying(NamedTuple):
@@ -162,6 +168,9 @@ class Saying(NamedTuple):
 
     text: str
     values: dict[str, Any]
+
+
+NOTHING = Saying("", {})
 
 
 def kept(text: str) -> str:
@@ -299,7 +308,12 @@ def vector_text(vector: bytes) -> str:
 
 
 def candidates(
-    query: Query, asked: Asked | None, tag: str, *, in_graph: bool = False
+    query: Query,
+    asked: Asked | None,
+    tag: str,
+    *,
+    in_graph: bool = False,
+    level: Saying = NOTHING,
 ) -> Saying | None:
     """The statement for all candidates; None when there is neither a word nor a vector."""
     condition = fitting(query)
@@ -315,9 +329,18 @@ def candidates(
         vectors=vectors.text if vectors else NO_VECTORS,
         superseded=SUPERSEDED if query.include_superseded else "false",
         fits=condition.text,
+        level=level.text,
     )
     found = (words.values if words else {}) | (vectors.values if vectors else {})
-    return Saying(text, condition.values | found)
+    return Saying(text, condition.values | found | level.values)
+
+
+def still_level(model: str, dim: int, position: int) -> Saying:
+    """The condition that the index is level here still, and every text has its vector."""
+    # Written out: a small number is sent as another type than a large one, and for each type the
+    # statement would be prepared anew.
+    values = {"position": str(position), "of_model": kept(model), "of_dim": dim}
+    return Saying(STILL_LEVEL, values)
 
 
 def made(rows: Sequence[Row]) -> list[Candidate]:

@@ -143,19 +143,36 @@ class PostgresVectors:
         rows = self._rows(statement.format(seen=SEEN, model=OF_MODEL), **named)
         self._threads.seen = None
         if rows:
-            last, self.records, self.position, upto, self._in_graph[model, dim] = rows[0]
-            self._threads.seen = (model, dim, last, upto)
+            last, self.records, position, upto, self._in_graph[model, dim] = rows[0]
+            self.position = position
+            self._threads.seen = (model, dim, position, last, upto)
         return bool(rows)
+
+    def note_level(self, is_level: bool) -> None:
+        """Note whether the index was level at this look, and every text had its vector."""
+        seen = self._threads.seen
+        self._threads.level = seen if is_level and seen[3] == seen[4] else None
+
+    def presume(self) -> bool:
+        """Take what was noted for granted until a statement tells; False when nothing was."""
+        self._threads.seen = self._threads.presumed = getattr(self._threads, "level", None)
+        return self._threads.presumed is not None
+
+    def presumed(self) -> tuple[str, int, int] | None:
+        """The model, its dimension and the position that are taken for granted, and no longer."""
+        presumed = getattr(self._threads, "presumed", None)
+        self._threads.presumed = None
+        return presumed and presumed[:3]
 
     def _just_seen(self, model: str, dim: int) -> tuple[int, int] | None:
         """What this thread has seen just now; the next time it has to look again."""
         seen = getattr(self._threads, "seen", None)
         self._threads.seen = None
-        return seen[2:] if seen and seen[:2] == (model, dim) else None
+        return seen[3:] if seen and seen[:2] == (model, dim) else None
 
     def look_again(self) -> None:
         """What was seen is not so any more."""
-        self._threads.seen = None
+        self._threads.seen = self._threads.level = None
 
     def _reached(self, model: str, dim: int) -> tuple[int, int]:
         """The last key, and the key up to which all records have a vector."""

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
-from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query
+from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, Result
 from commonplace.index.candidates import EVERY, by_words, candidates, in_order
 from commonplace.index.conditions import IS_BEHAVIORAL, as_json, clean, fits
 from commonplace.index.connections import Connections, Row, reading
@@ -193,6 +193,9 @@ class SqliteIndex:
 
     def is_level_with(self, journal: Followed) -> bool:
         return self._stand() == journal.stand()
+
+    def while_level(self, search: Callable[[], Result]) -> Result | None:
+        return None
 
     def _stand(self) -> tuple[str, int]:
         rows = self._connections.rows(GET_JOURNAL)

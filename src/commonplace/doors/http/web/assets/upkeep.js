@@ -60,12 +60,35 @@ async function runNow(job) {
   catch (error) { say(error.message, true); }
 }
 
+// Two lines over the days, each by a scale of its own: tokens by the left one, memories by the right.
+const LINES = [
+  { what: "tokens", name: "tokens", edge: 92, anchor: "end", tone: "var(--tone-0)" },
+  { what: "records", name: "memories", edge: 908, anchor: "start", tone: "var(--tone-1)" },
+];
+const HEIGHTS = [0, 0.5, 1];
+const high = (share) => 205 - 180 * share;
+
 function plot(days) {
   if (days.length < 2) return h("p", { class: "none" }, "There is too little yet to draw.");
-  const most = days.at(-1).tokens || 1;
-  const points = days.map((day, at) => `${(1000 * at) / (days.length - 1)},${190 - (180 * day.tokens) / most}`).join(" ");
-  const label = `From ${days[0].tokens} tokens on ${days[0].day} to ${most} on ${days.at(-1).day}`;
-  return h("figure", { style: undefined }, drawn("svg", { class: "plot", viewBox: "0 0 1000 200", preserveAspectRatio: "none", role: "img", "aria-label": label },
-    drawn("polyline", { points, fill: "none", stroke: "currentColor", "stroke-width": 2, "vector-effect": "non-scaling-stroke" })),
-  h("figcaption", { class: "why" }, `${label}, ${days.at(-1).records} memories.`));
+  const [first, last] = [days[0], days.at(-1)];
+  const begun = Date.parse(first.day), span = Date.parse(last.day) - begun || 1;
+  const across = (day) => 100 + (800 * (Date.parse(day) - begun)) / span;
+  const label = `From ${first.tokens} tokens in ${first.records} memories on ${first.day} to ${last.tokens} in ${last.records} on ${last.day}`;
+  return h("figure", {}, drawn("svg", { class: "plot", viewBox: "0 0 1000 240", role: "img", "aria-label": label },
+    HEIGHTS.map((share) => drawn("line", { x1: 100, x2: 900, y1: high(share), y2: high(share), class: "grid" })),
+    LINES.map((line) => drawnLine(line, days, across)),
+    [first, last].map((day, at) => drawn("text", { fill: "currentColor", x: across(day.day), y: 230, "text-anchor": at ? "end" : "start" }, day.day))),
+  h("figcaption", { class: "why" }, `${label}.`));
+}
+
+function drawnLine({ what, name, edge, anchor, tone }, days, across) {
+  const most = Math.max(1, ...days.map((day) => day[what]));
+  const points = days.map((day) => `${across(day.day)},${high(day[what] / most)}`).join(" ");
+  return [
+    drawn("polyline", { points, fill: "none", stroke: tone, "stroke-width": 2.5 }),
+    days.map((day) => drawn("circle", { cx: across(day.day), cy: high(day[what] / most), r: 4, fill: tone },
+      drawn("title", {}, `${day.day}: ${day[what].toLocaleString()} ${name}`))),
+    HEIGHTS.map((share) => drawn("text", { x: edge, y: high(share) + 5, "text-anchor": anchor, fill: tone }, Math.round(share * most).toLocaleString())),
+    drawn("text", { x: edge, y: 14, "text-anchor": anchor, fill: tone }, name),
+  ];
 }

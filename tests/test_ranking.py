@@ -270,21 +270,23 @@ def test_any_text_may_be_searched_for(memory: Memory, query: str) -> None:
     assert ("🎉" in query) <= any("🎉" in hit.record.text for hit in found)
 
 
-def in_a_row(question: str) -> list[str]:
-    """Turns of one session of which only the first is like the question."""
-    far = {"words": 0.0, "words_rank": -1, "cosine": 0.1, "cosine_rank": 9, "session": "s"}
+def around_a_hit(question: str) -> list[str]:
+    """Turns of which only the first is like the question."""
+    far = {"words": 0.0, "words_rank": -1, "cosine": 0.1, "cosine_rank": 9}
     turns = [
         candidate(1, "garden", after=2, session="s"),
-        candidate(2, "beside", before=1, after=3, **far),
-        candidate(3, "two away", before=2, after=4, **far),
-        candidate(4, "three away", before=3, **far),
+        candidate(2, "beside", before=1, session="s", **far),
+        candidate(3, "later", session="s", **far),
+        candidate(4, "another session", session="t", **far),
+        candidate(5, "no session", **far),
     ]
     return sorted(hit.candidate.text for hit in ranked(turns, question, TODAY, limit=9))
 
 
-def test_a_question_shows_turns_at_most_two_from_a_hit() -> None:
-    assert in_a_row("what grows in the garden behind the house") == ["beside", "garden", "two away"]
+def test_a_question_shows_turns_of_the_session_of_a_hit() -> None:
+    found = around_a_hit("what grows in the garden behind the house")
+    assert found == ["beside", "garden", "later"]
 
 
 def test_a_search_for_a_word_shows_none_of_the_turns_around() -> None:
-    assert in_a_row("garden") == ["garden"]
+    assert around_a_hit("garden") == ["garden"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import islice, pairwise, repeat
 from math import exp, log
 from operator import itemgetter, or_
@@ -153,18 +153,19 @@ class Scene:
         return max(self.all.cosine_rank, default=-1) < 0
 
     def matches(self, at: int) -> bool:
-        """Whether it is like the question by itself, or a turn at most two from one that is."""
-        if self._is_like(at):
+        """Whether it is like the question, or was said in a session with something that is."""
+        if self._is_like(self.found[at]):
             return True
         # Who searches for a word or two wants the texts that have them.
-        if not self.found[at].session or len(self.terms) < SENTENCE:
-            return False
-        near = [(side, side[at]) for side in (self.before, self.after) if side[at] >= 0]
-        return any(self._is_like(one) or self._is_like(side[one]) for side, one in near)
+        return len(self.terms) >= SENTENCE and self.found[at].session in self._sessions_like_it
 
-    def _is_like(self, at: int) -> bool:
-        each = self.found[at]
-        return at >= 0 and (each.words_rank >= 0 or each.cosine >= NEAR)
+    @cached_property
+    def _sessions_like_it(self) -> set[str]:
+        return {each.session for each in self.found if each.session and self._is_like(each)}
+
+    @staticmethod
+    def _is_like(each: Candidate) -> bool:
+        return each.words_rank >= 0 or each.cosine >= NEAR
 
     def beside(self, column: Column) -> Column:
         """What the neighbours on both sides have, for those that are short."""

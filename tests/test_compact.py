@@ -993,3 +993,17 @@ def test_who_stores_while_it_follows_is_found_too(
         assert memory.library.outside.changed() == []
         assert third.search("between two slices")
         assert memory.library.index.dump() == rebuilt(memory)
+
+
+@pytest.mark.parametrize(
+    ("leaving", "coming", "sentence"),
+    [
+        (1, 1, "1 record would become 1 summary."),
+        (1200, 30, "1,200 records would become 30 summaries."),
+    ],
+)
+def test_a_plan_says_in_a_sentence_what_it_would_do(
+    leaving: int, coming: int, sentence: str
+) -> None:
+    summary = Record(id="mem-1", kind="compaction", text="Tea", timestamp="")
+    assert compact.Plan((summary,) * coming, ("mem-2",) * leaving).sentence == sentence

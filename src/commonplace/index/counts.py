@@ -23,11 +23,6 @@ MOST = 8192
 UNKNOWN = -1
 
 
-def counted(db: sqlite3.Connection, expression: str) -> int:
-    """How many records match."""
-    return int(db.execute(HAVING, (expression,)).fetchall()[0][0])
-
-
 class Remembered:
     """Counts that were taken before; every thread may ask."""
 
@@ -69,7 +64,7 @@ class Counts:
         """How many records match; `total` was asked for before."""
         known = self._known
         if expression not in known:
-            known[expression] = counted(db, expression)
+            known[expression] = int(db.execute(HAVING, (expression,)).fetchall()[0][0])
         return known[expression]
 
     def common(self, db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:

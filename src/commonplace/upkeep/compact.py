@@ -103,6 +103,13 @@ class Plan:
     refused: tuple[str, ...] = ()
     """Why summaries of a model were not taken."""
 
+    @property
+    def sentence(self) -> str:
+        leaving, coming = len(self.leaving), len(self.summaries)
+        records = "1 record" if leaving == 1 else f"{leaving:,} records"
+        summaries = "1 summary" if coming == 1 else f"{coming:,} summaries"
+        return f"{records} would become {summaries}."
+
 
 @frozen
 class Report:

@@ -103,8 +103,8 @@ def _compact_now(memory: Any, _: threading.Event) -> str:
 
 def _plan_compaction(memory: Any, _: threading.Event) -> str:
     plan, difference = memory.plan_compaction()
-    sentence = f"{len(plan.leaving)} records would become {len(plan.summaries)} summaries."
-    return json.dumps({"sentence": sentence, "difference": difference if plan.leaving else ""})
+    found = difference if plan.leaving else ""
+    return json.dumps({"sentence": plan.sentence, "difference": found})
 
 
 def _take_in(memory: Any, _: threading.Event) -> str:

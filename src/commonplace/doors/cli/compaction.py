@@ -37,14 +37,13 @@ def compact(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         if arguments.dry_run:
             plan, shown = memory.plan_compaction(min_age_days=age)
-            count = f"{len(plan.leaving):,} records would become {len(plan.summaries):,} summaries."
             data = {
                 "leaving": plan.leaving,
                 "summaries": [
                     {"text": summary.text, "sources": summary.sources} for summary in plan.summaries
                 ],
             }
-            show(Answer(data, f"{shown}\n{count}".strip()), as_json=arguments.json)
+            show(Answer(data, f"{shown}\n{plan.sentence}".strip()), as_json=arguments.json)
             return 0
         report = memory.compact(forced=arguments.force, min_age_days=age)
     hint = " Repeat with --force." if report.status == "skipped" and not arguments.force else ""

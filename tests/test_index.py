@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
-from commonplace.index import BEST, Index, Query, arrays, codes, nearest
+from commonplace.index import BEST, Index, Query, arrays, codes, nearest, seen
 from commonplace.index.conditions import fits
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
@@ -443,6 +443,24 @@ def test_what_stood_side_by_side_does_not_when_something_comes_between(
     # In the middle of the document, or at its end with a time in the middle of the session.
     tell(number, session=session, line=line)(index)
     assert beside() == [(0, 1, 2), (1, 2, 5), (5, 3, 4), (3, 4, 0), (2, 5, 3)]
+    index.close()
+
+
+def test_no_more_is_kept_than_there_is_room_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seen, "MOST", 5)
+    index = opened(path)
+    index.set_mark("first")
+    texts = ["tea"] * 10 + ["coffee"] * 10
+    fill(index, *(record(at, text, session=text) for at, text in enumerate(texts)))
+    for word in ("tea", "coffee", "tea"):
+        query = Query(word)
+        found = index.candidates(query)
+        assert {each.text for each in found} == {word}
+        kept = index._seen._kept
+        # The first and the last of a session have nothing on one side yet.
+        assert (len(kept._rows[False, False, True]), len(kept._beside)) == (10, 8)
     index.close()
 
 

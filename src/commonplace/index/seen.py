@@ -15,7 +15,7 @@ from commonplace.index import Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
 
 MOST = 16_384
-"""How many rows are kept in memory."""
+"""How many of each are kept in memory, at least until the next look."""
 # The row without a name is the journal's, which every write touches anyway.
 STATE = """SELECT lines, (SELECT coalesce(max(id), 0) FROM fts_docsize)
     FROM documents WHERE name = ''"""
@@ -67,7 +67,7 @@ class Kept:
 
     def __init__(self, state: int | None) -> None:
         self.state = state
-        self.beside: dict[int, Beside] = {}
+        self._beside: dict[int, Beside] = {}
         self._rows: dict[tuple[bool, ...], dict[int, Row | None]] = {}
 
     def rows(self, query: Query) -> dict[int, Row | None]:
@@ -78,6 +78,12 @@ class Kept:
         if len(self._rows.setdefault(like, {})) > MOST:
             self._rows[like] = {}
         return self._rows[like]
+
+    def beside(self) -> dict[int, Beside]:
+        """What stands beside others, likewise."""
+        if len(self._beside) > MOST:
+            self._beside = {}
+        return self._beside
 
 
 class Seen:
@@ -109,7 +115,7 @@ class Look:
         condition, self._arguments = fits(query)
         self._statement = f"SELECT {columns(query)} {OF_KEYS} WHERE {condition}"
         self._db, self._upto = db, upto
-        self._known, self._beside = kept.rows(query), kept.beside
+        self._known, self._beside = kept.rows(query), kept.beside()
         self.rows: dict[int, Row] = {}
         """Those that fit the query, of the keys that were looked for."""
 

@@ -104,7 +104,8 @@ class Line(NamedTuple):
     """Whether the line carries no id of its own."""
 
 
-_line = tuple.__new__
+_made = tuple.__new__
+"""How a named tuple is made of all its values at half the price."""
 
 
 def says_all(item: str, line: Line) -> bool:
@@ -305,7 +306,7 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
     exact = fields.get("text")
     # Who edits the part that is shown means it, so the exact text counts only beside its own image.
     fields["text"] = exact if exact is not None and _shown(exact) == text else _unescaped(text)
-    return _line(Line, (replace(_unsaid, **fields), problem, False))
+    return _made(Line, (replace(_unsaid, **fields), problem, False))
 
 
 def _behind_head(shown: str, fields: dict[str, Any], reading: Reading) -> str:

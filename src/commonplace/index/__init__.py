@@ -204,8 +204,8 @@ class Index(Protocol):
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         """What may answer a query with text, to be ranked, in no order that means anything.
 
-        The best 200 by words, with `asked` the best 200 by vectors, and what stands right before
-        and after each of them. All of them fit the query; its limit is not used.
+        The best by words, with `asked` the best by vectors, `BEST` of each, and what stands right
+        before and after the leading ones. All of them fit the query; its limit is not used.
         """
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:

@@ -17,7 +17,9 @@ Result = TypeVar("Result")
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
 BEST = 100
-"""How many candidates the words give, and how many the vectors."""
+"""How many candidates the words give."""
+NEAREST = 50
+"""How many the vectors give: what is further away is found by its words, or not wanted."""
 
 
 @frozen
@@ -204,8 +206,8 @@ class Index(Protocol):
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         """What may answer a query with text, to be ranked, in no order that means anything.
 
-        The best by words, with `asked` the best by vectors, `BEST` of each, and what stands right
-        before and after the leading ones. All of them fit the query; its limit is not used.
+        The `BEST` by words, with `asked` the `NEAREST` by vectors, and what stands right before and
+        after the leading ones. All of them fit the query; its limit is not used.
         """
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:

@@ -12,7 +12,7 @@ from itertools import islice
 from operator import itemgetter
 
 from commonplace.hints import TYPE_CHECKING
-from commonplace.index import BEST, Asked, Candidate, Query
+from commonplace.index import BEST, NEAREST, Asked, Candidate, Query
 from commonplace.index.conditions import fits, narrow
 from commonplace.index.counts import Counts
 from commonplace.index.seen import Look, Row, Seen, first_fitting
@@ -55,9 +55,9 @@ def candidates(
     words = _by_words(db, query, counts, look)
     alike: dict[int, float] = {}
     if asked:
-        found = nearest.find(db, asked, query, count=BEST, fitting=look.fitting)
+        found = nearest.find(db, asked, query, count=NEAREST, fitting=look.fitting)
         alike = {key: score for score, key in found}
-    order = _in_order_of(alike, look.rows)[:BEST]
+    order = _in_order_of(alike, look.rows)[:NEAREST]
     ranks = {key: rank for rank, key in enumerate(order)}
     before, after = told_beside(look.beside({*order[:LEADING], *islice(words, LEADING)}))
     near = {*before.values(), *after.values()} - {0, UNKNOWN}

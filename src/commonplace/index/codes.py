@@ -36,17 +36,6 @@ MANY = 100_000
 """Codes for which numpy is imported once they have rested; for fewer it is used where it is."""
 
 
-class Page:
-    """The codes of one page of keys, and the model's state when they were made."""
-
-    def __init__(self, state: int, keys: list[int], blob: bytes) -> None:
-        self.state = state
-        self.keys = keys
-        self.blob = blob
-        self.kept: dict[int, Kept] = {}
-        """Vectors that were read, which are as they were for as long as the codes are."""
-
-
 class _Rest:
     """Counts how often something was compared without a change."""
 
@@ -55,6 +44,19 @@ class _Rest:
     def rested(self) -> bool:
         self._rests += 1
         return self._rests > RESTED
+
+
+class Page(_Rest):
+    """The codes of one page of keys, and the model's state when they were made."""
+
+    def __init__(self, state: int, keys: list[int], blob: bytes) -> None:
+        self.state = state
+        self.keys = keys
+        self.blob = blob
+        self.kept: dict[int, Kept] = {}
+        """Vectors that were read, which are as they were for as long as the codes are."""
+        self.whole = False
+        """Whether all of them were."""
 
 
 class Block(_Rest):
@@ -240,6 +242,20 @@ class Codes(_Rest):
         found = [(key, pages[key >> PAGE_BITS].kept.get(key)) for key in keys]
         return {key: row for key, row in found if row}
 
+    def to_read_whole(self, most: int) -> list[int]:
+        """A few pages that rested, all vectors of which may as well be at hand; none if those of
+        all pages are more than `most`.
+        """
+        if self._total > most:
+            return []
+        partly = (at for at, page in self.pages.items() if not page.whole)
+        return [*islice((at for at in partly if self.pages[at].rested()), TURNED)]
+
+    def keep_whole(self, at: int, rows: Iterable[Kept]) -> None:
+        """Have all vectors of a page at hand."""
+        self.pages[at].kept = {row[0]: row for row in rows}
+        self.pages[at].whole = True
+
     def keep(self, rows: Iterable[Kept]) -> None:
         """Have these vectors at hand from now on."""
         for row in rows:
@@ -248,4 +264,4 @@ class Codes(_Rest):
     def let_go(self) -> None:
         """Have no vectors at hand any more."""
         for page in self.pages.values():
-            page.kept.clear()
+            page.kept, page.whole = {}, False

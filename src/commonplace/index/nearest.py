@@ -81,6 +81,8 @@ ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
 KEPT = """SELECT j.value, v.norm, v.vector
     FROM json_each(?) j CROSS JOIN vectors v ON v.number = ? | j.value
     WHERE length(v.vector) = ?"""
+KEPT_ON_PAGE = f"""SELECT number & {KEY}, norm, vector FROM vectors
+    WHERE {OF_MODEL} AND length(vector) = ?"""
 FITTING = """SELECT r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value
     WHERE {fits}"""
 DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
@@ -144,8 +146,7 @@ def _set_page(db: sqlite3.Connection, number: int, page: int, made: Page) -> Non
 
 def _coded(db: sqlite3.Connection, number: int, first: int, *, dim: int) -> tuple[list[int], bytes]:
     """The keys from this one to the end of its page, and the codes of their vectors."""
-    last = first | (1 << PAGE_BITS) - 1
-    rows = db.execute(ON_PAGE, (number << KEY_BITS | first, number << KEY_BITS | last)).fetchall()
+    rows = db.execute(ON_PAGE, _numbers_on_page(number, first)).fetchall()
     whole = [(key, vector) for key, vector in rows if len(vector) == dim]
     return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
 
@@ -219,6 +220,12 @@ def _keyed(rows: Sequence[tuple[int, int, str]]) -> list[tuple[int, str]]:
 def _numbers(model: int) -> tuple[int, int]:
     """The first and last number of a vector of this model."""
     return model << KEY_BITS, model << KEY_BITS | KEY
+
+
+def _numbers_on_page(model: int, key: int) -> tuple[int, int]:
+    """That of this key, and the last one of its page."""
+    first = model << KEY_BITS | key
+    return first, first | (1 << PAGE_BITS) - 1
 
 
 def _last_key(db: sqlite3.Connection) -> int:
@@ -332,6 +339,9 @@ class Nearest:
         self, db: sqlite3.Connection, number: int, dim: int, codes: Codes, keys: Sequence[int]
     ) -> list[Kept]:
         """The vectors of these keys: those that are not at hand are read."""
+        for page in codes.to_read_whole(AT_HAND):
+            first, last = _numbers_on_page(number, page << PAGE_BITS)
+            codes.keep_whole(page, db.execute(KEPT_ON_PAGE, (first, last, dim)))
         found = codes.kept(keys)
         rest = [key for key in keys if key not in found]
         if rest:

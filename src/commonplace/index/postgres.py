@@ -457,7 +457,7 @@ class PostgresIndex:
             return []
         condition = fitting(query)
         in_graph = self._in_graph(asked, query)
-        near = by_vectors(asked, condition, best=max(query.limit, 0), in_graph=in_graph)
+        near = by_vectors(asked, condition, nearest=max(query.limit, 0), in_graph=in_graph)
         hits = self._hits(self._said(NEAREST.format(found=near.text), condition, near))
         return [Hit(it.record, it.places, min(max(it.score, 0.0), 1.0)) for it in hits]
 

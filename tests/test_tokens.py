@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import Any
 
 import pytest
 
 from commonplace import tokens
 from commonplace.errors import MissingExtra
+from tests.tokenizer import exact
 
 ENGLISH = """\
 The harbour master keeps a ledger of every boat that ties up at the north quay, with the hour, the
@@ -143,13 +142,6 @@ NEAR = {
     "identifiers": IDENTIFIERS,
     "a log": LOG,
 }
-
-
-def exact(text: str) -> int:
-    if sys.version_info >= (3, 14):
-        pytest.skip("rs-bpe, which counts exactly, has no wheel for Python 3.14")
-    bpe: Any = import_module("rs_bpe.bpe")
-    return int(bpe.openai.o200k_base().count(text))
 
 
 @pytest.mark.parametrize("name", NEAR)

@@ -136,6 +136,10 @@ class Connections:
         while self._idle:
             self._idle.pop().close()
 
+    def __del__(self) -> None:
+        # From Python 3.13 on a connection complains that is forgotten open.
+        self.close()
+
     def _take(self) -> sqlite3.Connection:
         try:
             return self._idle.pop() if self.path else self._idle[0]

@@ -1,0 +1,16 @@
+"""Tokens as a model counts them, by a tokenizer that carries its vocabulary with it."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+
+def exact(text: str) -> int:
+    if sys.version_info >= (3, 14):
+        pytest.skip("rs-bpe, which counts exactly, has no wheel for Python 3.14")
+    bpe: Any = import_module("rs_bpe.bpe")
+    return int(bpe.openai.o200k_base().count(text))

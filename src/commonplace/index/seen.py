@@ -155,7 +155,7 @@ class Look:
         """Keep some more rows, if all of them can be kept and others come to look at them."""
         known = self._known
         end = min(known.upto + STRETCH, self._upto)
-        if RESTED < known.looks and known.upto < end and self._upto <= MOST:
+        if known.looks > RESTED and known.upto < end and self._upto <= MOST:
             known.by_key.update(dict.fromkeys(range(known.upto + 1, end + 1)))
             known.by_key.update(self._read(OF_STRETCH, known.upto, end))
             known.upto = end

@@ -29,8 +29,7 @@ L2 = 3e-2
 FOLDS = 5
 FOREIGN = 40
 """How many questions of another vault are asked of each: nothing there answers them."""
-VECTORS = ("alike_rank", "neighbours_alike", "two_away_alike", "answers_alike",
-           "session_best_alike", "session_mean_alike")  # fmt: skip
+VECTORS = ("alike_rank", "answers_alike", "session_best_alike")
 COSINE = 0.35
 """What `alike` counts beside `alike_rank`, set by hand: among hundreds of turns either will do, but
 in a vault of ten records the first and the tenth by rank are near, however unlike they are.

@@ -99,14 +99,14 @@ def test_a_short_answer_gains_by_the_question_before_it() -> None:
 
 
 def test_an_offer_at_the_end_of_what_the_assistant_says_makes_no_answer_of_the_next_turn() -> None:
-    said = {"session": "s", "within": "s", "words_rank": 0}
+    said = {"session": "s", "within": "s"}
     found = [
         candidate(1, "Dogs are loyal. More on a dog?", after=2, username="assistant", **said),
-        candidate(2, "A beagle!", before=1, username="user", **(said | {"words_rank": -1})),
+        candidate(2, "A beagle!", before=1, username="user", **said),
     ]
     by_another = [found[0]._replace(username="Ben"), found[1]]
     for talk, value in ((found, 0.0), (by_another, 1.0)):
-        assert features(Scene(talk, "Which dog?", TODAY))["answers"] == [0.0, value]
+        assert features(Scene(talk, "Which dog?", TODAY))["answers_words"] == [0.0, value]
 
 
 def test_words_of_the_question_count_together_with_those_of_the_turns_around_and_the_session() -> (

@@ -32,11 +32,14 @@ COLD = "cold start and search, x bare Python"
 
 
 class Peer(NamedTuple):
-    """A peer, what pip installs for it, and whether it needs a Python with loadable extensions."""
+    """A peer, what pip installs for it, and what it needs of Python: a version, and whether SQLite
+    is to load extensions.
+    """
 
     name: str
     packages: tuple[str, ...]
     extensions: bool = False
+    python: tuple[int, int] = (3, 11)
 
     @property
     def script(self) -> Path:
@@ -51,8 +54,8 @@ PEERS = (
     Peer("memsearch", ("memsearch",)),
     Peer("mempalace", ("mempalace",)),
     Peer("mcp-memory-service", ("mcp-memory-service",), extensions=True),
+    Peer("basic-memory", ("basic-memory",), python=(3, 12)),
 )
-NOT_RUN = {"basic-memory": "needs Python 3.12"}
 
 
 class Row(NamedTuple):
@@ -186,6 +189,9 @@ def _measured(
     most: float,
 ) -> Row | None:
     system = "/usr/bin/python3" if peer.extensions else sys.executable
+    if sys.version_info < peer.python:
+        print(f"{peer.name}: not run: it needs Python {'.'.join(map(str, peer.python))}")
+        return None
     try:
         python = _environment(peer.name, peer.packages, work, python=system)
         figures: dict[str, float] = {}
@@ -290,8 +296,6 @@ def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
     for row in rows:
         shown = "".join(f" {row.figures[name]:.1f} |" for name in names)
         print(f"| {row.name} | {row.megabytes:.0f} | {row.cold:.1f} |{shown}")
-    for name, why in NOT_RUN.items():
-        print(f"\n{name}: not run: {why}.")
 
 
 if __name__ == "__main__":

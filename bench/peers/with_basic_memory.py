@@ -15,8 +15,7 @@ LOOP = asyncio.new_event_loop()
 
 
 def start(home: Path, endpoint: str) -> Any:
-    client, project = LOOP.run_until_complete(_opened(home, endpoint))
-    return client, project
+    return LOOP.run_until_complete(_opened(home, endpoint))
 
 
 async def _opened(home: Path, endpoint: str) -> tuple[Any, str]:
@@ -65,10 +64,11 @@ def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
 async def _found(client: Any, project: str, text: str, limit: int) -> list[str]:
     asked = {"query": text, "project": project, "page_size": limit, "output_format": "json"}
     answer = (await client.call_tool("search_notes", asked)).data
-    print(str(answer)[:600])
     names = [row["title"].replace("=", ":") for row in answer["results"]]
     return list(dict.fromkeys(names))
 
 
 if __name__ == "__main__":
     run(start, add, search)
+    # Its threads would wait for each other.
+    os._exit(0)

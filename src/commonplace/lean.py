@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from commonplace.hints import TYPE_CHECKING
 
-__all__ = ["RLock", "WeakSet", "blake2b", "digest", "local"]
+__all__ = ["RLock", "WeakSet", "blake2b", "digest", "local", "ref"]
 
 LONG = 65_536
 """Bytes from which OpenSSL is worth loading: it is several times as fast."""
@@ -17,17 +17,18 @@ LONG = 65_536
 if TYPE_CHECKING:
     from hashlib import blake2b, sha256
     from threading import RLock, local
-    from weakref import WeakSet
+    from weakref import WeakSet, ref
 else:
     try:
         from _blake2 import blake2b
         from _thread import RLock
         from _thread import _local as local
+        from _weakref import ref
         from _weakrefset import WeakSet
     except ImportError:  # pragma: no cover - another interpreter's branch
         from hashlib import blake2b
         from threading import RLock, local
-        from weakref import WeakSet
+        from weakref import WeakSet, ref
 
     try:
         from _sha2 import sha256

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 
 from commonplace.errors import Busy, DiskFull, ReadOnly, VaultTrouble
 from commonplace.hints import Any, StrPath
-from commonplace.lean import RLock, WeakSet, local
+from commonplace.lean import RLock, WeakSet, local, ref
 
 WAIT_SECONDS = 10.0
 PRAGMAS = (
@@ -53,12 +53,14 @@ class Connections:
         self._schema = schema
         self._version = version
         self._migrate = migrate
+        self._self = ref(self, _close_forgotten)
         self._start()
         with self.lent():
             pass
 
     def _start(self) -> None:
         self._idle: list[sqlite3.Connection] = []
+        _idle_of[self._self] = self._idle
         self._held = _Held()
         self._writing = RLock()
         # The one in memory serves a thread at a time.
@@ -135,10 +137,6 @@ class Connections:
         """Close those that nobody uses; they open again when they are wanted."""
         while self._idle:
             self._idle.pop().close()
-
-    def __del__(self) -> None:
-        # From Python 3.13 on a connection complains that is forgotten open.
-        self.close()
 
     def _take(self) -> sqlite3.Connection:
         try:
@@ -302,6 +300,16 @@ def _told_of_disk(path: str | None) -> Iterator[None]:
 _living: WeakSet[Connections] = WeakSet()
 _inherited: list[Any] = []
 """What was in use during a fork: to close it would take its locks from the parent."""
+
+
+_idle_of: dict[ref[Connections], list[sqlite3.Connection]] = {}
+"""From Python 3.13 on a connection complains when it is forgotten open, so it must not go together
+with those who forgot it."""
+
+
+def _close_forgotten(gone: ref[Connections]) -> None:
+    for db in _idle_of.pop(gone, ()):
+        db.close()
 
 
 def _before_fork() -> None:

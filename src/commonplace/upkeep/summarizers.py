@@ -169,7 +169,7 @@ class Chat:
 
     def _post(self, value: Mapping[str, Any]) -> dict[str, Any]:
         from http.client import HTTPException
-        from urllib.error import URLError
+        from urllib.error import HTTPError, URLError
         from urllib.request import Request, build_opener
 
         headers = {"Content-Type": "application/json"}
@@ -180,6 +180,8 @@ class Chat:
             with build_opener(_no_redirects()).open(request, timeout=SECONDS) as response:
                 answer = json.loads(response.read(LONGEST))
         except (URLError, HTTPException, OSError, ValueError) as error:
+            if isinstance(error, HTTPError):
+                error.close()
             raise SummarizerFailed(f"the endpoint gave no answer: {error}") from None
         return answer if isinstance(answer, dict) else {}
 

@@ -403,7 +403,7 @@ CHANGES: dict[str, Callable[[Index], None]] = {
 
 
 @pytest.mark.parametrize("by_another", [False, True])
-@pytest.mark.parametrize("looks", [0, 4])
+@pytest.mark.parametrize("looks", [0, seen.RESTED])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_was_seen_before_is_not_told_after_it_changed(
     path: Path,
@@ -561,6 +561,25 @@ def test_vectors_in_memory_are_those_of_the_file(
             assert best.record.text == f"t{first}"
     index.close()
     writer.close()
+
+
+def test_vectors_are_read_ahead_once_their_page_rested(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nearest, "SHORTLIST", 2)
+    index = opened(path)
+    texts = {f"t{number}": (100 - number, number - 50) for number in range(100)}
+    fill(index, *(record(number, text) for number, text in enumerate(texts)))
+    embed(index, "m", texts)
+    read: list[str] = []
+    for _ in range(codes.RESTED + 1):
+        index.nearest(asked("m", 1, -1), Query(limit=1))
+    with index._connections.lent() as db:
+        db.set_trace_callback(read.append)
+    (best,) = index.nearest(asked("m", 1, 5), Query(limit=1))
+    assert best.record.text == "t92"
+    assert [each for each in read if "vectors" in each] == []
+    index.close()
 
 
 def test_where_telling_words_find_too_little_a_common_one_brings_the_newest(path: Path) -> None:

@@ -190,7 +190,8 @@ def _measured(
 ) -> Row | None:
     system = "/usr/bin/python3" if peer.extensions else sys.executable
     if sys.version_info < peer.python:
-        print(f"{peer.name}: not run: it needs Python {'.'.join(map(str, peer.python))}")
+        wanted = ".".join(map(str, peer.python))
+        print(f"{peer.name}: not run: it needs Python {wanted}", file=sys.stderr)
         return None
     try:
         python = _environment(peer.name, peer.packages, work, python=system)

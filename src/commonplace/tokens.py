@@ -7,6 +7,7 @@ near that of other large vocabularies, and needs neither a vocabulary nor a down
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 
@@ -53,8 +54,8 @@ def counter(name: str = "estimate") -> Counter:
     try:
         from rs_bpe.bpe import openai
     except ImportError:
-        what = "The tokenizer o200k, which has no build for Python 3.14 yet,"
-        raise MissingExtra(what, "tokens") from None
+        unbuilt = ", which has no build for Python 3.14 yet," if sys.version_info >= (3, 14) else ""
+        raise MissingExtra(f"The tokenizer o200k{unbuilt}", "tokens") from None
     count: Counter = openai.o200k_base().count
     return count
 

@@ -135,8 +135,6 @@ class Scene:
         self.days = [stamp[:10] for stamp in self.all.timestamp]
         self.event = event
         self.together = _together(self.all.within)
-        self.sessions_words, self.sessions_mean = self._sessions(self.words)
-        self.sessions_alike, _ = self._sessions(self.alike)
         self.before = [*map(self.at.get, self.all.before, repeat(-1))]
         self.after = [*map(self.at.get, self.all.after, repeat(-1))]
         self.terms = _terms(question)
@@ -199,17 +197,23 @@ class Scene:
         asked.append(0.0)
         return [asked[before] for before in self.before]
 
-    def _sessions(self, column: Column) -> tuple[Column, Column]:
-        """The best in the same session, and the mean of the best three."""
-        best, means = [*column], [value / 3 for value in column]
+    def best_in_session(self, column: Column) -> Column:
+        """The best that the candidates of the same session have."""
+        best = [*column]
         for members, values_of in self.together:
-            most = sorted(values_of(column), reverse=True)[:3]
-            # Zero, the least there is, is what is in the columns already.
-            if most[0]:
-                mean = sum(most) / 3
-                for at in members:
-                    best[at], means[at] = most[0], mean
-        return best, means
+            most = max(values_of(column))
+            for at in members:
+                best[at] = most
+        return best
+
+    def mean_in_session(self, column: Column) -> Column:
+        """The mean of their best three."""
+        means = [value / 3 for value in column]
+        for members, values_of in self.together:
+            mean = sum(sorted(values_of(column), reverse=True)[:3]) / 3
+            for at in members:
+                means[at] = mean
+        return means
 
 
 class _Told:
@@ -280,15 +284,15 @@ def answers_alike(scene: Scene) -> Column:
 
 
 def session_best_words(scene: Scene) -> Column:
-    return scene.sessions_words
+    return scene.best_in_session(scene.words)
 
 
 def session_best_alike(scene: Scene) -> Column:
-    return scene.sessions_alike
+    return scene.best_in_session(scene.alike)
 
 
 def session_mean_words(scene: Scene) -> Column:
-    return scene.sessions_mean
+    return scene.mean_in_session(scene.words)
 
 
 def told_around(scene: Scene) -> Column:

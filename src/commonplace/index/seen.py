@@ -1,5 +1,5 @@
-"""Records as a ranking sees them, and what stands beside them: read once, and kept while nothing of
-them has changed.
+"""Records as a ranking sees them, and what stands beside them: read once, ahead where there is a
+reason to, and kept while nothing of them has changed.
 
 It knows the tables of records and places, and the number that is another one after each change to
 what was there before. Which records are wanted it does not know.

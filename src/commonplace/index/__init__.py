@@ -16,10 +16,12 @@ from commonplace.values import frozen
 Result = TypeVar("Result")
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
-BEST = 100
+BEST = 80
 """How many candidates the words give."""
 NEAREST = 50
 """How many the vectors give: what is further away is found by its words, or not wanted."""
+STEEP = 10.0
+"""The rank that says half as much as the first."""
 
 
 @frozen
@@ -207,7 +209,7 @@ class Index(Protocol):
         """What may answer a query with text, to be ranked, in no order that means anything.
 
         The `BEST` by words, with `asked` the `NEAREST` by vectors, and what stands right before and
-        after the leading ones. All of them fit the query; its limit is not used.
+        after those that lead in both together. All of them fit the query; its limit is not used.
         """
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:

@@ -7,28 +7,24 @@ of its own. It knows the tables of the index; which candidate is better it does 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from commonplace.hints import TYPE_CHECKING
-from commonplace.index import BEST, NEAREST, Asked, Candidate, Query
+from commonplace.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.index.conditions import fits, narrow
 from commonplace.index.counts import Counts
-from commonplace.index.seen import Look, Row, Seen, first_fitting
+from commonplace.index.seen import SCORED, Look, Row, Seen, first_fitting
 from commonplace.index.words import any_of, terms
 
 if TYPE_CHECKING:
     from commonplace.index.nearest import Nearest
 
 LEADING = 40
-"""So many of the best of each sort bring what stands beside them."""
+"""So many of the best, by both sorts together, bring what stands beside them."""
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
-# Not by `rank`, for which FTS5 prepares a statement of its own each time.
-SCORED = """SELECT rowid AS key, bm25(fts) AS score FROM fts
-    WHERE fts MATCH ? ORDER BY score LIMIT ?"""
 # Sorted by itself, and for the rows that are wanted alone the records are looked up.
 BY_WORDS = f"""SELECT {{columns}}, f.score
     FROM ({SCORED}) f CROSS JOIN records r ON r.key = f.key WHERE {{fits}}"""
@@ -37,6 +33,8 @@ HAVING_WORDS = """SELECT r.key
     WHERE fts MATCH ? AND {fits} ORDER BY fts.rowid DESC LIMIT ?"""
 EVERY = -1
 """No limit."""
+SHARES = tuple(STEEP / (STEEP + rank) for rank in range(BEST))
+"""What a rank counts for who leads."""
 UNFOUND = (0.0, -1)
 UNKNOWN = -1
 
@@ -59,7 +57,7 @@ def candidates(
         alike = {key: score for score, key in found}
     order = _in_order_of(alike, look.rows)[:NEAREST]
     ranks = {key: rank for rank, key in enumerate(order)}
-    before, after = told_beside(look.beside({*order[:LEADING], *islice(words, LEADING)}))
+    before, after = told_beside(look.beside(_leading([words, ranks])))
     near = {*before.values(), *after.values()} - {0, UNKNOWN}
     rows = look.fitting(near)
     made = tuple.__new__
@@ -79,8 +77,19 @@ def candidates(
     ]
 
 
+def _leading(sorts: Iterable[Iterable[int]]) -> list[int]:
+    """Of keys in the order of several sorts, those that are furthest ahead in all together."""
+    ahead: dict[int, float] = {}
+    for keys in sorts:
+        for share, key in zip(SHARES, keys):
+            ahead[key] = ahead.get(key, 0.0) + share
+    return sorted(ahead, key=ahead.__getitem__, reverse=True)[:LEADING]
+
+
 def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[int]:
     """The keys that have a score, the highest first, then the newest."""
+    if len({*scores.values()}) == len(scores):
+        return sorted(scores, key=scores.__getitem__, reverse=True)
     scored = [(key, rows[key][1], rows[key][4], -score) for key, score in scores.items()]
     return [row[0] for row in in_order(scored, id_at=1, time_at=2)]
 
@@ -113,14 +122,15 @@ def _best_by_words(
     db: sqlite3.Connection, query: Query, asked: Sequence[str], look: Look
 ) -> dict[int, float]:
     """The BM25 of the best that fit, and of those that are level with the last."""
-    words, most = any_of(asked), BEST + LEVEL
+    most = BEST + LEVEL
     if not narrow(query)[0]:
-        rows = db.execute(SCORED, (words, most)).fetchall()
-        found = first_fitting([(-score, key) for key, score in rows], look.fitting, BEST)
-        if len(found) >= BEST or len(rows) < most:
+        scored = look.by_words(asked, most)
+        found = first_fitting(scored, look.fitting, BEST)
+        if len(found) >= BEST or len(scored) < most:
             return {key: score for score, key in found}
     # A filter that few records pass needs all of them.
-    return {key: -score for key, score in by_words(db, words, query, "r.key", EVERY, limit=BEST)}
+    every = by_words(db, any_of(asked), query, "r.key", EVERY, limit=BEST)
+    return {key: -score for key, score in every}
 
 
 def by_words(

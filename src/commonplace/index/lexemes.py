@@ -59,15 +59,22 @@ def terms(text: str) -> tuple[Term, ...]:
 def terms_of(texts: Sequence[str]) -> list[tuple[Term, ...]]:
     """The same for each of several texts."""
     told = [words.terms(text) for text in texts]
-    fresh = list(dict.fromkeys(term for each in told for term in each if term not in _cut))
+    every = list(dict.fromkeys(term for each in told for term in each))
+    cut = dict(zip(every, cut_into_words(every)))
+    return [tuple(cut[term] for term in each if cut[term].words) for each in told]
+
+
+def cut_into_words(terms: Sequence[str]) -> list[Term]:
+    """Terms as FTS5 takes them, each as what it then looks for."""
+    fresh = [term for term in terms if term not in _cut]
     if len(_cut) + len(fresh) > MOST_CUT:
         _cut.clear()
-        fresh = list(dict.fromkeys(term for each in told for term in each))
+        fresh = list(terms)
     cut = _tokens([(term.strip('"*'), "") for term in fresh]) if fresh else ()
     for term, tokens in zip(fresh, cut):
         found = tuple(word for _, _, word in sorted(tokens) if word)
         _cut[term] = Term(found, term.endswith("*"))
-    return [tuple(_cut[term] for term in each if _cut[term].words) for each in told]
+    return [_cut[term] for term in terms]
 
 
 _cut: dict[str, Term] = {}

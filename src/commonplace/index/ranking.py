@@ -15,7 +15,7 @@ from math import exp, log
 from operator import itemgetter, or_
 
 from commonplace.hints import Any, NamedTuple
-from commonplace.index import BEST, Candidate
+from commonplace.index import BEST, STEEP, Candidate
 from commonplace.index.words import match
 from commonplace.lazily import pattern
 from commonplace.records import PASSAGE, Origin
@@ -27,10 +27,8 @@ Signal = Callable[["Scene"], Column]
 
 LONG = 600
 """Characters from which a text needs no neighbours: shorter ones lean on them the more."""
-STEEP = 10.0
-"""The rank at which the part of a score that comes from the rank is a half."""
 STEEPS = (*(STEEP / (STEEP + rank) for rank in range(2 * BEST)), 0.0)
-"""That part by rank; the last is for what has none."""
+"""The part of a score that comes from the rank; the last is for what has none."""
 MONTH = 30.0
 """Days after which a record is a third as recent as a new one."""
 BRIEF = 90
@@ -339,7 +337,7 @@ def asks(scene: Scene) -> Column:
 
 def of_oneself(scene: Scene) -> Column:
     """How often it says "I" or "my": what people tell of themselves is asked for later."""
-    often = _of_oneself(scene.texts)
+    often = _of_oneself(scene)
     if scene.assistant is scene.nothing:
         return often
     return [0.0 if own else value for value, own in zip(often, scene.assistant)]
@@ -349,7 +347,7 @@ def tells_when(scene: Scene) -> Column:
     """Whether it speaks of time where the question asks when."""
     if not _asks_when(scene.question):
         return scene.nothing
-    return _speak_of_time(scene.texts)
+    return _speak_of_time(scene)
 
 
 def by_assistant(scene: Scene) -> Column:
@@ -572,16 +570,17 @@ def _by_day(days: Sequence[str], judge: Callable[[str], float]) -> Column:
     return [known[day] for day in days]
 
 
-def _remembered(judge: Callable[[str], float]) -> Callable[[Sequence[str]], Column]:
+def _remembered(judge: Callable[[str], float]) -> Signal:
     """Remembers what was judged of texts, and not the texts: one that is forgotten must be gone."""
     known: dict[int, float] = {}
 
-    def judged(texts: Sequence[str]) -> Column:
-        keys = [*map(hash, texts)]
+    def judged(scene: Scene) -> Column:
+        # As they stand in the index: a text that was read before knows its hash.
+        keys = [*map(hash, scene.all.text)]
         if len(known) >= REMEMBERED:
             known.clear()
         for at in [at for at, key in enumerate(keys) if key not in known]:
-            known[keys[at]] = judge(texts[at])
+            known[keys[at]] = judge(scene.texts[at])
         return [known[key] for key in keys]
 
     return judged

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cached_property
 
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.index.conditions import SUPERSEDED, as_json, fits, narrow
+from commonplace.index.words import any_of
+from commonplace.lazily import Lazy
+
+if TYPE_CHECKING:
+    from commonplace.index import postings
+    from commonplace.index.postings import Postings
+else:
+    postings = Lazy("index.postings")
 
 MOST = 16_384
 """How many of each are kept in memory, at least until the next look."""
@@ -26,6 +35,10 @@ STATE = """SELECT lines, (SELECT coalesce(max(id), 0) FROM fts_docsize)
     FROM documents WHERE name = ''"""
 CHANGED = """INSERT INTO documents(name, base, digest, lines) VALUES('', 0, '', random())
     ON CONFLICT(name) DO UPDATE SET lines = excluded.lines"""
+
+# Not by `rank`, for which FTS5 prepares a statement of its own each time.
+SCORED = """SELECT rowid AS key, bm25(fts) AS score FROM fts
+    WHERE fts MATCH ? ORDER BY score LIMIT ?"""
 
 SEEN = "r.key, r.id, r.kind, r.text, r.timestamp, r.session, r.username, r.channel, r.origin"
 # In a session the order of time; what is in none has the lines above and below it, in its daily
@@ -97,6 +110,10 @@ class Kept:
         rows.looks += 1
         return rows
 
+    @cached_property
+    def postings(self) -> Postings:
+        return postings.Postings()
+
     def beside(self) -> dict[int, Beside]:
         """What stands beside others, likewise."""
         if len(self._beside) > MOST:
@@ -134,7 +151,7 @@ class Look:
     def __init__(self, db: sqlite3.Connection, query: Query, kept: Kept, *, upto: int) -> None:
         self._condition, self._arguments = fits(query)
         self._columns = columns(query)
-        self._db, self._upto = db, upto
+        self._db, self._upto, self._kept = db, upto, kept
         self._known, self._beside = kept.rows(query), kept.beside()
         self.rows: dict[int, Row] = {}
         """Those that fit the query, of the keys that were looked for."""
@@ -151,11 +168,27 @@ class Look:
             self.rows.update(read)
         return self.rows
 
+    def by_words(self, terms: Sequence[str], most: int) -> list[tuple[float, int]]:
+        """BM25 and key of so many that match any of these terms best, whether they fit or not."""
+        if self._is_kept():
+            found = self._kept.postings.best(self._db, terms, upto=self._upto, most=most)
+            if found is not None:
+                return found
+        rows = self._db.execute(SCORED, (any_of(terms), most)).fetchall()
+        return [(-score, key) for key, score in rows]
+
+    def _is_kept(self) -> bool:
+        """Whether everything can be kept, and others come to look at it."""
+        return self._known.looks > RESTED and self._upto <= MOST
+
     def read_ahead(self) -> None:
-        """Keep some more rows, if all of them can be kept and others come to look at them."""
+        """Keep some more rows, and how long their texts are."""
+        if not self._is_kept():
+            return
+        self._kept.postings.read_ahead(self._db, self._upto)
         known = self._known
         end = min(known.upto + STRETCH, self._upto)
-        if known.looks > RESTED and known.upto < end and self._upto <= MOST:
+        if known.upto < end:
             known.by_key.update(dict.fromkeys(range(known.upto + 1, end + 1)))
             known.by_key.update(self._read(OF_STRETCH, known.upto, end))
             known.upto = end

@@ -270,23 +270,37 @@ def test_any_text_may_be_searched_for(memory: Memory, query: str) -> None:
     assert ("🎉" in query) <= any("🎉" in hit.record.text for hit in found)
 
 
-def around_a_hit(question: str) -> list[str]:
-    """Turns of which only the first is like the question."""
-    far = {"words": 0.0, "words_rank": -1, "cosine": 0.1, "cosine_rank": 9}
-    turns = [
-        candidate(1, "garden", after=2, session="s"),
-        candidate(2, "beside", before=1, session="s", **far),
-        candidate(3, "later", session="s", **far),
-        candidate(4, "another session", session="t", **far),
-        candidate(5, "no session", **far),
+def shown(question: str) -> list[str]:
+    """What is shown of texts that are ranked in this order."""
+    far = {"words": 0.0, "words_rank": -1, "cosine": 0.1}
+    texts = [
+        candidate(1, "garden"),
+        candidate(2, "said beside it", session="s", **far),
+        candidate(3, "stands beside it", **far),
+        candidate(4, "hedge"),
+        candidate(5, "said far behind", session="s", **far),
     ]
-    return sorted(hit.candidate.text for hit in ranked(turns, question, TODAY, limit=9))
+    scene = Scene(texts, question, TODAY)
+    return [scene.found[at].text for at in scene.shown(range(len(texts)))]
 
 
-def test_a_question_shows_turns_of_the_session_of_a_hit() -> None:
-    found = around_a_hit("what grows in the garden behind the house")
-    assert found == ["beside", "garden", "later"]
+def test_a_question_shows_what_was_said_and_ranks_ahead_of_something_like_it() -> None:
+    assert shown("what grows in the garden behind the house") == [
+        "garden",
+        "said beside it",
+        "hedge",
+    ]
 
 
-def test_a_search_for_a_word_shows_none_of_the_turns_around() -> None:
-    assert around_a_hit("garden") == ["garden"]
+def test_a_search_for_a_word_shows_only_what_is_like_it() -> None:
+    assert shown("garden") == ["garden", "hedge"]
+
+
+def test_nothing_is_shown_where_nothing_is_like_the_question() -> None:
+    far = {"words": 0.0, "words_rank": -1, "cosine": 0.1}
+    scene = Scene(
+        [candidate(1, "tea", session="s", **far)],
+        "what grows in the garden behind the house",
+        TODAY,
+    )
+    assert [*scene.shown([0])] == []

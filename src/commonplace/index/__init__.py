@@ -16,7 +16,7 @@ from commonplace.values import frozen
 Result = TypeVar("Result")
 Entry = tuple[Record, int]
 """A record and the line it starts on."""
-BEST = 80
+BEST = 100
 """How many candidates the words give."""
 NEAREST = 50
 """How many the vectors give: what is further away is found by its words, or not wanted."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from operator import itemgetter
 
 from commonplace.hints import TYPE_CHECKING
@@ -57,8 +58,10 @@ def candidates(
         alike = {key: score for score, key in found}
     order = _in_order_of(alike, look.rows)[:NEAREST]
     ranks = {key: rank for rank, key in enumerate(order)}
-    before, after = told_beside(look.beside(_leading([words, ranks])))
-    near = {*before.values(), *after.values()} - {0, UNKNOWN}
+    beside = look.beside({*order[:LEADING], *islice(words, LEADING)})
+    before, after = told_beside(beside)
+    leading = _leading([words, ranks])
+    near = {key for one, *both in beside if one in leading for key in both} - {0}
     rows = look.fitting(near)
     made = tuple.__new__
     return [
@@ -77,13 +80,13 @@ def candidates(
     ]
 
 
-def _leading(sorts: Iterable[Iterable[int]]) -> list[int]:
+def _leading(sorts: Iterable[Iterable[int]]) -> set[int]:
     """Of keys in the order of several sorts, those that are furthest ahead in all together."""
     ahead: dict[int, float] = {}
     for keys in sorts:
         for share, key in zip(SHARES, keys):
             ahead[key] = ahead.get(key, 0.0) + share
-    return sorted(ahead, key=ahead.__getitem__, reverse=True)[:LEADING]
+    return set(sorted(ahead, key=ahead.__getitem__, reverse=True)[:LEADING])
 
 
 def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[int]:

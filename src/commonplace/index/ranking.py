@@ -7,10 +7,10 @@ and knows the day only because it is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
-from functools import cached_property, lru_cache, reduce
-from itertools import islice, pairwise, repeat
+from functools import lru_cache, reduce
+from itertools import islice, pairwise, repeat, takewhile
 from math import exp, log
 from operator import itemgetter, or_
 
@@ -39,7 +39,7 @@ BEGINNING = 5
 """Letters by which a word is told from others, whatever its ending."""
 NEAR = 0.4
 """A cosine from which a text without any word of the question is an answer."""
-CURVE, SLOPE = (-3.48, 1.73, 3.46), 1.02
+CURVE, SLOPE = (-3.49, 1.73, 3.47), 1.02
 """How likely a hit is an answer, by how good the best match is and how far behind that one it is.
 Fitted with the weights, also on questions that nothing in the vault answers.
 """
@@ -149,19 +149,21 @@ class Scene:
         """Whether no candidate was found by its vector."""
         return max(self.all.cosine_rank, default=-1) < 0
 
-    def matches(self, at: int) -> bool:
-        """Whether it is like the question, or was said in a session with something that is."""
-        if self._is_like(self.found[at]):
-            return True
+    def shown(self, order: Sequence[int]) -> Iterator[int]:
+        """Those that are like the question; of a question in words also what was said in a session
+        and ranks ahead of one that is.
+        """
+        last = next((at for at in reversed(order) if self._is_like(at)), -1)
         # Who searches for a word or two wants the texts that have them.
-        return len(self.terms) >= SENTENCE and self.found[at].session in self._sessions_like_it
+        is_sentence = len(self.terms) >= SENTENCE
+        for at in takewhile(last.__ne__, order):
+            if self._is_like(at) or (is_sentence and self.found[at].session):
+                yield at
+        if last >= 0:
+            yield last
 
-    @cached_property
-    def _sessions_like_it(self) -> set[str]:
-        return {each.session for each in self.found if each.session and self._is_like(each)}
-
-    @staticmethod
-    def _is_like(each: Candidate) -> bool:
+    def _is_like(self, at: int) -> bool:
+        each = self.found[at]
         return each.words_rank >= 0 or each.cosine >= NEAR
 
     def beside(self, column: Column) -> Column:
@@ -410,31 +412,31 @@ def derived(scene: Scene) -> Column:
 # last four are set by hand: few questions name events, and no set to measure by has replaced,
 # untrusted or derived records.
 WEIGHTS: dict[Signal, tuple[float, float]] = {
-    words: (0.87, 1.45),
-    words_rank: (0.58, 0.93),
+    words: (0.85, 1.42),
+    words_rank: (0.55, 0.88),
     alike: (0.41, 0.00),
-    alike_rank: (1.18, 0.00),
-    phrases: (0.68, 0.78),
-    neighbours_words: (0.44, 0.55),
-    two_away_words: (1.21, 1.34),
-    answers_words: (1.58, 2.19),
-    answers_alike: (0.80, 0.00),
-    session_best_words: (1.32, 1.62),
-    session_best_alike: (1.06, 0.00),
-    session_mean_words: (-1.16, -0.45),
+    alike_rank: (1.16, 0.00),
+    phrases: (0.68, 0.79),
+    neighbours_words: (0.43, 0.52),
+    two_away_words: (1.17, 1.30),
+    answers_words: (1.56, 2.17),
+    answers_alike: (0.81, 0.00),
+    session_best_words: (1.30, 1.58),
+    session_best_alike: (1.01, 0.00),
+    session_mean_words: (-1.10, -0.42),
     told_around: (1.88, 2.06),
-    told_in_session: (1.39, 1.72),
-    opens_session: (1.12, 1.26),
-    speaker: (0.94, 0.91),
+    told_in_session: (1.35, 1.68),
+    opens_session: (1.10, 1.24),
+    speaker: (0.93, 0.91),
     asks: (-0.40, -0.37),
     of_oneself: (0.86, 0.88),
-    tells_when: (1.65, 1.65),
-    by_assistant: (-1.07, -1.09),
-    of_assistant: (4.40, 4.42),
+    tells_when: (1.64, 1.63),
+    by_assistant: (-1.06, -1.07),
+    of_assistant: (4.35, 4.37),
     length: (-0.11, -0.13),
     length_by_assistant: (-0.33, -0.33),
-    in_period: (3.61, 3.62),
-    recent: (0.67, 0.75),
+    in_period: (3.55, 3.55),
+    recent: (0.68, 0.76),
     beside_event: (1.5, 1.5),
     superseded: (-2.0, -2.0),
     untrusted: (-1.5, -1.5),
@@ -466,9 +468,9 @@ def ranked(
     order = sorted(range(len(found)), key=scene.all.id.__getitem__)
     order.sort(key=scene.all.timestamp.__getitem__, reverse=True)
     order.sort(key=totals.__getitem__, reverse=True)
-    shown = islice((at for at in order if scene.matches(at)), limit)
     return [
-        Ranked(found[at], _likely(base + SLOPE * (totals[at] - best)), at, signals) for at in shown
+        Ranked(found[at], _likely(base + SLOPE * (totals[at] - best)), at, signals)
+        for at in islice(scene.shown(order), limit)
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache, reduce
-from itertools import islice, pairwise, repeat, takewhile
+from itertools import islice, pairwise, repeat
 from math import exp, log
 from operator import itemgetter, or_
 
@@ -153,14 +153,13 @@ class Scene:
         """Those that are like the question; of a question in words also what was said in a session
         and ranks ahead of one that is.
         """
-        last = next((at for at in reversed(order) if self._is_like(at)), -1)
+        like = [*map(self._is_like, order)]
         # Who searches for a word or two wants the texts that have them.
         is_sentence = len(self.terms) >= SENTENCE
-        for at in takewhile(last.__ne__, order):
-            if self._is_like(at) or (is_sentence and self.found[at].session):
+        ahead = len(like) - like[::-1].index(True) if True in like else 0
+        for at, is_like in zip(order[:ahead], like):
+            if is_like or (is_sentence and self.found[at].session):
                 yield at
-        if last >= 0:
-            yield last
 
     def _is_like(self, at: int) -> bool:
         each = self.found[at]

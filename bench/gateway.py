@@ -101,21 +101,28 @@ class Client:
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> int:
         """The status of one request."""
-        if self._idle:
-            reader, writer = self._idle.pop()
-        else:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         kind = "Content-Type: application/json\r\n" if body else ""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n{kind}"
             f"Authorization: Bearer {self._token}\r\n{next(self._sessions)}"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        writer.write(head.encode() + body)
-        told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-        await reader.readexactly(int(told.split("content-length: ")[1].split("\r\n")[0]))
-        self._idle.append((reader, writer))
-        return int(told.split()[1])
+        while True:
+            reader, writer = await self._connection()
+            writer.write(head.encode() + body)
+            try:
+                told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            except (asyncio.IncompleteReadError, ConnectionError):
+                # It had been idle for longer than the gateway waits.
+                continue
+            await reader.readexactly(int(told.split("content-length: ")[1].split("\r\n")[0]))
+            self._idle.append((reader, writer))
+            return int(told.split()[1])
+
+    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._idle:
+            return self._idle.pop()
+        return await asyncio.open_connection("127.0.0.1", self._port)
 
 
 async def load(

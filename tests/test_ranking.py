@@ -127,6 +127,28 @@ def test_words_of_the_question_count_together_with_those_of_the_turns_around_and
     assert 0 < session[3] < 1
 
 
+@pytest.mark.parametrize(
+    ("question", "is_about_it"),
+    [
+        ("Which sealant did you recommend?", True),
+        ("What was your advice about the roof?", True),
+        ("What came of our previous conversation about the roof?", True),
+        ("What did you say when I asked about the roof?", True),
+        ("Can you suggest a sealant?", False),
+        ("What did I tell you about the roof?", False),
+        ("Remind me what I told you about the roof", False),
+        ("Can you remind me when my lease ends?", False),
+        ("What did I say in our last chat about the roof?", False),
+    ],
+)
+def test_only_what_an_assistant_said_is_looked_for_in_its_turns(
+    question: str, *, is_about_it: bool
+) -> None:
+    turns = [candidate(1, "a roof", username="assistant"), candidate(2, "a roof", username="Ann")]
+    told = features(Scene(turns, question, TODAY))["of_assistant"]
+    assert told == [float(is_about_it), 0.0]
+
+
 def weighed(
     found: list[Candidate], question: str, *, alone: bool = False
 ) -> list[dict[str, float]]:

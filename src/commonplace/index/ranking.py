@@ -7,7 +7,7 @@ and knows the day only because it is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache, reduce
 from itertools import islice, pairwise, repeat
@@ -51,12 +51,19 @@ ASKS_WHEN = (
     *(f"how many {unit}" for unit in ("days", "weeks", "months", "years")),
 )
 OF_BOTH = (
-    *("remind me", "we talked", "we discussed", "we chatted"),
+    *("we talked", "we discussed", "we chatted"),
     *("our previous", "our last", "our earlier", "our conversation", "our chat"),
 )
 """What only a question says that is about what the assistant said; English, as the rest."""
+OF_ONES_OWN = (
+    *("did i", "have i", "had i"),
+    *(f"i {told}" for told in ("said", "told", "mentioned", "asked", "described", "shared")),
+)
+"""What one says who asks for one's own words in such a conversation."""
 BIDDING = frozenset(("can", "could", "would", "will", "do"))
 """Words that make a bidding of the `you` behind them."""
+TELLING = frozenset("tell told ask asked give gave show showed send sent with to for".split())
+"""Words that make of it the one who was told."""
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
 WORDS_OF_TIME = """yesterday today tomorrow tonight ago last next recently since soon morning
 evening weekend day days week weeks month months year years monday tuesday wednesday thursday friday
@@ -618,18 +625,25 @@ def _recency(day: str, today: date) -> float:
 
 
 def _asks_when(question: str) -> bool:
-    spaced = _spaced(question)
-    return any(f" {words} " in spaced for words in ASKS_WHEN)
+    return _has_any(_spaced(question), ASKS_WHEN)
+
+
+def _has_any(spaced: str, phrases: Iterable[str]) -> bool:
+    return any(f" {phrase} " in spaced for phrase in phrases)
 
 
 def _about_assistant(question: str) -> bool:
-    """Whether a question is about the assistant, and not only a bidding to it."""
+    """Whether a question is about what the assistant said, and not only put or told to it."""
     spaced = _spaced(question)
     words = spaced.split()
-    return any(f" {phrase} " in spaced for phrase in OF_BOTH) or any(
-        word in ("you", "your") and before not in BIDDING
-        for before, word in zip(["", *words], words)
-    )
+    if any(_is_subject(word, before) for before, word in zip(["", *words], words)):
+        return True
+    return _has_any(spaced, OF_BOTH) and not _has_any(spaced, OF_ONES_OWN)
+
+
+def _is_subject(word: str, before: str) -> bool:
+    """Whether the assistant is spoken of as one who did or has something."""
+    return word == "your" or (word == "you" and before not in BIDDING and before not in TELLING)
 
 
 @lru_cache(16)

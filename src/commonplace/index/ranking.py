@@ -62,7 +62,10 @@ OF_ONES_OWN = (
 """What one says who asks for one's own words in such a conversation."""
 BIDDING = frozenset(("can", "could", "would", "will", "do"))
 """Words that make a bidding of the `you` behind them."""
-TELLING = frozenset("tell told ask asked give gave show showed send sent with to for".split())
+TELLING = frozenset(
+    ("tell", "told", "ask", "asked", "give", "gave", "show", "showed", "send", "sent")
+    + ("with", "to", "for")
+)
 """Words that make of it the one who was told."""
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
 WORDS_OF_TIME = """yesterday today tomorrow tonight ago last next recently since soon morning

@@ -63,8 +63,10 @@ OF_ONES_OWN = (
 BIDDING = frozenset(("can", "could", "would", "will", "do"))
 """Words that make a bidding of the `you` behind them."""
 TELLING = frozenset(
-    ("tell", "told", "ask", "asked", "give", "gave", "show", "showed", "send", "sent")
-    + ("with", "to", "for")
+    (
+        *("tell", "told", "ask", "asked", "give", "gave", "show", "showed", "send", "sent"),
+        *("with", "to", "for"),
+    )
 )
 """Words that make of it the one who was told."""
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))

@@ -66,11 +66,13 @@ GET_KNOWN = """SELECT name, size, mtime_ns, inode, digest, racy, atime_ns, lines
 SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 KINDS = "SELECT kind, count(*) AS n FROM records WHERE lead GROUP BY kind ORDER BY n DESC, kind"
-# What a hit is made of: the leading telling of a record, its places, and those of the others.
+# What a hit is made of: the leading telling of a record, its places, and those of the others, which
+# are looked for only where there are any at all.
 PLACES = "json_group_array(json_array(p.document, p.line))"
 WHOLE = f"""{SHOWN}, (SELECT {PLACES} FROM places p WHERE p.key = r.key),
-    (SELECT {PLACES} FROM records v CROSS JOIN places p ON p.key = v.key
-        WHERE v.id = r.id AND NOT v.lead)"""
+    CASE WHEN EXISTS(SELECT 1 FROM records WHERE NOT lead) THEN (
+        SELECT {PLACES} FROM records v CROSS JOIN places p ON p.key = v.key
+        WHERE v.id = r.id AND NOT v.lead) ELSE '[]' END"""
 OUTSIDE = """SELECT DISTINCT r.id FROM places p JOIN records r ON r.key = p.key
     WHERE p.document <> ?"""
 CHILDREN = """SELECT DISTINCT id FROM records

@@ -100,10 +100,10 @@ SCANNED = f"""select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(no
         from embedding e
         where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0"""
 EACH = f"{SCANNED} order by cosine desc offset 0"
-# Followed in about their order.
-IN_GRAPH = f"""select * from ({SCANNED} and e.graph = {{dim}}
-        order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) limit {{deep}}) g
-        order by cosine desc offset 0"""
+IN_GRAPH = f"""{SCANNED} and e.graph = {{dim}}
+        order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) limit {{deep}}"""
+# A graph gives them only in about their order, and is followed no farther than it has to be.
+ENOUGH = "order by e.cosine desc fetch first {nearest} rows with ties"
 BY_VECTORS = f"""
 near as (
     select * from (
@@ -111,7 +111,7 @@ near as (
         cross join lateral (
             select {OF_RECORD} from record r
             where r.profile = %(profile)s and r.key = e.key and {{fits}} limit 1) r
-        order by e.cosine desc fetch first {{nearest}} rows with ties) n
+        {{enough}}) n
     limit {{nearest}} + {MORE}),
 by_vectors as materialized (
     select *, row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
@@ -316,7 +316,10 @@ def by_vectors(asked: Asked, condition: Saying, *, nearest: int, in_graph: bool)
     }
     dim, deep = len(asked.vector), DEEP * (nearest + MORE)
     scanned = IN_GRAPH.format(dim=dim, deep=deep) if in_graph else EACH
-    text = _filled(BY_VECTORS, fits=condition.text, scanned=scanned, nearest=str(nearest))
+    enough = "" if in_graph else ENOUGH.format(nearest=nearest)
+    text = _filled(
+        BY_VECTORS, fits=condition.text, scanned=scanned, enough=enough, nearest=str(nearest)
+    )
     return Saying(text, values)
 
 

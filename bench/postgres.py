@@ -8,8 +8,9 @@ copies of its rows. The copies lie scattered, as if all profiles had grown at th
 a URL a server is started that ends with the run.
 
 A busy machine makes waits longer and says little about the work: beside the waits stands the
-processor time of the client and of the server together. `bare` is the one statement that finds the
-candidates of a question, sent by itself.
+processor time of the client and of the server together. As the machine is faster at one minute than
+at another, all sizes are filled first and then measured turn by turn. `bare` is the one statement
+that finds the candidates of a question, sent by itself.
 """
 
 from __future__ import annotations
@@ -61,7 +62,11 @@ def main() -> None:
     if given.agreement:
         agreement(url, given.agreement, most=given.cases)
         return
-    found = [grown(url, int(count), profiles=given.profiles) for count in given.records.split(",")]
+    sizes = [grown(url, int(count), profiles=given.profiles) for count in given.records.split(",")]
+    for _ in range(ROUNDS):
+        for size in sizes:
+            size.measure()
+    found = [size.told() for size in sizes]
     for what in ("store", "search"):
         ratio = found[-1][what] / found[0][what]
         print(f"{what} at {given.records.replace(',', ' against ')}: {ratio:.2f} x (mark 1.3)")
@@ -82,8 +87,8 @@ def started() -> str:
     return server.url()
 
 
-def grown(url: str, records: int, *, profiles: int) -> dict[str, float]:
-    """What a store and a search cost with so many records in so many profiles."""
+def grown(url: str, records: int, *, profiles: int) -> Size:
+    """So many records in so many profiles, of which some are asked."""
     schema = f"bench{records}"
     began = time.perf_counter()
     with psycopg.connect(url, autocommit=True) as db:
@@ -105,7 +110,8 @@ def grown(url: str, records: int, *, profiles: int) -> dict[str, float]:
     )
     chance = random.Random(5)
     chosen = chance.sample(range(1, profiles), min(PROFILES, profiles - 1))
-    return costs([Memory.open(place(url, schema, number)) for number in chosen], chance)
+    memories = [Memory.open(place(url, schema, number)) for number in chosen]
+    return Size(f"{records:,} records", memories, chance)
 
 
 def place(url: str, schema: str, number: int) -> str:
@@ -178,56 +184,72 @@ class Busy:
         return time.process_time() + server / 1e9
 
 
-def costs(memories: Sequence[Memory], chance: random.Random) -> dict[str, float]:
-    busy = Busy(memories)
-    asked = [question(chance) for _ in range(PROFILES * EACH)]
-    for memory in memories:
-        for text in asked[:6]:
-            memory.search(text)
+class Size:
+    """What a store and a search cost at one size, measured round by round."""
 
-    def store() -> None:
+    def __init__(self, name: str, memories: Sequence[Memory], chance: random.Random) -> None:
+        self.name = name
+        self._memories = memories
+        self._chance = chance
+        self._busy = Busy(memories)
+        self._asked = [question(chance) for _ in range(PROFILES * EACH)]
         for memory in memories:
+            for text in self._asked[:6]:
+                memory.search(text)
+        asker = memories[0].library.asker
+        vectors = {text: asker.asked(text)[0] for text in self._asked}
+        self._sent = [
+            (memory, statement(memory, text, vectors[text]))
+            for memory, text in paired(memories, self._asked)
+        ]
+        self._work = {
+            "store": (self._store, EACH),
+            "level": (self._level, 1),
+            "search": (self._search, EACH),
+            "bare": (self._bare, EACH),
+        }
+        self._found: dict[str, list[tuple[float, float]]] = {name: [] for name in self._work}
+
+    def _store(self) -> None:
+        for memory in self._memories:
             for _ in range(EACH):
-                memory.store(sentence(chance), kind="fact")
+                memory.store(sentence(self._chance), kind="fact")
 
-    def level() -> None:
-        for memory in memories:
-            memory.search(asked[0])
+    def _level(self) -> None:
+        for memory in self._memories:
+            memory.search(self._asked[0])
 
-    def search() -> None:
-        for memory, text in paired(memories, asked):
+    def _search(self) -> None:
+        for memory, text in paired(self._memories, self._asked):
             memory.search(text)
 
-    vectors = {text: memories[0].library.asker.asked(text)[0] for text in asked}
-    sent = [
-        (memory, statement(memory, text, vectors[text])) for memory, text in paired(memories, asked)
-    ]
-
-    def bare() -> None:
-        for memory, said in sent:
+    def _bare(self) -> None:
+        for memory, said in self._sent:
             database = memory.library.index._database
             database.rows(said.text, {"profile": database.profile, **said.values})
 
-    work = {"store": store, "level": level, "search": search, "bare": bare}
-    per = {"store": EACH, "level": 1, "search": EACH, "bare": EACH}
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in work}
-    for _ in range(ROUNDS):
-        for name, run in work.items():
-            found[name].append(taken(run, busy))
-    best = {
-        name: tuple(
-            kind(times) / len(memories) / per[name] * 1e3
-            for kind, times in zip((min, min), zip(*rounds))
-        )
-        for name, rounds in found.items()
-    }
-    for name, (waited, worked) in best.items():
-        print(f"  {name}: processor {worked:.2f} ms, waited {waited:.2f} ms")
-    ratio, waits = (best["search"][at] / best["bare"][at] for at in (1, 0))
-    print(f"  search beside the bare statement: {ratio:.2f} x, by waits {waits:.2f} (mark 2)")
-    for memory in memories:
-        memory.close()
-    return {name: worked for name, (_, worked) in best.items()}
+    def measure(self) -> None:
+        """One round."""
+        for name, (run, _) in self._work.items():
+            self._found[name].append(taken(run, self._busy))
+
+    def told(self) -> dict[str, float]:
+        """Print the least of the rounds; give the milliseconds of the processor."""
+        print(f"{self.name}, load {os.getloadavg()[0]:.1f}")
+        best = {
+            name: tuple(
+                min(times) / len(self._memories) / self._work[name][1] * 1e3
+                for times in zip(*rounds)
+            )
+            for name, rounds in self._found.items()
+        }
+        for name, (waited, worked) in best.items():
+            print(f"  {name}: processor {worked:.2f} ms, waited {waited:.2f} ms")
+        ratio, waits = (best["search"][at] / best["bare"][at] for at in (1, 0))
+        print(f"  search beside the bare statement: {ratio:.2f} x, by waits {waits:.2f} (mark 2)")
+        for memory in self._memories:
+            memory.close()
+        return {name: worked for name, (_, worked) in best.items()}
 
 
 def paired(memories: Sequence[Memory], asked: Sequence[str]) -> list[tuple[Memory, str]]:

@@ -306,6 +306,17 @@ def test_when_every_connection_is_in_use_it_says_so(database: Database) -> None:
     assert names(impatient) == []
 
 
+def test_a_connection_that_cannot_be_told_its_profile_is_free_for_the_next(
+    database: Database,
+) -> None:
+    database.seconds = 1e12
+    for _ in range(database._pool.size + 1):
+        with pytest.raises(CommonplaceError, match="lock_timeout"):
+            database.rows("select 1")
+    database.seconds = 1.0
+    assert database.rows("select 1") == [(1,)]
+
+
 def test_a_database_that_takes_no_writes_says_so(database: Database) -> None:
     connection = database._pool.take(seconds=1, where="")
     connection.execute("set default_transaction_read_only = on")

@@ -479,6 +479,13 @@ class IndexContract:
         ]  # fmt: skip
         assert index.nearest(asked("m", 0, 0), Query()) == []
 
+    def test_of_those_as_near_as_the_last_the_newest_come(self, index: Index) -> None:
+        told = [record(number, f"t{number}") for number in range(12)]
+        fill(index, *told)
+        embed(index, "m", {"t0": (100, 0)} | {each.text: (70, 70) for each in told[1:]})
+        near = index.nearest(asked("m", 1, 0), Query(limit=3))
+        assert ids(near) == ["mem-00000", "mem-00011", "mem-00010"]
+
     def test_vectors_of_other_models_and_sizes_are_never_compared(self, index: Index) -> None:
         fill(index, record(1, "a"), record(2, "b"), record(3, "c"))
         embed(index, "m", {"a": (1, 0)})

@@ -173,21 +173,27 @@ class Database:
             cursor.executemany(statement, rows)
 
     def _once(self, statement: str, arguments: Values) -> list[Row]:
-        with self._lent() as connection:
+        # Not `with self._lent()`: around a short statement that costs as much as to send it.
+        connection = self._taken()
+        try:
             if not connection.pooled:
                 return self._said(connection, statement, arguments)
             with self._guarded(), self._settled(connection):
                 return self._said(connection, statement, arguments)
+        finally:
+            self._pool.give(connection)
 
     def _said(self, connection: Kept, statement: str, arguments: Values) -> list[Row]:
         text, names = numbered(statement)
         if isinstance(arguments, Mapping):
             arguments = [arguments[name] for name in names]
-        with self._guarded():
+        try:
             cursor = connection.said
             cursor.execute(text, arguments, binary=True)
             found = cursor.pgresult
             return cursor.fetchall() if found and found.nfields else []
+        except psycopg.Error as error:
+            raise self._blamed(error) from None
 
     def sweep(self) -> None:
         """Clear deleted rows away now, as far as the server lets us: it does so itself later."""
@@ -328,10 +334,14 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            judged = self._judged(error)
-            # The first one counts: those after it only say that there was one.
-            self._threads.error = getattr(self._threads, "error", None) or judged
-            raise judged from None
+            raise self._blamed(error) from None
+
+    def _blamed(self, error: psycopg.Error) -> Exception:
+        """An error as it is told, and noted for the end of this thread's transaction."""
+        judged = self._judged(error)
+        # The first one counts: those after it only say that there was one.
+        self._threads.error = getattr(self._threads, "error", None) or judged
+        return judged
 
     def _judged(self, error: psycopg.Error) -> Exception:
         if may_succeed_again(error):
@@ -342,23 +352,31 @@ class Database:
     @contextmanager
     def _lent(self) -> Iterator[Kept]:
         """A connection that sees the rows of this profile."""
+        connection = self._taken()
+        try:
+            yield connection
+        finally:
+            self._pool.give(connection)
+
+    def _taken(self) -> Kept:
+        """The same, to be given back to the pool."""
         try:
             connection = self._pool.take(seconds=self.seconds, where=self.where)
         except psycopg.Error as error:
             raise self._refused(error) from None
         try:
             if self.profile and not connection.pooled:
-                with self._guarded():
-                    self._be(connection, self.profile)
-            yield connection
-        finally:
+                self._be(connection, self.profile)
+        except BaseException as error:
             self._pool.give(connection)
+            raise self._blamed(error) if isinstance(error, psycopg.Error) else error from None
+        return connection
 
     def _be(self, connection: Kept, profile: str) -> None:
         if connection.pooled:
             self._settle(connection, profile)
-        elif connection.serves != (wanted := (profile, self._patience)):
-            connection.said.execute(SERVE, wanted)
+        elif connection.serves != (wanted := (profile, self.seconds)):
+            connection.said.execute(SERVE, (profile, self._patience))
             connection.serves = wanted
 
     @property

@@ -35,8 +35,8 @@ class Kept(psycopg.Connection[Any]):
 
     pooled = False
     """Whether a pooler gives each transaction a session of the server that others use as well."""
-    serves: tuple[str, str] | None = None
-    """The profile and the patience that its session was told."""
+    serves: tuple[str, float] | None = None
+    """The profile that its session was told, and for how many seconds it may wait for a lock."""
 
     @cached_property
     def said(self) -> psycopg.RawCursor[Any]:
@@ -73,8 +73,8 @@ class Pool:
 
     def give(self, connection: Kept) -> None:
         """Take a connection back; one in the middle of something is closed."""
-        idle = psycopg.pq.TransactionStatus.IDLE
-        if not connection.closed and connection.info.transaction_status == idle:
+        # A closed one has no status that is known.
+        if connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             self._idle.append(connection)
         else:
             connection.close()

@@ -20,9 +20,11 @@ from commonplace.index.tellings import Row
 ESCAPE, NUL = "\x1a", "\0"
 
 # Asked of each record by itself: as a join, all that supersede anything could be looked through.
-SUPERSEDED = """exists(select 1 from record s
-    where s.profile = %(profile)s and s.supersedes = r.id and s.supersedes <> ''
-        and length(s.supersedes) <= 100 and s.lead and s.id <> r.id offset 0)"""
+# Where nothing supersedes anything, which is asked once, it is asked of none.
+SUPERSEDES = "s.profile = %(profile)s and s.supersedes <> '' and length(s.supersedes) <= 100"
+SUPERSEDED = f"""(exists(select 1 from record s where {SUPERSEDES})
+    and exists(select 1 from record s
+        where {SUPERSEDES} and s.supersedes = r.id and s.lead and s.id <> r.id offset 0))"""
 STANDS_IN = """exists(select 1 from record v
     join place p on p.profile = v.profile and p.key = v.key
     where v.profile = r.profile and v.id = r.id and p.document = any(?))"""
@@ -34,7 +36,7 @@ AMONG_THOSE_IN = """r.id in (select v.id from place p
 K1, B = 1.2, 0.75
 LEAST = 1e-6
 # Sums of the same numbers in another order differ in their last digits.
-DIGITS = "1e12"
+DIGITS = "1e12::float8"
 
 SEEN = ("key", "id", "kind", "text", "timestamp", "session", "username", "channel", "origin")
 """What a candidate shows of its record. It is carried along: to look it up again costs more."""
@@ -71,12 +73,13 @@ matched as materialized (
 {{found}}
 times(key, length, fits, term, times) as materialized ({{times}}),
 weights as materialized (
-    select t.term, greatest(ln((l.records - count(*) + 0.5) / (count(*) + 0.5)), {LEAST}) as idf,
+    select t.term, greatest(ln((l.records - count(*) + 0.5)::float8 / (count(*) + 0.5)), {LEAST})
+            * {K1 + 1}::float8 as worth,
         l.lexemes::float8 / l.records as average
     from times t cross join level l where l.profile = %(profile)s
     group by t.term, l.records, l.lexemes),
 scored as (
-    select t.key, round({DIGITS} * sum(w.idf * t.times * {K1 + 1}
+    select t.key, round({DIGITS} * sum(w.worth * t.times
         / (t.times + {K1} * ({1 - B} + {B} * t.length / w.average)))) / {DIGITS} as score
     from times t join weights w on w.term = t.term
     where t.fits group by t.key),
@@ -84,31 +87,35 @@ by_words as materialized (
     select {OF_MATCH}, s.score,
         row_number() over (order by s.score desc, m.timestamp desc, m.id) - 1 as rank
     from scored s join matched m on m.key = s.key
-    order by s.score desc, m.timestamp desc, m.id limit %(best)s)"""
+    order by s.score desc, m.timestamp desc, m.id limit {{best}})"""
 
 MODEL = """(select number from model
     where profile = %(profile)s and name = %(model)s and dim = %(dim)s)"""
 MORE = 20
 DEEP = 4
 """How many times as many as are wanted a graph gives: without a bound it would not be followed."""
-# The nearest are looked at in their order until there are enough that fit, and some more that may
-# be level with the last: one at a time, since a join could look at all of them first.
+# The nearest are looked at in their order until there are enough that fit, with some more that are
+# level with the last: one at a time, since a join could look at all of them first.
 SCANNED = f"""select e.key, -(e.vector <#> %(vector)s::halfvec) / (e.norm * %(norm)s) as cosine
         from embedding e
         where e.profile = %(profile)s and e.model = {MODEL} and e.norm > 0"""
 EACH = f"{SCANNED} order by cosine desc offset 0"
 IN_GRAPH = f"""{SCANNED} and e.graph = {{dim}}
         order by e.vector::halfvec({{dim}}) <=> %(vector)s::halfvec({{dim}}) limit {{deep}}"""
+# A graph gives them only in about their order, and is followed no farther than it has to be.
+ENOUGH = "order by e.cosine desc fetch first {nearest} rows with ties"
 BY_VECTORS = f"""
 near as (
-    select r.*, e.cosine from ({{scanned}}) e
-    cross join lateral (
-        select {OF_RECORD} from record r
-        where r.profile = %(profile)s and r.key = e.key and {{fits}} limit 1) r
-    limit %(nearest)s + {MORE}),
+    select * from (
+        select r.*, e.cosine from ({{scanned}}) e
+        cross join lateral (
+            select {OF_RECORD} from record r
+            where r.profile = %(profile)s and r.key = e.key and {{fits}} limit 1) r
+        {{enough}}) n
+    limit {{nearest}} + {MORE}),
 by_vectors as materialized (
     select *, row_number() over (order by cosine desc, timestamp desc, id) - 1 as rank
-    from near order by cosine desc, timestamp desc, id limit %(nearest)s)"""
+    from near order by cosine desc, timestamp desc, id limit {{nearest}})"""
 NONE = f"""(select {OF_RECORD}, 0.0::float8 as {{score}}, 0::bigint as rank
     from record r where r.profile = %(profile)s and false)"""
 NO_WORDS = f"by_words as {NONE.format(score='score')}"
@@ -116,20 +123,21 @@ NO_VECTORS = f"by_vectors as {NONE.format(score='cosine')}"
 
 # In a session the order of time; what is in none has the lines above and below it, in its daily
 # log rather than in MEMORY.md.
-BESIDE = """coalesce(case when r.session <> '' then (
-        select n.key from record n
+IN_SESSION = """coalesce((select n.key from record n
         where n.profile = %(profile)s and n.session = r.session and n.session <> '' and n.lead
             and length(n.session) <= 200 and length(n.timestamp) <= 40
             and (n.timestamp, n.key) {than} (r.timestamp, r.key)
-        order by n.timestamp {order}, n.key {order} limit 1
-    ) else (
-        select n.key from place n
+        order by n.timestamp {order}, n.key {order} limit 1), 0)"""
+IN_DOCUMENT = """coalesce((select n.key from place n
         where n.profile = %(profile)s and n.document = p.document and n.line {than} p.line
-        order by n.line {order} limit 1
-    ) end, 0)"""
-IN_DOCUMENT = """select p.document, min(p.line) as line from place p
-    where p.profile = %(profile)s and p.key = r.key and r.session = ''
+        order by n.line {order} limit 1), 0)"""
+LAST_DOCUMENT = """select p.document, min(p.line) as line from place p
+    where p.profile = %(profile)s and p.key = r.key
     group by p.document order by p.document desc limit 1"""
+BEFORE, AFTER = {"than": "<", "order": "desc"}, {"than": ">", "order": "asc"}
+LEADS = f"""(r.words_rank between 0 and {LEADING - 1}
+        or r.cosine_rank between 0 and {LEADING - 1})"""
+# Each sort by itself: nearly all are in a session, and would pay for the other way as well.
 NEIGHBOURS = f"""
 best as materialized (
     select {", ".join(f"coalesce(w.{name}, v.{name}) as {name}" for name in SEEN)},
@@ -137,10 +145,12 @@ best as materialized (
         coalesce(v.cosine, 0.0) as cosine, coalesce(v.rank, -1) as cosine_rank
     from by_words w full join by_vectors v on v.key = w.key),
 beside as materialized (
-    select r.key, {BESIDE.format(than="<", order="desc")} as before,
-        {BESIDE.format(than=">", order="asc")} as after
-    from best r left join lateral ({IN_DOCUMENT}) p on true
-    where r.words_rank between 0 and {LEADING - 1} or r.cosine_rank between 0 and {LEADING - 1})"""
+    select r.key, {IN_SESSION.format(**BEFORE)} as before, {IN_SESSION.format(**AFTER)} as after
+    from best r where r.session <> '' and {LEADS}
+    union all
+    select r.key, {IN_DOCUMENT.format(**BEFORE)}, {IN_DOCUMENT.format(**AFTER)}
+    from best r left join lateral ({LAST_DOCUMENT}) p on true
+    where r.session = '' and {LEADS})"""
 # Nothing is looked for, and nothing found, when the index has moved since it was looked at last.
 STILL_LEVEL = """where exists(select 1
     from profile p join level l on l.profile = p.profile join model m on m.profile = l.profile
@@ -247,7 +257,10 @@ def having_words(text: str, tag: str) -> Saying | None:
 
 
 def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying | None:
-    """The best by BM25 as `by_words`; None when the query has no words."""
+    """The best by BM25 as `by_words`; None when the query has no words.
+
+    How many are wanted is written out, as it is for the nearest: the server plans for so many.
+    """
     asked = terms(query.text)
     if not asked:
         return None
@@ -265,10 +278,15 @@ def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying 
     ]
     found = FOUND_WORDS if singles or phrases else ""
     return Saying(
-        _filled(BY_WORDS, fits=condition.text, found=found, times=" union all ".join(times)),
+        _filled(
+            BY_WORDS,
+            fits=condition.text,
+            found=found,
+            times=" union all ".join(times),
+            best=str(best),
+        ),
         {
             "query": query_of(asked, tag),
-            "best": best,
             "lexemes": array_of(tag + word for term in asked for word in term.words),
             "singles": array_of(tag + asked[at].words[0] for at in singles),
             "single_terms": array_of(singles),
@@ -295,11 +313,14 @@ def by_vectors(asked: Asked, condition: Saying, *, nearest: int, in_graph: bool)
         "norm": asked.norm,
         "model": asked.model,
         "dim": len(asked.vector),
-        "nearest": nearest,
     }
     dim, deep = len(asked.vector), DEEP * (nearest + MORE)
     scanned = IN_GRAPH.format(dim=dim, deep=deep) if in_graph else EACH
-    return Saying(_filled(BY_VECTORS, fits=condition.text, scanned=scanned), values)
+    enough = "" if in_graph else ENOUGH.format(nearest=nearest)
+    text = _filled(
+        BY_VECTORS, fits=condition.text, scanned=scanned, enough=enough, nearest=str(nearest)
+    )
+    return Saying(text, values)
 
 
 def vector_text(vector: bytes) -> str:

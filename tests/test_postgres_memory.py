@@ -136,18 +136,21 @@ def test_a_server_that_restarts_is_waited_for_and_nothing_acknowledged_is_lost(
                 stored.append(memory.store(f"Writer {number} wrote {at}").text)
                 memory.search("wrote", limit=1)
 
+    def wait_for(count: int) -> None:
+        while len(stored) < count:
+            over.wait(0.01)
+            assert not [writer.result() for writer in writers if writer.done()]
+
     with Memory.open(url) as memory, ThreadPoolExecutor(3) as pool:
         writers = [pool.submit(write, number) for number in range(3)]
-        for how in ("fast", "immediate"):
-            while len(stored) < 10:
-                over.wait(0.01)
-            server.stop(how)
-            server.start()
-            before = len(stored)
-            while len(stored) < before + 6:
-                over.wait(0.01)
-                assert not [writer for writer in writers if writer.done()]
-        over.set()
+        try:
+            for how in ("fast", "immediate"):
+                wait_for(10)
+                server.stop(how)
+                server.start()
+                wait_for(len(stored) + 6)
+        finally:
+            over.set()
         for writer in writers:
             writer.result(60)
         found = [hit.record.text for hit in memory.search(limit=10_000, include_passages=False)]

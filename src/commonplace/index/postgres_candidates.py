@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from commonplace.hints import Any, NamedTuple
-from commonplace.index import BEST, NEAREST, Asked, Candidate, Query
+from commonplace.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.index.candidates import LEADING, UNKNOWN, told_beside
 from commonplace.index.conditions import Wording, clean, fits
 from commonplace.index.lexemes import Lexemes, Term, terms
@@ -137,6 +137,8 @@ LAST_DOCUMENT = """select p.document, min(p.line) as line from place p
 BEFORE, AFTER = {"than": "<", "order": "desc"}, {"than": ">", "order": "asc"}
 LEADS = f"""(r.words_rank between 0 and {LEADING - 1}
         or r.cosine_rank between 0 and {LEADING - 1})"""
+SHARE = f"case when {{rank}} >= 0 then {STEEP}::float8 / ({STEEP} + {{rank}}) else 0 end"
+AHEAD = " + ".join(SHARE.format(rank=rank) for rank in ("words_rank", "cosine_rank"))
 # Each sort by itself: nearly all are in a session, and would pay for the other way as well.
 NEIGHBOURS = f"""
 best as materialized (
@@ -150,7 +152,10 @@ beside as materialized (
     union all
     select r.key, {IN_DOCUMENT.format(**BEFORE)}, {IN_DOCUMENT.format(**AFTER)}
     from best r left join lateral ({LAST_DOCUMENT}) p on true
-    where r.session = '' and {LEADS})"""
+    where r.session = '' and {LEADS}),
+ahead as (
+    select key from best
+    order by {AHEAD} desc, words_rank < 0, words_rank limit {LEADING})"""
 # Nothing is looked for, and nothing found, when the index has moved since it was looked at last.
 STILL_LEVEL = """where exists(select 1
     from profile p join level l on l.profile = p.profile join model m on m.profile = l.profile
@@ -169,7 +174,8 @@ from (
     union all
     select {OF_RECORD}, 0.0, -1, 0.0, -1, {UNKNOWN}, {UNKNOWN} from record r
     where r.profile = %(profile)s and r.key = any(array(
-        select before from beside union select after from beside except select key from best))
+        select unnest(array[n.before, n.after]) from ahead a join beside n on n.key = a.key
+        except select key from best))
         and {{fits}}) r {{level}}"""
 
 

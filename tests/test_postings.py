@@ -112,6 +112,10 @@ def test_no_more_words_are_kept_than_there_is_room_for(
     index.close()
 
 
+def test_a_word_that_more_have_than_there_were_records_counts_least() -> None:
+    assert postings.Sizes(records=1, average=3.0).rarity(2) == postings.LEAST
+
+
 def test_an_index_that_was_emptied_finds_nothing(index: SqliteIndex) -> None:
     fill(index, record(1, "tea"))
     with index.anew():

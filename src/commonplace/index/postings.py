@@ -40,8 +40,9 @@ class Sizes(NamedTuple):
     average: float
 
     def rarity(self, having: int) -> float:
-        """What a word counts that so many have."""
-        return max(log((self.records - having + 0.5) / (having + 0.5)), LEAST)
+        """What a word counts that so many have; more than there are, where others add some now."""
+        lacking = max(self.records - having, 0)
+        return max(log((lacking + 0.5) / (having + 0.5)), LEAST)
 
 
 class Having:

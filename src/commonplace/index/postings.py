@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
 from commonplace.hints import NamedTuple
@@ -46,24 +46,24 @@ class Sizes(NamedTuple):
 
 
 class Having:
-    """The records up to a key that have a word, and how often each has it."""
+    """The records up to a key that have a word: the keys of those that have it as often and are as
+    long, which it gives the same.
+    """
 
-    def __init__(self, times: dict[int, int], upto: int) -> None:
-        self.times = times
+    def __init__(self, times: Mapping[int, int], lengths: Mapping[int, int], upto: int) -> None:
         self.upto = upto
-        self._parts: tuple[float, dict[int, float]] = (0.0, {})
+        self.count = len(times)
+        self._alike: dict[tuple[int, int], list[int]] = {}
+        for key, often in times.items():
+            self._alike.setdefault((often, lengths[key]), []).append(key)
 
-    def parts(self, sizes: Sizes, lengths: dict[int, int]) -> dict[int, float]:
-        """What the word gives each of them, before it is weighed by its rarity."""
-        average, parts = self._parts
-        if average != sizes.average:
-            average = sizes.average
-            parts = {
-                key: times * (K1 + 1.0) / (times + K1 * (1 - B + B * lengths[key] / average))
-                for key, times in self.times.items()
-            }
-            self._parts = average, parts
-        return parts
+    def add_to(self, scores: dict[int, float], sizes: Sizes) -> None:
+        """Add to each record's score what the word gives it."""
+        rarity, average = sizes.rarity(self.count), sizes.average
+        for (often, length), keys in self._alike.items():
+            gain = rarity * (often * (K1 + 1.0) / (often + K1 * (1 - B + B * length / average)))
+            for key in keys:
+                scores[key] = scores.get(key, 0.0) + gain
 
 
 class Postings:
@@ -95,15 +95,11 @@ class Postings:
         cut = cut_into_words(terms)
         if self._upto < upto or not all(map(_is_word, cut)):
             return None
-        sizes, lengths = _sizes(db), self._lengths
+        sizes = _sizes(db)
         scores: dict[int, float] = {}
         for term, (words, _) in zip(terms, cut):
-            having = self._having(db, term, words[0], upto)
-            rarity = sizes.rarity(len(having.times))
-            for key, part in having.parts(sizes, lengths).items():
-                scores[key] = scores.get(key, 0.0) + rarity * part
-        order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-        return [(scores[key], key) for key in order[:most]]
+            self._having(db, term, words[0], upto).add_to(scores, sizes)
+        return _highest(scores, most)
 
     def _having(self, db: sqlite3.Connection, term: str, word: str, upto: int) -> Having:
         known = self._known.get(word)
@@ -116,8 +112,16 @@ class Postings:
         if self._count + len(times) > MOST:
             self._known, self._count = {}, 0
         self._count += len(times)
-        found = self._known[word] = Having(times, upto)
+        found = self._known[word] = Having(times, self._lengths, upto)
         return found
+
+
+def _highest(scores: dict[int, float], most: int) -> list[tuple[float, int]]:
+    """The highest scores with their keys; of those that are level with the last, the first keys."""
+    order = sorted(scores, key=scores.__getitem__, reverse=True)
+    if len(order) > most and scores[order[most]] == scores[order[most - 1]]:
+        order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    return [(scores[key], key) for key in order[:most]]
 
 
 def _is_word(term: Term) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index import Index, Query, postings, seen
+from commonplace.index import Index, Query, postings, seen, words
 from commonplace.index.sqlite import SqliteIndex
 from tests.contracts.index import MEMORY, RANK, fill, known, record
 
@@ -113,7 +113,7 @@ def test_no_more_words_are_kept_than_there_is_room_for(
 
 
 def test_a_word_that_more_have_than_there_were_records_counts_least() -> None:
-    assert postings.Sizes(records=1, average=3.0).rarity(2) == postings.LEAST
+    assert postings.Sizes(records=1, average=3.0).rarity(2) == words.LEAST
 
 
 def test_an_index_that_was_emptied_finds_nothing(index: SqliteIndex) -> None:

@@ -16,6 +16,7 @@ from commonplace.index.candidates import LEADING, UNKNOWN, told_beside
 from commonplace.index.conditions import Wording, clean, fits
 from commonplace.index.lexemes import Lexemes, Term, terms
 from commonplace.index.tellings import Row
+from commonplace.index.words import K1, LEAST, B
 
 ESCAPE, NUL = "\x1a", "\0"
 
@@ -32,9 +33,6 @@ AMONG_THOSE_IN = """r.id in (select v.id from place p
     join record v on v.profile = p.profile and v.key = p.key
     where p.profile = %(profile)s and p.document = any(?))"""
 
-# FTS5's constants. A word that most texts have counts next to nothing, but never against a text.
-K1, B = 1.2, 0.75
-LEAST = 1e-6
 # Sums of the same numbers in another order differ in their last digits.
 DIGITS = "1e12::float8"
 

@@ -15,10 +15,8 @@ from math import log
 
 from commonplace.hints import NamedTuple
 from commonplace.index.lexemes import LONGEST, Term, cut_into_words
+from commonplace.index.words import K1, LEAST, B
 
-K1, B = 1.2, 0.75
-LEAST = 1e-6
-"""FTS5's constants, and the least that it has a word count."""
 MOST = 1 << 19
 """How many postings are kept."""
 STRETCH = 1024
@@ -92,8 +90,10 @@ class Postings:
         None where only FTS5 can tell: of words side by side, of beginnings, or as long as not every
         record's length was read.
         """
+        if self._upto < upto:
+            return None
         cut = cut_into_words(terms)
-        if self._upto < upto or not all(map(_is_word, cut)):
+        if not all(map(_is_word, cut)):
             return None
         sizes = _sizes(db)
         scores: dict[int, float] = {}

@@ -50,6 +50,11 @@ whose why will with would you your"""
 STOP = frozenset(ENGLISH_STOPS.split())
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 """How FTS5 cuts a text into words."""
+K1, B = 1.2, 0.75
+LEAST = 1e-6
+"""FTS5's constants for BM25, and the least that it has a word count: one that most texts have
+counts next to nothing, but never against a text.
+"""
 
 
 def indexed(record: Record) -> str:

@@ -28,16 +28,8 @@ from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, table
 from commonplace.index import BEST, Query
 from commonplace.index.conditions import clean
 from commonplace.index.lexemes import lexemes, terms
-from commonplace.index.postgres_candidates import (
-    DIGITS,
-    K1,
-    LEAST,
-    B,
-    query_of,
-    tag_of,
-    vector_of_words,
-)
-from commonplace.index.words import match, spellings
+from commonplace.index.postgres_candidates import DIGITS, query_of, tag_of, vector_of_words
+from commonplace.index.words import K1, LEAST, B, match, spellings
 from commonplace.records import Found
 
 AT_ONCE = 500

@@ -6,13 +6,16 @@ It does not know where the text comes from, nor what is done with what it finds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 
 from commonplace.values import frozen
 
 # Every store imports this module, and most texts hold no secret: the larger patterns are therefore
 # compiled by the first text that needs them.
+
+Span = tuple[int, int]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -33,7 +36,9 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     low = text.lower()
     found: list[Secret] = []
     if _long_run().search(text):
-        found += [*_tokens(text), *_shapes(text, low), *_said(text, low, rules=_SAID_AT_LENGTH)]
+        runs = [run.span() for run in _run().finditer(text)]
+        found += [*_tokens(text, runs), *_shapes(text, low, runs)]
+        found += _said(text, low, rules=_SAID_AT_LENGTH)
     if _digits().search(text):
         found += [*_cards(text, low), *_said(text, low, rules=_SAID_IN_DIGITS)]
     if _hinted(low):
@@ -64,6 +69,12 @@ def _apart(found: list[Secret]) -> tuple[Secret, ...]:
 def _long_run() -> re.Pattern[str]:
     """What every token has and few sentences: a long run of ASCII without a space."""
     return re.compile(r"[!-~]{16}")
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    """Where a token may stand: none is shorter, but for what begins a private key."""
+    return re.compile(r"(?<!\S)\S{15,}|-----BEGIN")
 
 
 @cache
@@ -158,16 +169,18 @@ def _prefixes() -> tuple[re.Pattern[str], dict[str, tuple[str, str]]]:
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, longest_first))})"), rules
 
 
-def _tokens(text: str) -> Iterator[Secret]:
+def _tokens(text: str, runs: Iterable[Span]) -> Iterator[Secret]:
     """Tokens whose maker gave them a prefix to be found by."""
     pattern, rules = _prefixes()
     place = 0
-    while prefix := pattern.search(text, place):
-        name, rest = rules[prefix[0]]
-        body = re.compile(rest).match(text, prefix.end())
-        place = body.end() if body else prefix.end()
-        if body and re.search("[0-9]", body[0]) and not _placeholder(body[0]):
-            yield Secret(name, prefix.start(), place)
+    for start, end in runs:
+        place = max(place, start)
+        while prefix := pattern.search(text, place, end):
+            name, rest = rules[prefix[0]]
+            body = re.compile(rest).match(text, prefix.end())
+            place = body.end() if body else prefix.end()
+            if body and re.search("[0-9]", body[0]) and not _placeholder(body[0]):
+                yield Secret(name, prefix.start(), place)
 
 
 # name, what must be in the lowered text, pattern (its group is the secret, if it has one)
@@ -195,13 +208,18 @@ _SHAPED = (
 )
 
 
-def _shapes(text: str, low: str) -> Iterator[Secret]:
+def _shapes(text: str, low: str, runs: Sequence[Span]) -> Iterator[Secret]:
     """Tokens without a prefix of their own, and passwords inside addresses."""
     for name, hint, pattern in _SHAPED:
         if hint in low:
-            for match in re.compile(pattern).finditer(text):
+            # Nearly every text has a hint of one sign.
+            for match in _matches(text, pattern, runs if len(hint) < 2 else [(0, len(text))]):
                 if _shape_holds(name, match[match.lastindex or 0]):
                     yield Secret(name, *match.span(match.lastindex or 0))
+
+
+def _matches(text: str, pattern: str, within: Iterable[Span]) -> Iterator[re.Match[str]]:
+    return chain.from_iterable(re.compile(pattern).finditer(text, *span) for span in within)
 
 
 def _shape_holds(name: str, value: str) -> bool:

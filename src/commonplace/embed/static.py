@@ -7,6 +7,7 @@ where vectors are kept or how rare a word is in a vault.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
@@ -84,9 +85,11 @@ class StaticEncoder:
 
     def _added(self, found: list[str]) -> Sum:
         total = zeros = 0
-        for number, zero in map(self._word, found):
-            total += number
-            zeros += zero
+        # More than half of a long text's words stand in it before.
+        for word, times in Counter(found).items():
+            number, zero = self._word(word)
+            total += times * number if times > 1 else number
+            zeros += times * zero
         return total, zeros
 
     def _summed(self, word: str) -> Sum:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 
 def run(start: Callable[..., Any], add: Callable[..., Any], search: Callable[..., Any]) -> None:
@@ -22,17 +23,25 @@ def run(start: Callable[..., Any], add: Callable[..., Any], search: Callable[...
     if "cold" in task:
         search(start(home, task["endpoint"]), task["cold"], 10)
         return
-    found, added, asked = [], 0.0, []
+    found, added, encoded, asked = [], 0.0, 0.0, []
     for number, group in enumerate(task["groups"]):
         peer = start(home / str(number), task["endpoint"])
-        before = time.perf_counter()
+        spent, before = _spent(task["endpoint"]), time.perf_counter()
         add(peer, group["records"])
         added += time.perf_counter() - before
+        encoded += _spent(task["endpoint"]) - spent
         for question in group["questions"]:
             before = time.perf_counter()
             found.append(search(peer, question, 50))
             asked.append(time.perf_counter() - before)
-    Path(task["result"]).write_text(json.dumps({"found": found, "added": added, "asked": asked}))
+    told = {"found": found, "added": added, "encoded": encoded, "asked": asked}
+    Path(task["result"]).write_text(json.dumps(told))
+
+
+def _spent(endpoint: str) -> float:
+    """Seconds that the encoder on loopback has taken so far."""
+    with urlopen(f"{endpoint}/spent") as answer:
+        return float(json.load(answer)["seconds"])
 
 
 def told(record: dict[str, str]) -> str:

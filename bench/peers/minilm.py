@@ -2,18 +2,15 @@
 
 Most peers encode with all-MiniLM-L6-v2 and fetch it when they first run. Here it comes from the
 package that carries its weights, so that they can be measured on a machine that reaches no hub.
-Vectors of what is stored are kept on disk by the text they are of, so that adding takes a peer its
-own time. A question is encoded whenever it is asked, as it is for whoever uses the peer.
-It does not know who asks.
+Every text is encoded whenever it is sent, as it is for whoever uses the peer; how many seconds went
+into that is told, so that a peer's own time can be told apart. It does not know who asks.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-import sys
 import threading
-from hashlib import sha256
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,49 +89,36 @@ class MiniLM:
         return centred / spread * self.weights[name + ".weight"] + self.weights[name + ".bias"]
 
 
-class Kept:
-    """Vectors by the text they are of, in one file."""
+class Timed:
+    """The encoder, one call at a time, and the seconds it has taken so far."""
 
-    def __init__(self, path: Path, questions: list[str]) -> None:
-        self.model, self.lock, self.questions = MiniLM(), threading.Lock(), questions
-        self.db = sqlite3.connect(path, check_same_thread=False)
-        self.db.execute("CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB)")
+    def __init__(self) -> None:
+        self._model, self._lock, self.spent = MiniLM(), threading.Lock(), 0.0
 
     def encode(self, texts: list[str]) -> list[list[float]]:
-        keys = [sha256(text.encode("utf-8", "replace")).digest() for text in texts]
-        with self.lock:
-            found = {key: self._find(key) for key in keys}
-            missing = {key: text for key, text in zip(keys, texts) if found[key] is None}
-            if missing:
-                made = self.model.encode(list(missing.values()))
-                found |= dict(zip(missing, made))
-                rows = [
-                    (key, row.astype(np.float32).tobytes())
-                    for (key, text), row in zip(missing.items(), made)
-                    if not any(question in text for question in self.questions)
-                ]
-                self.db.executemany("INSERT OR REPLACE INTO vectors VALUES(?, ?)", rows)
-                self.db.commit()
-        return [found[key].tolist() for key in keys]
-
-    def _find(self, key: bytes) -> np.ndarray | None:
-        row = self.db.execute("SELECT vector FROM vectors WHERE text = ?", (key,)).fetchone()
-        return np.frombuffer(row[0], np.float32) if row else None
+        with self._lock:
+            before = time.perf_counter()
+            made = self._model.encode(texts).tolist()
+            self.spent += time.perf_counter() - before
+            return made
 
 
 class Door(BaseHTTPRequestHandler):
-    """Answers POST …/embeddings."""
+    """Answers POST …/embeddings, and GET …/spent with the seconds it took so far."""
 
     protocol_version = "HTTP/1.1"
-    kept: Kept
+    encoder: Timed
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         texts = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
-        self._answer(_answer_of(self.kept.encode(texts), asked.get("encoding_format")))
+        self._answer(_answer_of(self.encoder.encode(texts), asked.get("encoding_format")))
 
     def do_GET(self) -> None:
-        self._answer({"object": "list", "data": [{"id": NAME, "object": "model"}]})
+        if self.path.endswith("/spent"):
+            self._answer({"seconds": self.encoder.spent})
+        else:
+            self._answer({"object": "list", "data": [{"id": NAME, "object": "model"}]})
 
     def _answer(self, answer: dict[str, Any]) -> None:
         body = json.dumps(answer).encode()
@@ -164,7 +148,7 @@ def _answer_of(vectors: list[list[float]], form: str | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Door.kept = Kept(Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text()))
+    Door.encoder = Timed()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
     print(server.server_address[1], flush=True)
     server.serve_forever()

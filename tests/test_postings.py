@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index import Index, Query, postings, seen, words
+from commonplace.index import Index, Query, lexemes, postings, seen, words
 from commonplace.index.sqlite import SqliteIndex
 from tests.contracts.index import MEMORY, RANK, fill, known, record
 
@@ -90,7 +93,62 @@ def test_a_word_that_was_asked_for_is_read_once(index: SqliteIndex) -> None:
     index.add(MEMORY, [(record(4, "coffee"), 4)], known=known(4))
     assert reads(index, "tea with milk") == []
     index.add(MEMORY, [(record(5, "tea"), 5)], known=known(5))
-    assert len(reads(index, "tea with milk")) == 1
+    assert reads(index, "tea with milk") == []
+    assert len(scored(index, "tea")) == 3
+    index.close()
+
+
+def test_after_many_records_words_are_read_anew(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postings, "FEW", 2)
+    fill(index, record(1, "tea"))
+    assert len(reads(index, "tea")) == 1
+    index.add(MEMORY, [(record(n, "tea"), n) for n in (2, 3, 4)], known=known(4))
+    assert len(reads(index, "tea")) == 1
+    assert len(scored(index, "tea")) == 4
+    index.close()
+
+
+def test_a_word_that_is_read_while_another_thread_is_told_of_more_is_not_kept(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(index, record(1, "tea"), record(2, "milk"))
+    scored(index, "milk")
+    made = postings.Having
+
+    def meanwhile(times: dict[int, int], lengths: dict[int, int]) -> postings.Having:
+        monkeypatch.setattr(postings, "Having", made)
+        index.add(MEMORY, [(record(3, "tea"), 3)], known=known(3))
+        scored(index, "milk")
+        return made(times, lengths)
+
+    def other(times: dict[int, int], lengths: dict[int, int]) -> postings.Having:
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(meanwhile, times, lengths).result()
+
+    monkeypatch.setattr(postings, "Having", other)
+    scored(index, "tea")
+    assert len(scored(index, "tea")) == 2
+    index.close()
+
+
+def test_two_threads_that_see_the_same_record_tell_of_it_once(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(index, record(1, "tea"), record(2, "milk"))
+    scored(index, "tea")
+    index.add(MEMORY, [(record(3, "tea"), 3)], known=known(3))
+    count = lexemes.counted
+
+    def second(texts: Iterable[tuple[str, str]]) -> list[Counter[str]]:
+        monkeypatch.setattr(postings, "counted", count)
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(scored, index, "tea").result()
+        return count(texts)
+
+    monkeypatch.setattr(postings, "counted", second)
+    assert scored(index, "tea") == by_fts5(index, "tea")
     index.close()
 
 

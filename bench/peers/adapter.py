@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 
 def run(start: Callable[..., Any], add: Callable[..., Any], search: Callable[..., Any]) -> None:
@@ -40,6 +39,9 @@ def run(start: Callable[..., Any], add: Callable[..., Any], search: Callable[...
 
 def _spent(endpoint: str) -> float:
     """Seconds that the encoder on loopback has taken so far."""
+    # Not above: a cold start would pay for it.
+    from urllib.request import urlopen
+
     with urlopen(f"{endpoint}/spent") as answer:
         return float(json.load(answer)["seconds"])
 

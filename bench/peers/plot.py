@@ -14,7 +14,7 @@ OURS, THEIRS = "#1f6f8b", "#b8c4cc"
 
 
 def bars(panels: Mapping[str, Mapping[str, float]], first: str) -> str:
-    """The panels two abreast; the bars of `first` stand out."""
+    """The panels two abreast; the bars of `first`, and of what is named after it, stand out."""
     tall = HEAD + max(map(len, panels.values())) * (BAR + GAP) + GAP
     wide = LABELS + WIDTH + 80
     rows = -(-len(panels) // COLUMNS)
@@ -35,7 +35,7 @@ def _panel(title: str, values: Mapping[str, float], first: str, left: int, top: 
     for at, (name, value) in enumerate(values.items()):
         y = top + HEAD + at * (BAR + GAP)
         long = WIDTH * value / most
-        colour = OURS if name == first else THEIRS
+        colour = OURS if name.startswith(first) else THEIRS
         lines += [
             f'<text x="{left + LABELS - 8}" y="{y + 14}" text-anchor="end">{escape(name)}</text>',
             f'<rect x="{left + LABELS}" y="{y}" width="{long:.1f}" height="{BAR}" '

@@ -162,6 +162,22 @@ def test_calls_are_answered_in_the_order_of_asking(monkeypatch: pytest.MonkeyPat
     assert done == list(range(100))
 
 
+def test_new_workers_take_turns_and_then_the_last_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "NEW", 3)
+    held = Held(2, monkeypatch, calls=10)
+    counts: list[list[int]] = []
+
+    async def work() -> None:
+        held.let_go(*range(10))
+        for number in range(10):
+            await held.ask(number)
+            counts.append(sorted(worker.asked for worker in held.workers._all))
+
+    held.run(work)
+    assert counts[:6] == [[0, 1], [1, 1], [1, 2], [2, 2], [2, 3], [3, 3]]
+    assert counts[-1] == [3, 7]
+
+
 def test_long_calls_leave_a_worker_to_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(2, monkeypatch)
 

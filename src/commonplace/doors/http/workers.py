@@ -34,6 +34,8 @@ PATIENCE = 3.0
 """Seconds that a worker has to finish what it does when the gateway ends."""
 WAITING = 256
 """Calls that may wait for a worker. To wait behind more takes longer than to ask again."""
+NEW = 64
+"""Calls in which a worker comes to have at hand what most calls need: rows, vectors, words."""
 SIZE = 4
 """Bytes before each message that say how long it is."""
 GARBAGE = 50_000
@@ -65,6 +67,8 @@ class Worker(asyncio.Protocol):
     def __init__(self, vaults: Vaults, *, others: Iterable[socket]) -> None:
         self.socket, its = socketpair()
         self._told = bytearray()
+        self.asked = 0
+        """How many calls it has had."""
         self._answer: Awaited | None = None
         self._transport: asyncio.Transport | None = None
         self.pid = os.fork()
@@ -88,6 +92,7 @@ class Worker(asyncio.Protocol):
         """Let it answer a call. Whoever waits for that may go away meanwhile."""
         assert self._transport is not None, "it was connected"
         self._answer = answer
+        self.asked += 1
         self._transport.write(_framed(call))
 
     def data_received(self, data: bytes) -> None:
@@ -162,11 +167,19 @@ class Workers:
         while self._idle and (found := self._next()):
             call, answer = found
             if not answer.done():
-                # The last that was at work still has at hand what most calls need.
-                worker = self._idle.pop()
+                worker = self._free()
                 worker.ask(call, answer)
                 if call.long:
                     self._long.add(worker)
+
+    def _free(self) -> Worker:
+        """One that is new, so that all of them know the vaults before there is much to do; then the
+        last that was at work, which still has at hand what most calls need.
+        """
+        new = min(self._idle, key=lambda worker: worker.asked)
+        worker = new if new.asked < NEW else self._idle[-1]
+        self._idle.remove(worker)
+        return worker
 
     def _next(self) -> tuple[Call | ToolCall, Awaited] | None:
         """What has waited longest of what may be begun now."""

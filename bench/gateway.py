@@ -7,7 +7,7 @@ Texts are stretches of Python's own documentation, and so are the questions; wit
 drawn from a few syllables, some of which stand in nearly every record. The load is open loop:
 requests are sent when they are due, whether or not those before were answered, and a wait counts
 from when a request was due. Writes go on meanwhile, ten a second. The load comes from the same
-cores, and what it takes of them is told beside.
+cores, and what it takes of them is told beside. So is how long the machine itself stood still.
 """
 
 from __future__ import annotations
@@ -74,6 +74,32 @@ class Served:
 def _processor_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+WATCH = """
+import os, select, sys, time
+with __import__("contextlib").suppress(OSError):
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+last, longest = time.perf_counter(), 0.0
+while not select.select([sys.stdin], [], [], 0.002)[0]:
+    now = time.perf_counter()
+    last, longest = now, max(longest, now - last)
+print(longest)
+"""
+
+
+class Standstill:
+    """How long the machine itself stood still: a process that comes before all others, where that
+    is allowed, sleeps two milliseconds at a time and tells its longest sleep.
+    """
+
+    def __init__(self) -> None:
+        words = [sys.executable, "-c", WATCH]
+        pipe = subprocess.PIPE
+        self._watching = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
+
+    def seconds(self) -> float:
+        return float(self._watching.communicate()[0])
 
 
 class Texts(NamedTuple):
@@ -156,6 +182,7 @@ async def load(
 
 
 def show_load(served: Served, texts: Texts, rate: int, seconds: int, sessions: int = 0) -> None:
+    standstill = Standstill()
     before, begun, ours = served.processor_seconds(), time.perf_counter(), time.process_time()
     waits, statuses = asyncio.run(load(served, texts, rate, seconds, sessions))
     took, spent = time.perf_counter() - begun, served.processor_seconds() - before
@@ -165,7 +192,8 @@ def show_load(served: Served, texts: Texts, rate: int, seconds: int, sessions: i
         f"{rate} searches a second: answered {len(waits) / took:.0f} a second, "
         f"p50 {median * 1e3:.0f} ms, p99 {p99 * 1e3:.0f} ms, "
         f"CPU {spent / len(waits) * 1e3:.1f} ms a search, with {ours / len(waits) * 1e3:.1f} ms "
-        f"for asking; {dict(statuses)}",
+        f"for asking; {dict(statuses)}; the machine stood still for "
+        f"{standstill.seconds() * 1e3:.0f} ms at a time at most",
         flush=True,
     )
 

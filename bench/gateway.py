@@ -78,28 +78,28 @@ def _processor_seconds(pid: int) -> float:
 
 WATCH = """
 import os, select, sys, time
-with __import__("contextlib").suppress(OSError):
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 last, longest = time.perf_counter(), 0.0
 while not select.select([sys.stdin], [], [], 0.002)[0]:
     now = time.perf_counter()
     last, longest = now, max(longest, now - last)
-print(longest)
+print(f"{longest * 1e3:.0f} ms at a time at most")
 """
 
 
 class Standstill:
-    """How long the machine itself stood still: a process that comes before all others, where that
-    is allowed, sleeps two milliseconds at a time and tells its longest sleep.
+    """How long the machine itself stood still: a process that comes before all others sleeps two
+    milliseconds at a time and tells its longest sleep. Only root may come first.
     """
 
     def __init__(self) -> None:
-        words = [sys.executable, "-c", WATCH]
-        pipe = subprocess.PIPE
-        self._watching = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
+        words, pipe = [sys.executable, "-c", WATCH], subprocess.PIPE
+        self._watching = subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
+        )
 
-    def seconds(self) -> float:
-        return float(self._watching.communicate()[0])
+    def told(self) -> str:
+        return self._watching.communicate()[0].strip() or "a time that only root can tell"
 
 
 class Texts(NamedTuple):
@@ -192,8 +192,7 @@ def show_load(served: Served, texts: Texts, rate: int, seconds: int, sessions: i
         f"{rate} searches a second: answered {len(waits) / took:.0f} a second, "
         f"p50 {median * 1e3:.0f} ms, p99 {p99 * 1e3:.0f} ms, "
         f"CPU {spent / len(waits) * 1e3:.1f} ms a search, with {ours / len(waits) * 1e3:.1f} ms "
-        f"for asking; {dict(statuses)}; the machine stood still for "
-        f"{standstill.seconds() * 1e3:.0f} ms at a time at most",
+        f"for asking; {dict(statuses)}; the machine stood still for {standstill.told()}",
         flush=True,
     )
 

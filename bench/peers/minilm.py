@@ -48,8 +48,7 @@ class MiniLM:
         ids = np.array([row + [0] * (longest - len(row)) for row in tokens], np.int64)
         mask = np.array([[1] * len(row) + [0] * (longest - len(row)) for row in tokens], np.int64)
         told = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        wanted = {each.name: told[each.name] for each in self.session.get_inputs()}
-        [state] = self.session.run(None, wanted)
+        [state] = self.session.run(None, told)
         mean = (state * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
         return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 

@@ -25,7 +25,7 @@ STRETCH = 1024
 """How many lengths are read at once, which takes half a millisecond."""
 FEW = 16
 """Records that were added of which the words are read. After more all words are read anew, each
-when it is next asked for: one of many records takes as long as the words of ten records."""
+when it is next asked for: one that many records have takes as long as the words of five to ten."""
 
 MAKE = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab(main, fts, instance)"
 # As one text: to have each as a row takes three times as long.

@@ -50,7 +50,7 @@ def fuzzed(program: str, folder: Path, given: argparse.Namespace) -> int:
     environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "HOME": str(folder)}
     with Memory.open(folder / "book", origin="owner") as memory:
         memory.store("Ann likes green tea", kind="preference", tags=["tea"])
-        memory.record_message("user", "Please remember the tea", session="first")
+        memory.conversations.record("user", "Please remember the tea", session="first")
     ours = [sys.executable, "-m", "commonplace"]
     add = [*ours, "token", "add", "fuzz", "--scope", "admin"]
     token = subprocess.run(add, env=environ, capture_output=True, text=True, check=True).stdout

@@ -145,7 +145,7 @@ class Agent:
         self.seen.appended.add((profile, line))
 
     def message(self, profile: int) -> None:
-        said = self.memory(profile).record_message("user", self.text(profile))
+        said = self.memory(profile).conversations.record("user", self.text(profile))
         self.seen.messages[profile, said.id] = said.content
 
     def search(self, profile: int) -> None:
@@ -153,11 +153,11 @@ class Agent:
         self.look(profile, (hit.record.text for hit in found))
 
     def search_messages(self, profile: int) -> None:
-        found = self.memory(profile).search_messages(self.question(), limit=10, session="")
+        found = self.memory(profile).conversations.search(self.question(), limit=10, session="")
         self.look(profile, (message.content for message in found))
 
     def last(self, profile: int) -> None:
-        found = self.memory(profile).last_messages(10, session="")
+        found = self.memory(profile).conversations.last(10, session="")
         self.look(profile, (message.content for message in found))
 
     def read(self, profile: int) -> None:

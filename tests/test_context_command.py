@@ -20,8 +20,8 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with Memory.open(root, session="talk") as memory:
         memory.store("Prefers tea", kind="preference")
         memory.store("the alarm code is 4711", kind="fact", sensitivity="secret")
-        memory.record_message("user", "When is high water?")
-        memory.record_message("assistant", "At ten past four.")
+        memory.conversations.record("user", "When is high water?")
+        memory.conversations.record("assistant", "At ten past four.")
     monkeypatch.setenv("COMMONPLACE_VAULT", str(root))
     monkeypatch.setenv("COMMONPLACE_SESSION", "talk")
     return root

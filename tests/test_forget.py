@@ -78,7 +78,7 @@ def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
         if number % 40 == 0:
             # Kept versions, conversations, vectors and experiences hold the texts as well.
             memory.update(f"Remark {number}.", document="MEMORY.md", mode="section", section="R")
-            memory.record_message("user", f"Please remember: {records[-1].text}")
+            memory.conversations.record("user", f"Please remember: {records[-1].text}")
             memory.recall(words)
             memory.take_in_experiences()
     clock.sleep(90 * DAY)
@@ -140,8 +140,10 @@ def test_the_summary_of_nothing_but_forgotten_records_goes(
 def test_messages_that_quote_it_and_its_experience_go_others_stay(memory: Memory) -> None:
     record = memory.store("The garage opens with the code of the attic")
     memory.take_in_experiences()
-    memory.record_message("user", "Note: the garage opens  with the code of the attic, please")
-    memory.record_message("user", "The garage is green")
+    memory.conversations.record(
+        "user", "Note: the garage opens  with the code of the attic, please"
+    )
+    memory.conversations.record("user", "The garage is green")
     receipt = memory.delete(record.id)
     assert (receipt.messages, receipt.experiences) == (1, 1)
     assert [message.content for message in memory.messages.search("garage", limit=9)] == [
@@ -152,7 +154,7 @@ def test_messages_that_quote_it_and_its_experience_go_others_stay(memory: Memory
 
 def test_a_short_text_takes_no_message_with_it(memory: Memory) -> None:
     record = memory.store("Likes tea")
-    memory.record_message("user", "She likes tea and cake")
+    memory.conversations.record("user", "She likes tea and cake")
     assert memory.delete(record.id).messages == 0
 
 

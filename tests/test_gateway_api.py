@@ -99,7 +99,7 @@ def test_a_hit_says_what_each_signal_gave_and_what_was_said_around_it(gateway: G
 
 def test_a_search_looks_where_it_is_told_to(gateway: Gateway, browser: TestClient) -> None:
     with Memory.open(gateway.vaults.paths["book"]) as memory:
-        memory.record_message("user", "Bring some tea", session="first")
+        memory.conversations.record("user", "Bring some tea", session="first")
     found = {
         within: {
             each["text"]
@@ -215,7 +215,7 @@ def test_what_must_wait_is_told_so(gateway: Gateway) -> None:
 
 def test_conversations_can_be_listed_read_and_searched(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"]) as memory:
-        memory.record_message("user", "Where is the ferry?", session="talk")
+        memory.conversations.record("user", "Where is the ferry?", session="talk")
     owner = person(gateway)
     assert len(owner.get(f"{AT}/history/sessions").json()["sessions"]) == 1
     for path, params in (("messages", {"session": "talk"}), ("search", {"text": "ferry"})):

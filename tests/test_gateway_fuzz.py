@@ -84,7 +84,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient
     root = tmp_path_factory.mktemp("fuzz")
     with Memory.open(root / "book", origin="owner") as memory:
         memory.store("Ann likes green tea", tags=["tea"])
-        memory.record_message("user", "Please remember the tea", session="first")
+        memory.conversations.record("user", "Please remember the tea", session="first")
     with client(made(root), "admin") as browser:
         yield browser, browser.get("/api/openapi.json").json()
 

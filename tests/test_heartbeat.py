@@ -182,12 +182,12 @@ def test_a_beat_can_rewrite_the_soul_and_the_user(tmp_path: Path) -> None:
 @pytest.mark.claim("journal.heartbeat-skips-busy")
 def test_a_beat_is_left_out_while_a_conversation_is_running(memory: Memory, tmp_path: Path) -> None:
     given = tmp_path / "given"
-    memory.note_conversation()
+    memory.conversations.note()
     beat = beating(memory, ECHO, given).tick()
     assert (beat.outcome, beat.why) == ("skipped", "a conversation is running")
     assert not given.exists()
-    memory.end_conversation()
-    with memory.for_session("other").conversing():
+    memory.conversations.end()
+    with memory.for_session("other").conversations.held():
         assert beating(memory, ECHO, given).tick().outcome == "skipped"
     assert beating(memory, ECHO, given).tick().outcome == "done"
 
@@ -392,7 +392,7 @@ def test_once_ends_with_a_code_that_tells_what_happened(
     assert once(memory) == 0
     assert once(memory, code="raise SystemExit(7)") == 1
     assert once(memory, "--timeout", "1s", code="import time; time.sleep(60)") == 124
-    memory.note_conversation()
+    memory.conversations.note()
     assert once(memory) == 5
     shown = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[1] for line in shown] == ["done", "failed", "timed out", "skipped"]

@@ -133,7 +133,7 @@ import sys
 from commonplace.memory import Memory
 with Memory.open(sys.argv[1], session=sys.argv[2]) as memory:
     while True:
-        print(memory.record_message("user", "said once").id, flush=True)
+        print(memory.conversations.record("user", "said once").id, flush=True)
 """
 
 
@@ -172,8 +172,8 @@ def memory(tmp_path: Path) -> Memory:
 
 @pytest.mark.claim("journal.history-both-roles", "journal.history-written-by-application")
 def test_the_application_records_what_both_sides_said(memory: Memory) -> None:
-    asked_ = memory.record_message("user", "Which tea?", channel="#home")
-    answered = memory.record_message("assistant", "Green.", agent="main")
+    asked_ = memory.conversations.record("user", "Which tea?", channel="#home")
+    answered = memory.conversations.record("assistant", "Green.", agent="main")
     assert memory.messages.last("monday", 5) == [asked_, answered]
     assert asked_.id.startswith("msg-")
     assert (asked_.session, asked_.channel, asked_.time) == (
@@ -186,33 +186,33 @@ def test_the_application_records_what_both_sides_said(memory: Memory) -> None:
 @pytest.mark.claim("journal.history-apart-from-memory", "journal.no-automated-trigger")
 def test_recording_messages_writes_no_memory(memory: Memory) -> None:
     before = {name: memory.read(name).text for name in memory.documents()}
-    memory.record_message("user", "I always want tabs, remember that!")
+    memory.conversations.record("user", "I always want tabs, remember that!")
     assert {name: memory.read(name).text for name in memory.documents()} == before
     assert (memory.count(), memory.search("tabs"), memory.log()) == (0, [], [])
     assert memory.messages.count() == 1
 
 
 def test_a_message_recorded_twice_under_one_id_is_kept_once(memory: Memory) -> None:
-    first = memory.record_message("user", "Hello", message_id="turn-1")
-    assert memory.record_message("user", "Hello again", message_id="turn-1") == first
+    first = memory.conversations.record("user", "Hello", message_id="turn-1")
+    assert memory.conversations.record("user", "Hello again", message_id="turn-1") == first
     assert memory.messages.count() == 1
 
 
 def test_a_secret_does_not_reach_the_file(memory: Memory) -> None:
-    kept = memory.record_message("user", f"The key is {KEY}, use it")
+    kept = memory.conversations.record("user", f"The key is {KEY}, use it")
     assert KEY not in kept.content
     assert "[redacted" in kept.content
     assert KEY.encode() not in bytes_of(memory.state / "history.db")
-    memory.load_messages([line.replace(kept.id, "msg-2") for line in memory.messages.dump()])
+    memory.conversations.load([line.replace(kept.id, "msg-2") for line in memory.messages.dump()])
     line = next(iter(memory.messages.dump())).replace(kept.id, "msg-3")
-    memory.load_messages([line.replace(kept.content, f"again {KEY}")])
+    memory.conversations.load([line.replace(kept.content, f"again {KEY}")])
     assert KEY.encode() not in bytes_of(memory.state / "history.db")
 
 
 def test_a_vault_that_refuses_secrets_refuses_the_message(tmp_path: Path) -> None:
     with Memory.open(tmp_path, secrets="refuse") as memory:
         with pytest.raises(SecretFound):
-            memory.record_message("user", f"The key is {KEY}")
+            memory.conversations.record("user", f"The key is {KEY}")
         assert memory.messages.count() == 0
 
 
@@ -231,13 +231,13 @@ def test_a_message_that_cannot_be_kept_is_refused_in_words(
     memory: Memory, role: str, content: str, rest: dict[str, str]
 ) -> None:
     with pytest.raises(BadValue):
-        memory.record_message(role, content, **rest)
+        memory.conversations.record(role, content, **rest)
     assert memory.messages.count() == 0
 
 
 @pytest.mark.claim("journal.recover-from-history")
 def test_what_a_rewrite_displaced_is_found_in_the_history(memory: Memory) -> None:
-    memory.record_message("user", "My dentist is called Quimby")
+    memory.conversations.record("user", "My dentist is called Quimby")
     memory.update("- The dentist is called Quimby\n", document="USER.md", mode="rewrite")
     memory.update("- Something else\n", document="USER.md", mode="rewrite", etag="")
     assert told(memory.messages.search("dentist", limit=1)) == ["My dentist is called Quimby"]
@@ -250,16 +250,16 @@ def test_a_vault_that_cannot_be_written_keeps_no_message_it_would_lose(
     monkeypatch.setattr("os.access", lambda *_: False)
     with Memory.open(tmp_path) as memory:
         for write in (
-            lambda: memory.record_message("user", "Hello"),
-            lambda: memory.load_messages([]),
-            lambda: memory.forget_messages(["msg-1"]),
+            lambda: memory.conversations.record("user", "Hello"),
+            lambda: memory.conversations.load([]),
+            lambda: memory.conversations.forget(["msg-1"]),
         ):
             pytest.raises(ReadOnly, write)
 
 
 def test_a_memory_of_another_session_shares_what_is_open(memory: Memory) -> None:
     other = memory.for_session("tuesday")
-    kept = other.record_message("user", "Hello")
+    kept = other.conversations.record("user", "Hello")
     assert (kept.session, memory.session) == ("tuesday", "monday")
     assert memory.messages is other.messages
 
@@ -267,7 +267,7 @@ def test_a_memory_of_another_session_shares_what_is_open(memory: Memory) -> None
 def test_the_doctor_looks_at_the_history(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as memory:
         assert "history" not in {finding.what for finding in examine(memory)}
-        memory.record_message("user", "Hello")
+        memory.conversations.record("user", "Hello")
         [good] = [finding for finding in examine(memory) if finding.what == "history"]
         assert (good.good, good.says.startswith("1 messages")) == (True, True)
     (tmp_path / ".commonplace" / "history.db").write_bytes(b"no database at all " * 100)

@@ -263,11 +263,13 @@ def test_forgetting_needs_one_thing_to_go_by(talk: Run, words: tuple[str, ...]) 
 
 def test_only_the_messages_without_a_session_are_forgotten_with_an_empty_name(vault: Path) -> None:
     with Memory.open(vault) as memory:
-        memory.record_message("user", "Of no session")
-        memory.record_message("user", "Of monday", session="monday")
-        assert [each.content for each in memory.messages_to_forget(session="")] == ["Of no session"]
+        memory.conversations.record("user", "Of no session")
+        memory.conversations.record("user", "Of monday", session="monday")
+        assert [each.content for each in memory.conversations.to_forget(session="")] == [
+            "Of no session"
+        ]
         with pytest.raises(BadValue):
-            memory.messages_to_forget()
+            memory.conversations.to_forget()
 
 
 def test_control_characters_of_a_message_do_not_reach_the_terminal(run: Run) -> None:
@@ -281,18 +283,18 @@ def test_control_characters_of_a_message_do_not_reach_the_terminal(run: Run) -> 
 
 def test_reading_what_a_tainted_session_said_taints(vault: Path) -> None:
     with Memory.open(vault, session="web") as memory:
-        memory.record_message("assistant", "The page said: obey")
+        memory.conversations.record("assistant", "The page said: obey")
         memory.taint()
     with Memory.open(vault, session="clean") as memory:
-        memory.record_message("user", "Tea?")
-        memory.last_messages()
+        memory.conversations.record("user", "Tea?")
+        memory.conversations.last()
         assert not memory.sessions.read("clean").tainted
-        memory.search_messages("obey", session="")
+        memory.conversations.search("obey", session="")
         assert memory.sessions.read("clean").tainted
     with Memory.open(vault, session="asking") as memory:
-        memory.ask_messages("SELECT 1")
+        memory.conversations.ask("SELECT 1")
         assert memory.sessions.read("asking").tainted
     with Memory.open(vault, session="tooling") as memory:
-        memory.record_message("tool", "<html>")
-        memory.last_messages()
+        memory.conversations.record("tool", "<html>")
+        memory.conversations.last()
         assert memory.sessions.read("tooling").tainted

@@ -257,9 +257,9 @@ def test_what_copilot_said_is_read_from_its_transcript(
 def test_a_conversation_keeps_the_heartbeat_away_until_it_ends(hook: Hook, vault: Path) -> None:
     with Memory.open(vault) as memory:
         hook("session-start", source="startup")
-        assert memory.conversation_running()
+        assert memory.conversations.are_running()
         hook("session-end", reason="other")
-        assert not memory.conversation_running()
+        assert not memory.conversations.are_running()
 
 
 # The look back.

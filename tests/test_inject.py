@@ -253,7 +253,7 @@ def test_an_agent_that_runs_short_of_room_still_knows_who_it_is(
         for number in range(60):
             memory.store(f"Prefers way number {number} of doing it", kind="preference")
             memory.store(f"Saw heron number {number} at the river", kind="fact")
-            memory.record_message("user", f"What of heron {number}?")
+            memory.conversations.record("user", f"What of heron {number}?")
         clock.sleep(86400)
     found = memory.context("And the heron at the river?", agent=agent, tokens=2000)
     assert found.tokens <= 2000

@@ -92,7 +92,7 @@ def test_a_file_that_says_nothing_is_no_conversation(leases: FileLeases) -> None
 HOLDER = """
 import sys
 from commonplace.memory import Memory
-with Memory.open(sys.argv[1], session="monday") as memory, memory.conversing(3600):
+with Memory.open(sys.argv[1], session="monday") as memory, memory.conversations.held(3600):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -108,30 +108,30 @@ def test_a_kill_does_not_leave_a_conversation_held(tmp_path: Path) -> None:
         assert holder.stdout
         assert holder.stdin
         assert holder.stdout.readline() == b"held\n"
-        assert memory.conversation_running()
+        assert memory.conversations.are_running()
         os.kill(holder.pid, signal.SIGKILL)
         holder.wait()
-        assert not memory.conversation_running()
+        assert not memory.conversations.are_running()
         holder.stdin.close()
         holder.stdout.close()
 
 
 def test_a_memory_notes_and_ends_its_own_conversation(tmp_path: Path, clock: FixedClock) -> None:
     with Memory.open(tmp_path, session="monday", clock=clock) as memory:
-        memory.note_conversation()
+        memory.conversations.note()
         clock.sleep(9 * 60)
-        assert memory.conversation_running()
+        assert memory.conversations.are_running()
         clock.sleep(2 * 60)
-        assert not memory.conversation_running()
-        memory.note_conversation(seconds=3600)
+        assert not memory.conversations.are_running()
+        memory.conversations.note(seconds=3600)
         clock.sleep(3000)
-        assert memory.conversation_running()
-        memory.end_conversation()
-        assert not memory.conversation_running()
+        assert memory.conversations.are_running()
+        memory.conversations.end()
+        assert not memory.conversations.are_running()
 
 
 def test_what_the_heartbeat_does_is_no_conversation(tmp_path: Path) -> None:
     with Memory.open(tmp_path, environ={"COMMONPLACE_AGENT": "heartbeat"}) as memory:
-        memory.note_conversation()
-        assert not memory.conversation_running()
-        assert memory.record_message("assistant", "Reflected.").agent == "heartbeat"
+        memory.conversations.note()
+        assert not memory.conversations.are_running()
+        assert memory.conversations.record("assistant", "Reflected.").agent == "heartbeat"

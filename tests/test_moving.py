@@ -38,9 +38,9 @@ def fill(where: str, *, dialect: str | None = None) -> None:
     """A vault with a past: texts written over, struck, undone and forgotten, and messages."""
     with Memory.open(where, dialect, session="monday") as memory:
         kept = [memory.store(f"Fact {number} about tea ☕", kind="fact") for number in range(12)]
-        memory.record_message("user", "Which tea? \0")
+        memory.conversations.record("user", "Which tea? \0")
         for number in range(5):
-            memory.record_message("assistant", f"Green tea {number}", channel="#home")
+            memory.conversations.record("assistant", f"Green tea {number}", channel="#home")
         memory.store("The seventh was wrong", kind="fact", supersedes=kept[7].id)
         if memory.layout.user:
             memory.update("- Likes tea\n", document=memory.layout.user, mode="rewrite")
@@ -125,7 +125,7 @@ def test_a_vault_of_any_dialect_stays_of_it(tmp_path: Path, dialect: str) -> Non
     old, url, back = str(tmp_path / "old"), fresh_url(), str(tmp_path / "back")
     begin(Path(old), dialect=dialect)
     with Memory.open(old, session="monday") as memory:
-        memory.record_message("user", "Hello")
+        memory.conversations.record("user", "Hello")
         memory.library.append_text(next(iter(memory.documents())), "- A thing\n", author=OWNER)
     before = everything(old)
     assert before["layout"] == dialect
@@ -196,8 +196,10 @@ def test_a_copy_that_was_cut_off_anywhere_goes_on(
         if cuts == 4:
             with Memory.open(old, session="monday") as memory:
                 memory.store("Written while it was copied")
-                memory.record_message("user", "Said long ago", time="2020-01-01T00:00:00.000Z")
-                memory.forget_messages([memory.last_messages(1)[0].id])
+                memory.conversations.record(
+                    "user", "Said long ago", time="2020-01-01T00:00:00.000Z"
+                )
+                memory.conversations.forget([memory.conversations.last(1)[0].id])
     assert cuts > 5
     assert everything(new) == everything(old)
     assert done.messages == 6

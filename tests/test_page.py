@@ -172,7 +172,7 @@ def test_what_was_said_in_a_conversation_is_found_where_the_person_looks_for_it(
     page: Any, world: dict[str, Any]
 ) -> None:
     with Memory.open(world["vault"], origin="owner") as memory:
-        memory.record_message("user", "The kettle whistles in D minor", session="kitchen")
+        memory.conversations.record("user", "The kettle whistles in D minor", session="kitchen")
     go(page, world, "search?words=kettle")
     page.get_by_label("Where to look").select_option("history")
     page.get_by_text("D minor").wait_for()

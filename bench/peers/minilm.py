@@ -4,7 +4,8 @@ Most peers encode with all-MiniLM-L6-v2 and fetch it when they first run. Here i
 package that carries its weights, so that they can be measured on a machine that reaches no hub, and
 is run by onnxruntime, as most of them do.
 Every text is encoded whenever it is sent, as it is for whoever uses the peer; how many seconds went
-into that is told, so that a peer's own time can be told apart. It does not know who asks.
+into that is told, so that a peer's own time can be told apart. With --remember a text is encoded
+once: for runs that ask what is found and not how fast. It does not know who asks.
 """
 
 from __future__ import annotations
@@ -56,15 +57,23 @@ class MiniLM:
 class Timed:
     """The encoder, one call at a time, and the seconds it has taken so far."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, remember: bool) -> None:
         self._model, self._lock, self.spent = MiniLM(folder), threading.Lock(), 0.0
+        self._known: dict[str, list[float]] | None = {} if remember else None
 
     def encode(self, texts: list[str]) -> list[list[float]]:
         with self._lock:
             before = time.perf_counter()
-            made = self._model.encode(texts).tolist()
+            made = self._made(texts)
             self.spent += time.perf_counter() - before
             return made
+
+    def _made(self, texts: list[str]) -> list[list[float]]:
+        if self._known is None:
+            return self._model.encode(texts).tolist()
+        if new := [text for text in dict.fromkeys(texts) if text not in self._known]:
+            self._known.update(zip(new, self._model.encode(new).tolist(), strict=True))
+        return [self._known[text] for text in texts]
 
 
 class Door(BaseHTTPRequestHandler):
@@ -112,7 +121,7 @@ def _answer_of(vectors: list[list[float]], form: str | None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Door.encoder = Timed(Path(sys.argv[1]))
+    Door.encoder = Timed(Path(sys.argv[1]), remember="--remember" in sys.argv)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
     print(server.server_address[1], flush=True)
     server.serve_forever()

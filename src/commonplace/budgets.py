@@ -14,6 +14,8 @@ from commonplace.hints import Any
 from commonplace.lazily import pattern
 from commonplace.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity
 
+DOCUMENT_LIMIT = 10_000_000
+"""Characters of one document that are written at once: more is a mistake."""
 HALF = pattern("[\\ud800-\\udfff]")
 UNPLAIN = pattern("[\\x00-\\x1f\\ud800-\\udfff]")
 

@@ -19,7 +19,6 @@ from commonplace.errors import (
     LessTrusted,
     NoSuchRecord,
     Refused,
-    SecretFound,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
@@ -38,26 +37,23 @@ from commonplace.records import (
     Problem,
     Record,
 )
-from commonplace.safety import Trust, may_supersede, needs_review, neutralise, stamped, trust_of
+from commonplace.safety import Trust, may_supersede, stamped, trust_of
 from commonplace.sessions import Sessions
 from commonplace.standing import by_standing
 from commonplace.stores import Stores, stores_at
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
-    from commonplace import documents, embed, past, secrets, times
+    from commonplace import admission, documents, embed, past, times
     from commonplace.asking import Miss
-    from commonplace.database import readers
-    from commonplace.database.readers import Reader
+    from commonplace.conversations import Conversations
     from commonplace.experiences import Experiences
-    from commonplace.history import History, Message, Table
+    from commonplace.history import History
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
-    from commonplace.leases import Lease, Leases
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import forget as forgetting
@@ -66,22 +62,17 @@ if TYPE_CHECKING:
     from commonplace.upkeep.errands import Errands
     from commonplace.upkeep.schedule import Schedule
 else:
-    documents, embed = Lazy("documents"), Lazy("embed")
-    past, secrets, times = Lazy("past"), Lazy("secrets"), Lazy("times")
+    admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
+    past, times = Lazy("past"), Lazy("times")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
-    forgetting, readers = Lazy("upkeep.forget"), Lazy("database.readers")
+    forgetting = Lazy("upkeep.forget")
 
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
-HEARTBEAT = "heartbeat"
-"""The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
-"""
 COMPACTION = "compaction"
-DOCUMENT_LIMIT = 10_000_000
-"""Characters of one document that are written at once: more is a mistake."""
 
 
 @frozen
@@ -122,7 +113,6 @@ class Memory:
         self.sessions = Sessions(stores.notes)
         self._backgrounds: list[Background] = []
         self._errands: Errands | None = None
-        self._histories: list[History] = []
 
     @classmethod
     def open(
@@ -282,8 +272,8 @@ class Memory:
         records = [self._record(**memory, tainted=tainted) for memory in memories]
         if self.origin == Origin.IMPORT:
             records = self.library.without_forgotten(records)
-        ready = [record for record in records if not self._must_wait(record)]
-        waiting = [record for record in records if self._must_wait(record)]
+        ready = [record for record in records if not admission.must_wait(record)]
+        waiting = [record for record in records if admission.must_wait(record)]
         author = Author(stamped(self.origin, tainted=tainted), self.session)
         for record in waiting:
             self.library.hold(record, author=author)
@@ -324,10 +314,6 @@ class Memory:
         parts = budgets.parts(text, limit=self.options.text_limit)
         kept = [{"text": part, "kind": COMPACTION, "tags": ("summary",)} for part in parts]
         return self.store_all(kept, of_the_day=True)
-
-    @staticmethod
-    def _must_wait(record: Record) -> bool:
-        return needs_review(behavioral=record.behavioral, origin=record.origin, tainted=False)
 
     def compact(
         self, *, forced: bool = False, scheduled: bool = False, min_age_days: float | None = None
@@ -422,23 +408,6 @@ class Memory:
             raise NoSuchRecord(key)
         return found
 
-    def _without_secrets(self, text: str) -> str:
-        """The text as it may be journalled: secrets redacted, refused or let through."""
-        if self.options.secrets == "allow":
-            return text
-        plain = neutralise(text)
-        found = secrets.find_secrets(text) or (plain is not text and secrets.find_secrets(plain))
-        if not found:
-            return text
-        if self.options.secrets == "refuse":
-            raise SecretFound(sorted({secret.name for secret in found}))
-        clean, left = secrets.redact(text)
-        return (
-            clean
-            if left and not secrets.find_secrets(neutralise(clean))
-            else secrets.redact(neutralise(text))[0]
-        )
-
     def _targets(self, roles: Sequence[str] = ()) -> list[str]:
         """The documents of these roles, or else those that a record stored now goes into."""
         now = self.clock.now()
@@ -450,43 +419,16 @@ class Memory:
         }
         return [names[role] for role in roles or self.layout.writes]
 
-    def _record(
-        self,
-        *,
-        text: str,
-        kind: str = "note",
-        tags: Sequence[str] = (),
-        supersedes: str = "",
-        username: str = "",
-        channel: str = "",
-        group: str = "",
-        confidence: float = 1.0,
-        sensitivity: str = "personal",
-        valid_from: str = "",
-        valid_to: str = "",
-        sources: Sequence[str] = (),
-        tainted: bool = False,
-    ) -> Record:
-        text = budgets.check_text(text, limit=self.options.text_limit)
-        record = Record(
-            id=self.clock.new_id(),
-            kind=budgets.check_kind(kind),
-            text=text if sensitivity == "secret" else self._without_secrets(text),
-            timestamp=self.clock.stamp(),
-            tags=budgets.check_tags(tags, options=self.options),
-            supersedes=budgets.check_id(supersedes, argument="supersedes") if supersedes else "",
+    def _record(self, *, tainted: bool, group: str = "", **given: Any) -> Record:
+        record = admission.admitted(
+            self.clock,
+            self.options,
             session=self.session,
-            group=budgets.check_word(group or self.group, argument="group"),
-            channel=budgets.check_word(channel, argument="channel"),
-            username=budgets.check_word(username, argument="username"),
-            confidence=budgets.check_confidence(confidence),
-            sensitivity=budgets.check_sensitivity(sensitivity),
+            group=group or self.group,
             origin=stamped(self.origin, tainted=tainted),
-            valid_from=budgets.check_time(valid_from, "valid_from"),
-            valid_to=budgets.check_time(valid_to, "valid_to"),
-            sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
+            **given,
         )
-        if supersedes:
+        if record.supersedes:
             self._check_replaceable(record)
         return record
 
@@ -666,7 +608,7 @@ class Memory:
             session=self.session,
             message=message,
             find=lambda text, limit: self.search(text, limit=limit),
-            history=self.last_messages,
+            history=self.conversations.last,
             **rest,
         )
 
@@ -790,7 +732,7 @@ class Memory:
         if mode == "section" and not section.strip():
             raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
         self._check_content(content, may_be_empty=mode == "rewrite")
-        content = self._without_secrets(content)
+        content = admission.without_secrets(content, self.options)
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
             return replace(written, etag=self.read(name).etag) if self.trim() else written
@@ -803,7 +745,7 @@ class Memory:
     def _check_content(content: str, *, may_be_empty: bool) -> None:
         if may_be_empty and content == "":
             return
-        budgets.check_text(content, limit=DOCUMENT_LIMIT, argument="content")
+        budgets.check_text(content, limit=budgets.DOCUMENT_LIMIT, argument="content")
 
     def _with_section(self, name: str, section: str, body: str, mode: str) -> str:
         exists = self.library.vault.stat(name)
@@ -821,7 +763,7 @@ class Memory:
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
-        text = self._without_secrets(budgets.check_text(text, limit=DOCUMENT_LIMIT))
+        text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
         directory = self.layout.diary or "diary/"
         base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
         for attempt in range(1, 1000):
@@ -850,86 +792,20 @@ class Memory:
     @property
     def messages(self) -> History:
         """The messages of the conversations, as they were recorded."""
-        if not self._histories:
-            self._histories.append(self.stores.history())
-        return self._histories[0]
+        return self.stores.history()
 
-    def record_message(
-        self,
-        role: str,
-        content: str,
-        *,
-        agent: str = "",
-        channel: str = "",
-        session: str | None = None,
-        message_id: str = "",
-        time: str = "",
-    ) -> Message:
-        """Keep one message of a conversation. It becomes history, never memory by itself.
+    @property
+    def conversations(self) -> Conversations:
+        """What was said, and who is talking now, as this session sees it."""
+        from commonplace.conversations import Conversations
 
-        A message whose id is there already is not kept twice; what is there is returned. Its time
-        is now, unless it was said before.
-        """
-        from commonplace.history import Message, checked
-
-        self._check_writable()
-        budgets.check_text(content, limit=DOCUMENT_LIMIT, argument="content")
-        said = self.session if session is None else session
-        message = Message(
-            id=budgets.check_word(message_id, argument="id") or self.clock.new_message_id(),
-            session=budgets.check_word(said, argument="session"),
-            agent=budgets.check_word(agent or self.agent, argument="agent"),
-            channel=budgets.check_word(channel, argument="channel"),
-            role=budgets.check_word(role, argument="role"),
-            content=self._without_secrets(content),
-            time=time or self.clock.stamp(),
+        return Conversations(
+            self.stores,
+            session=self.session,
+            agent=self.agent,
+            clean=lambda text: admission.without_secrets(text, self.options),
+            shown=self._mind_said,
         )
-        self.messages.append([checked(message)])
-        self.note_conversation()
-        return self.messages.get(message.id) or message
-
-    def last_messages(
-        self, count: int = 20, *, agent: str = "", channel: str = "", session: str | None = None
-    ) -> list[Message]:
-        """The last messages, oldest first: of this session, or of all when it has no name."""
-        budgets.check_limit(count, most=1 << 30)
-        said = self.session if session is None else session
-        found = self.messages.last(said, count, agent=agent, channel=channel)
-        self._mind_said((message.session, message.role) for message in found)
-        return found
-
-    def search_messages(
-        self, text: str, *, limit: int = 20, session: str | None = None
-    ) -> list[Message]:
-        """The messages that fit best: of this session, or of all when it has no name."""
-        budgets.check_type(text, str, "text")
-        said = self.session if session is None else session
-        found = self.messages.search(
-            text, limit=budgets.check_limit(limit, most=1 << 30), session=said
-        )
-        self._mind_said((message.session, message.role) for message in found)
-        return found
-
-    def ask_messages(self, statement: str, *, limit: int = 100) -> Table:
-        """Answer one SELECT over the messages. Nothing can be written with it."""
-        table = self.messages.sql(statement, limit=budgets.check_limit(limit, most=10_000))
-        said = self.messages.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
-        self._mind_said((str(session), str(role)) for session, role in said.rows)
-        return table
-
-    def make_reader(self, name: str) -> Reader:
-        """Make a login with which another program reads these messages in PostgreSQL."""
-        from commonplace.history.tables import VIEW_NAMES
-
-        return readers.make_reader(self.stores.in_database(), name, VIEW_NAMES)
-
-    def readers(self) -> list[str]:
-        """The names of the logins that were made."""
-        return readers.readers_of(self.stores.in_database())
-
-    def revoke_reader(self, name: str) -> str:
-        """Take a login away. Returns the name of its role."""
-        return readers.revoke_reader(self.stores.in_database(), name)
 
     def _mind_said(self, said: Iterable[tuple[str, str]]) -> None:
         """What a tool answered may come from anywhere, and so may what a tainted session said."""
@@ -938,61 +814,6 @@ class Memory:
             role == "tool" or self.sessions.read(session).tainted for session, role in set(said)
         ):
             self.taint()
-
-    def messages_to_forget(
-        self, ids: Sequence[str] = (), *, query: str = "", session: str | None = None
-    ) -> list[Message]:
-        """The messages of these ids, with all these words, or of a whole session: one of them."""
-        if (bool(ids), bool(query.strip()), session is not None).count(True) != 1:
-            raise BadValue(
-                "what", "it is not clear", next_step="Name ids, a query or a session, one of them."
-            )
-        if ids:
-            return [message for key in ids if (message := self.messages.get(key))]
-        if session is not None:
-            said = self.messages.last(session, 1 << 30)
-            return [message for message in said if message.session == session]
-        words = query.lower().split()
-        found = self.messages.search(query, limit=1 << 30)
-        return [each for each in found if all(word in each.content.lower() for word in words)]
-
-    def forget_messages(self, ids: Sequence[str]) -> int:
-        """Erase messages for good. Returns how many there were."""
-        self._check_writable()
-        return self.messages.forget(ids)
-
-    @property
-    def leases(self) -> Leases:
-        """Which conversations are running."""
-        return self.stores.leases()
-
-    def note_conversation(self, *, seconds: float | None = None) -> None:
-        """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
-        if self.agent != HEARTBEAT and not self.read_only:
-            limit = self.options.conversation_minutes * 60 if seconds is None else seconds
-            self.leases.note(self.session, seconds=limit)
-
-    def end_conversation(self) -> None:
-        """Say that this session talks no more."""
-        self.leases.end(self.session)
-
-    def conversation_running(self) -> bool:
-        """Whether any conversation is going on in this vault."""
-        return bool(self.leases.running())
-
-    def conversing(self, seconds: float = 3600) -> AbstractContextManager[Lease]:
-        """A conversation that runs as long as the block, the process, or `seconds` at most."""
-        return self.leases.held(self.session, seconds=seconds)
-
-    def load_messages(self, lines: Iterable[str]) -> int:
-        """Keep the messages of a dump, without their secrets. Returns how many were new."""
-        self._check_writable()
-        return self.messages.load(lines, clean=self._without_secrets)
-
-    def _check_writable(self) -> None:
-        """A message that went into the state of this process alone would be lost with it."""
-        if self.read_only:
-            raise self.stores.refusal()
 
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""
@@ -1073,8 +894,6 @@ class Memory:
         """Return when everything is on disk, and let go of the files."""
         for background in self._backgrounds:
             background.wait()
-        for history in self._histories:
-            history.close()
         self.library.close()
         self.stores.close()
 

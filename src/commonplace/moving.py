@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from itertools import islice, zip_longest
 from pathlib import Path
 
@@ -203,20 +202,20 @@ class _Copying:
     def _messages(self, step: Step) -> int:
         if not self.old.has_history():
             return 0
-        with closing(self.old.history()) as old, closing(self.new.history()) as new:
-            both = enumerate(zip_longest(old.dump(), new.dump()))
-            begin = next((at for at, (one, other) in both if one != other), None)
-            if begin is None:
-                return 0
-            if new.count() > begin:
-                _forget_others(old, new)
-            done = begin
-            lines = islice(old.dump(), begin, None)
-            while batch := list(islice(lines, BATCH)):
-                new.load(batch)
-                done += len(batch)
-                step(done, max(done, old.count()))
-            return 1
+        old, new = self.old.history(), self.new.history()
+        both = enumerate(zip_longest(old.dump(), new.dump()))
+        begin = next((at for at, (one, other) in both if one != other), None)
+        if begin is None:
+            return 0
+        if new.count() > begin:
+            _forget_others(old, new)
+        done = begin
+        lines = islice(old.dump(), begin, None)
+        while batch := list(islice(lines, BATCH)):
+            new.load(batch)
+            done += len(batch)
+            step(done, max(done, old.count()))
+        return 1
 
     def _documents(self, step: Step) -> int:
         wanted = self.old.vault.listing().documents
@@ -265,8 +264,6 @@ class _Copying:
 
     def _counted(self, records: int) -> Copied:
         documents = self.old.vault.listing().documents
-        with closing(self.new.history()) as history:
-            messages = history.count()
         return Copied(
             source=self.old.shown,
             target=self.new.shown,
@@ -275,7 +272,7 @@ class _Copying:
             records=records,
             entries=sum(1 for _ in self.new.journal.entries()),
             versions=sum(1 for _ in self.new.journal.versions()),
-            messages=messages,
+            messages=self.new.history().count(),
             notes=len(self._note_names()),
         )
 

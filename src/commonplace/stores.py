@@ -59,7 +59,8 @@ class Stores(Protocol):
 
     def leases(self) -> Leases: ...
 
-    def history(self) -> History: ...
+    def history(self) -> History:
+        """The messages; opened once, and closed with the stores."""
 
     def has_history(self) -> bool:
         """Whether any message was ever kept."""
@@ -129,6 +130,7 @@ class FileStores:
         self.index = SqliteIndex(os.path.join(self.state, "index.db"), rank=self.layout.rank)
         self.heads = FileHeads(os.path.join(self.state, "heads.json"))
         self.notes = FileNotes(self.state)
+        self._history: History | None = None
 
     def leases(self) -> Leases:
         from commonplace.leases import FileLeases
@@ -138,7 +140,9 @@ class FileStores:
     def history(self) -> History:
         from commonplace.history.sqlite import SqliteHistory
 
-        return SqliteHistory(os.path.join(self.state, HISTORY))
+        if self._history is None:
+            self._history = SqliteHistory(os.path.join(self.state, HISTORY))
+        return self._history
 
     def has_history(self) -> bool:
         return os.path.exists(os.path.join(self.state, HISTORY))
@@ -157,6 +161,8 @@ class FileStores:
         return ()
 
     def close(self) -> None:
+        if self._history:
+            self._history.close()
         if self.read_only:
             from shutil import rmtree
 

@@ -18,7 +18,7 @@ def memory(place: str) -> Iterator[Memory]:
     with Memory.open(root, session="talk", clock=clock) as memory:
         memory.update("Waiting for the tide.\n", document="status.md")
         for number, role in enumerate(("user", "assistant", "user", "assistant")):
-            memory.record_message(role, f"message {number}")
+            memory.conversations.record(role, f"message {number}")
         yield memory
 
 
@@ -82,7 +82,7 @@ def test_a_conversation_ends_with_the_current_message(memory: Memory) -> None:
 
 
 def test_a_message_that_was_recorded_already_is_not_there_twice(memory: Memory) -> None:
-    memory.record_message("user", "When is high water?")
+    memory.conversations.record("user", "When is high water?")
     found = memory.context("When is high water?", agent="conversation", last=2)
     assert [line.text for line in found.messages] == [
         "message 2",
@@ -132,7 +132,7 @@ def test_the_history_is_the_last_n_messages_with_n_an_option(place: str) -> None
     with Memory.open(place, "journal", "talk", clock=clock, context_messages=3) as memory:
         for number in range(6):
             clock.sleep(1)
-            memory.record_message("user", f"message {number}")
+            memory.conversations.record("user", f"message {number}")
         for last, wanted in ((None, [3, 4, 5]), (2, [4, 5]), (0, []), (9, [0, 1, 2, 3, 4, 5])):
             found = memory.context("now", agent="conversation", last=last)
             said = [line.text for line in found.messages[:-1]]
@@ -200,8 +200,8 @@ def test_identity_and_trigger_outlast_all_else(memory: Memory) -> None:
 
 
 def test_the_messages_alternate_and_begin_with_the_user(memory: Memory) -> None:
-    memory.record_message("tool", "the tide table")
-    memory.record_message("user", "Thanks")
+    memory.conversations.record("tool", "the tide table")
+    memory.conversations.record("user", "Thanks")
     found = memory.context("When is high water?", agent="conversation", last=5)
     given = agents.as_anthropic(found)
     assert given["system"] == found.system

@@ -170,12 +170,12 @@ def history(
 ) -> Answer:
     """Messages of past conversations: the last ones, a search in all of them, or append one."""
     if action == "append":
-        kept = memory.record_message(role, text)
+        kept = memory.conversations.record(role, text)
         return Answer(kept.__dict__, f"Kept {kept.id}.")
     if action == "search":
-        found = memory.search_messages(text, limit=limit, session="")
+        found = memory.conversations.search(text, limit=limit, session="")
     else:
-        found = memory.last_messages(limit)
+        found = memory.conversations.last(limit)
     return Answer([_said(message) for message in found], _spoken(found))
 
 

@@ -19,11 +19,14 @@ from datetime import timedelta
 
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.errors import BadValue, Busy, CommonplaceError
-from commonplace.hints import IO, Any, Protocol, StrEnum
+from commonplace.hints import IO, TYPE_CHECKING, Any, Protocol, StrEnum
 from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.secrets import redact
 from commonplace.values import frozen, replace
+
+if TYPE_CHECKING:
+    from commonplace.conversations import Conversations
 
 TIMEOUT = 600.0
 GRACE = 2.0
@@ -95,7 +98,8 @@ class Mind(Protocol):
     @property
     def clock(self) -> Clock: ...
 
-    def conversation_running(self) -> bool: ...
+    @property
+    def conversations(self) -> Conversations: ...
 
     def for_session(self, session: str, *, origin: str) -> Any: ...
 
@@ -160,7 +164,7 @@ class Heartbeat:
         return max(0.0, every - since) if since >= 0 else 0.0
 
     def _beat(self, at: str, holding: tuple[int, ...]) -> Beat:
-        if self.memory.conversation_running():
+        if self.memory.conversations.are_running():
             return Beat(at, Outcome.SKIPPED, why="a conversation is running")
         session = f"heartbeat-{at}"
         mind = self.memory.for_session(session, origin="agent")

@@ -78,7 +78,7 @@ def _last_arguments(parser: argparse.ArgumentParser) -> None:
 def last(arguments: argparse.Namespace) -> int:
     """The last messages, oldest first: of --session, or of all sessions without one."""
     with open_memory(arguments) as memory:
-        found = memory.last_messages(
+        found = memory.conversations.last(
             arguments.count, agent=arguments.agent, channel=arguments.channel
         )
     return _show_messages(found, arguments)
@@ -92,7 +92,7 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
 def search(arguments: argparse.Namespace) -> int:
     """The messages that fit the words best: of --session, or of all sessions without one."""
     with open_memory(arguments) as memory:
-        found = memory.search_messages(arguments.text, limit=arguments.limit)
+        found = memory.conversations.search(arguments.text, limit=arguments.limit)
     return _show_messages(found, arguments)
 
 
@@ -108,7 +108,7 @@ def append(arguments: argparse.Namespace) -> int:
     """Keep one message. It is on disk when its id is printed."""
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
     with open_memory(arguments) as memory:
-        message = memory.record_message(
+        message = memory.conversations.record(
             arguments.role,
             text,
             agent=arguments.agent,
@@ -149,7 +149,7 @@ def sql(arguments: argparse.Namespace) -> int:
     """
     statement = sys.stdin.read() if arguments.statement == "-" else arguments.statement
     with open_memory(arguments) as memory, _stopped_in_time():
-        table = memory.ask_messages(statement, limit=arguments.limit)
+        table = memory.conversations.ask(statement, limit=arguments.limit)
     show(Answer(table.__dict__, _tabled(table)), as_json=arguments.json)
     return 0
 
@@ -207,13 +207,13 @@ def reader(arguments: argparse.Namespace) -> int:
     """
     with open_memory(arguments) as memory:
         if arguments.list:
-            names = memory.readers()
+            names = memory.conversations.readers()
             answer = Answer({"readers": names}, "\n".join(names) or "There are none.")
         elif arguments.revoke:
-            role = memory.revoke_reader(arguments.name)
+            role = memory.conversations.revoke_reader(arguments.name)
             answer = Answer({"revoked": role}, f"{role} can no longer log in.")
         else:
-            made = memory.make_reader(arguments.name)
+            made = memory.conversations.make_reader(arguments.name)
             answer = Answer(made.__dict__, f"psql '{made.url}'")
     show(answer, as_json=arguments.json)
     return 0
@@ -268,11 +268,11 @@ def load(arguments: argparse.Namespace) -> int:
     """
     with open_memory(arguments) as memory:
         if arguments.file == "-":
-            count = memory.load_messages(sys.stdin)
+            count = memory.conversations.load(sys.stdin)
         else:
             try:
                 with open(arguments.file, encoding="utf-8", errors="surrogateescape") as lines:
-                    count = memory.load_messages(lines)
+                    count = memory.conversations.load(lines)
             except OSError as error:
                 raise _no_file(arguments.file, error) from None
     show(Answer({"new": count}, f"{count:,} new messages."), as_json=arguments.json)
@@ -296,7 +296,7 @@ def forget(arguments: argparse.Namespace) -> int:
     Without --confirm it shows what would be erased.
     """
     with open_memory(arguments) as memory:
-        found = memory.messages_to_forget(
+        found = memory.conversations.to_forget(
             ids=arguments.id, query=arguments.query, session=arguments.of
         )
         if not arguments.confirm:
@@ -305,7 +305,7 @@ def forget(arguments: argparse.Namespace) -> int:
             )
             show(Answer([each.__dict__ for each in found], text), as_json=arguments.json)
             return 0
-        count = memory.forget_messages([each.id for each in found])
+        count = memory.conversations.forget([each.id for each in found])
     show(Answer({"erased": count}, f"Erased {count:,} messages."), as_json=arguments.json)
     return 0
 

@@ -138,7 +138,7 @@ def session_end(memory: Memory, call: Call) -> str:
     """Leave the rest to the next start: a client does not wait for this."""
     if not memory.session or memory.read_only:
         return ""
-    memory.end_conversation()
+    memory.conversations.end()
     if call.transcript:
         work = {"session": memory.session, "client": call.client, "transcript": call.transcript}
         spool.leave(memory.state_path, memory.session, work)
@@ -148,7 +148,7 @@ def session_end(memory: Memory, call: Call) -> str:
 def _note_conversation(memory: Memory) -> None:
     """Keep the heartbeat away while somebody talks."""
     if memory.session:
-        memory.note_conversation()
+        memory.conversations.note()
 
 
 def take_over(memory: Memory) -> None:
@@ -189,7 +189,7 @@ def record(memory: Memory, call: Call, *, role: str, text: str) -> bool:
 
 def _recorded(memory: Memory, role: str, text: str, **rest: str) -> bool:
     try:
-        memory.record_message(role, text, **rest)
+        memory.conversations.record(role, text, **rest)
     except SecretFound:
         # The vault refuses texts with a secret in them: then this one is not kept.
         return False

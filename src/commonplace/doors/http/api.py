@@ -347,7 +347,7 @@ def list_messages(
     limit: Limit = 100,
 ) -> Any:
     """The last messages of a conversation, oldest first."""
-    found = memory.last_messages(limit, session=session)
+    found = memory.conversations.last(limit, session=session)
     return {"messages": [dict(vars(each)) for each in found]}
 
 
@@ -358,7 +358,7 @@ def search_messages(
     limit: Limit = 20,
 ) -> Any:
     """Messages that fit the words, best first."""
-    found = memory.search_messages(text, limit=limit, session="")
+    found = memory.conversations.search(text, limit=limit, session="")
     return {"messages": [dict(vars(each)) for each in found]}
 
 

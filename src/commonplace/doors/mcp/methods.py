@@ -107,7 +107,7 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
         raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
     try:
         memory = recall()
-        memory.note_conversation()
+        memory.conversations.note()
         return _result(str(tools[name].call(memory, given or {})), refused=False)
     except CommonplaceError as error:
         return _result(str(error), refused=True)

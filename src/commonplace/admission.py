@@ -1,0 +1,77 @@
+"""Admission: a memory as it was given becomes a record that may be stored, or an error.
+
+Every value is held against its limits and every text is looked through for secrets. It does not
+know the vault: whether what is to be replaced is there, others look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace import budgets
+from commonplace.clock import Clock
+from commonplace.config import Options
+from commonplace.errors import SecretFound
+from commonplace.records import Record
+from commonplace.safety import needs_review, neutralise
+from commonplace.secrets import find_secrets, redact
+
+
+def admitted(
+    clock: Clock,
+    options: Options,
+    *,
+    session: str,
+    group: str,
+    origin: str,
+    text: str,
+    kind: str = "note",
+    tags: Sequence[str] = (),
+    supersedes: str = "",
+    username: str = "",
+    channel: str = "",
+    confidence: float = 1.0,
+    sensitivity: str = "personal",
+    valid_from: str = "",
+    valid_to: str = "",
+    sources: Sequence[str] = (),
+) -> Record:
+    """The record of one memory, new from now on."""
+    text = budgets.check_text(text, limit=options.text_limit)
+    return Record(
+        id=clock.new_id(),
+        kind=budgets.check_kind(kind),
+        text=text if sensitivity == "secret" else without_secrets(text, options),
+        timestamp=clock.stamp(),
+        tags=budgets.check_tags(tags, options=options),
+        supersedes=budgets.check_id(supersedes, argument="supersedes") if supersedes else "",
+        session=session,
+        group=budgets.check_word(group, argument="group"),
+        channel=budgets.check_word(channel, argument="channel"),
+        username=budgets.check_word(username, argument="username"),
+        confidence=budgets.check_confidence(confidence),
+        sensitivity=budgets.check_sensitivity(sensitivity),
+        origin=origin,
+        valid_from=budgets.check_time(valid_from, "valid_from"),
+        valid_to=budgets.check_time(valid_to, "valid_to"),
+        sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
+    )
+
+
+def without_secrets(text: str, options: Options) -> str:
+    """The text as it may be journalled: secrets redacted, refused or let through."""
+    if options.secrets == "allow":
+        return text
+    plain = neutralise(text)
+    found = find_secrets(text) or (plain is not text and find_secrets(plain))
+    if not found:
+        return text
+    if options.secrets == "refuse":
+        raise SecretFound(sorted({secret.name for secret in found}))
+    clean, left = redact(text)
+    return clean if left and not find_secrets(neutralise(clean)) else redact(neutralise(text))[0]
+
+
+def must_wait(record: Record) -> bool:
+    """Whether a person has to approve it first."""
+    return needs_review(behavioral=record.behavioral, origin=record.origin, tainted=False)

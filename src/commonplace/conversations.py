@@ -1,0 +1,184 @@
+"""Conversations: what was said in one vault, and which of them are running just now.
+
+It knows the rules of keeping and showing a message, not how one is kept. Whoever reads one may be
+tainted by it: it tells who said what was shown, and others judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from commonplace import budgets
+from commonplace.errors import BadValue
+from commonplace.hints import TYPE_CHECKING
+from commonplace.history import History, Message, Table, checked
+from commonplace.lazily import Lazy
+from commonplace.stores import Stores
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from commonplace.database import readers
+    from commonplace.database.readers import Reader
+    from commonplace.leases import Lease, Leases
+else:
+    readers = Lazy("database.readers")
+
+HEARTBEAT = "heartbeat"
+"""The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
+"""
+
+Shown = Callable[[Iterable[tuple[str, str]]], None]
+"""Is told the session and the role of each message that was shown."""
+
+
+class Conversations:
+    """The conversations of one vault, as one session and its agent see them."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        *,
+        session: str,
+        agent: str,
+        clean: Callable[[str], str],
+        shown: Shown,
+    ) -> None:
+        self._stores = stores
+        self._session = session
+        self._agent = agent
+        self._clean = clean
+        self._shown = shown
+
+    @property
+    def history(self) -> History:
+        """The messages, as they were recorded."""
+        return self._stores.history()
+
+    @property
+    def leases(self) -> Leases:
+        """Which conversations are running."""
+        return self._stores.leases()
+
+    def record(
+        self,
+        role: str,
+        content: str,
+        *,
+        agent: str = "",
+        channel: str = "",
+        session: str | None = None,
+        message_id: str = "",
+        time: str = "",
+    ) -> Message:
+        """Keep one message of a conversation. It becomes history, never memory by itself.
+
+        A message whose id is there already is not kept twice; what is there is returned. Its time
+        is now, unless it was said before.
+        """
+        self._check_writable()
+        clock = self._stores.clock
+        budgets.check_text(content, limit=budgets.DOCUMENT_LIMIT, argument="content")
+        message = Message(
+            id=budgets.check_word(message_id, argument="id") or clock.new_message_id(),
+            session=budgets.check_word(self._of(session), argument="session"),
+            agent=budgets.check_word(agent or self._agent, argument="agent"),
+            channel=budgets.check_word(channel, argument="channel"),
+            role=budgets.check_word(role, argument="role"),
+            content=self._clean(content),
+            time=time or clock.stamp(),
+        )
+        self.history.append([checked(message)])
+        self.note()
+        return self.history.get(message.id) or message
+
+    def last(
+        self, count: int = 20, *, agent: str = "", channel: str = "", session: str | None = None
+    ) -> list[Message]:
+        """The last messages, oldest first: of this session, or of all when it has no name."""
+        budgets.check_limit(count, most=1 << 30)
+        return self._told(self.history.last(self._of(session), count, agent=agent, channel=channel))
+
+    def search(self, text: str, *, limit: int = 20, session: str | None = None) -> list[Message]:
+        """The messages that fit best: of this session, or of all when it has no name."""
+        budgets.check_type(text, str, "text")
+        budgets.check_limit(limit, most=1 << 30)
+        return self._told(self.history.search(text, limit=limit, session=self._of(session)))
+
+    def ask(self, statement: str, *, limit: int = 100) -> Table:
+        """Answer one SELECT over the messages. Nothing can be written with it."""
+        table = self.history.sql(statement, limit=budgets.check_limit(limit, most=10_000))
+        said = self.history.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
+        self._shown((str(session), str(role)) for session, role in said.rows)
+        return table
+
+    def load(self, lines: Iterable[str]) -> int:
+        """Keep the messages of a dump, without their secrets. Returns how many were new."""
+        self._check_writable()
+        return self.history.load(lines, clean=self._clean)
+
+    def to_forget(
+        self, ids: Sequence[str] = (), *, query: str = "", session: str | None = None
+    ) -> list[Message]:
+        """The messages of these ids, with all these words, or of a whole session: one of them."""
+        if (bool(ids), bool(query.strip()), session is not None).count(True) != 1:
+            raise BadValue(
+                "what", "it is not clear", next_step="Name ids, a query or a session, one of them."
+            )
+        if ids:
+            return [message for key in ids if (message := self.history.get(key))]
+        if session is not None:
+            said = self.history.last(session, 1 << 30)
+            return [message for message in said if message.session == session]
+        words = query.lower().split()
+        found = self.history.search(query, limit=1 << 30)
+        return [each for each in found if all(word in each.content.lower() for word in words)]
+
+    def forget(self, ids: Sequence[str]) -> int:
+        """Erase messages for good. Returns how many there were."""
+        self._check_writable()
+        return self.history.forget(ids)
+
+    def note(self, *, seconds: float | None = None) -> None:
+        """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
+        if self._agent != HEARTBEAT and not self._stores.read_only:
+            limit = self._stores.options.conversation_minutes * 60 if seconds is None else seconds
+            self.leases.note(self._session, seconds=limit)
+
+    def end(self) -> None:
+        """Say that this session talks no more."""
+        self.leases.end(self._session)
+
+    def held(self, seconds: float = 3600) -> AbstractContextManager[Lease]:
+        """A conversation that runs as long as the block, the process, or `seconds` at most."""
+        return self.leases.held(self._session, seconds=seconds)
+
+    def are_running(self) -> bool:
+        """Whether any conversation is going on in this vault."""
+        return bool(self.leases.running())
+
+    def make_reader(self, name: str) -> Reader:
+        """Make a login with which another program reads these messages in PostgreSQL."""
+        from commonplace.history.tables import VIEW_NAMES
+
+        return readers.make_reader(self._stores.in_database(), name, VIEW_NAMES)
+
+    def readers(self) -> list[str]:
+        """The names of the logins that were made."""
+        return readers.readers_of(self._stores.in_database())
+
+    def revoke_reader(self, name: str) -> str:
+        """Take a login away. Returns the name of its role."""
+        return readers.revoke_reader(self._stores.in_database(), name)
+
+    def _of(self, session: str | None) -> str:
+        return self._session if session is None else session
+
+    def _told(self, found: list[Message]) -> list[Message]:
+        self._shown((message.session, message.role) for message in found)
+        return found
+
+    def _check_writable(self) -> None:
+        """A message that went into the state of this process alone would be lost with it."""
+        if self._stores.read_only:
+            raise self._stores.refusal()

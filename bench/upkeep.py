@@ -19,7 +19,7 @@ from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.memory import Memory
-from commonplace.upkeep.compact import last_report
+from commonplace.upkeep.reports import last_report
 from commonplace.upkeep.schedule import Run
 
 DAY = 86_400_000_000_000

@@ -18,8 +18,10 @@ from commonplace.ledger import PENDING
 from commonplace.memory import Memory
 from commonplace.records import SYSTEM, Record, Sensitivity
 from commonplace.safety import trust_of
-from commonplace.upkeep import compact
-from commonplace.upkeep.compact import Compaction, grouped, in_scope, plan, summary_of
+from commonplace.upkeep import compact, plans, reports
+from commonplace.upkeep.compact import Compaction
+from commonplace.upkeep.plans import Plan, grouped, in_scope, plan, summary_of
+from commonplace.upkeep.reports import Report
 from commonplace.upkeep.summaries import Extractive
 from commonplace.vault.locks import Lock
 from tests.clocks import SkippingClock
@@ -231,7 +233,7 @@ def test_an_append_does_not_try_again_at_once_when_there_was_nothing_to_do(place
         for number in range(5):
             memory.store(f"Young {number}")
             memory._backgrounds[0].wait()
-        assert len(compact.reports(memory.notes)) == 1
+        assert len(reports.reports(memory.notes)) == 1
 
 
 @pytest.mark.claim("claw.longmemory-path-used")
@@ -398,7 +400,7 @@ def test_a_run_that_cannot_take_the_lock_is_skipped_and_logged(tmp_path: Path) -
             # What is not enabled or has nothing in scope does not come as far as the lock.
             assert memory.compact().why == "memory_compaction_enabled is off"
             assert memory.compact(forced=True, min_age_days=365).why == "no record is in scope"
-        assert compact.reports(memory.notes)[0].why == report.why
+        assert reports.reports(memory.notes)[0].why == report.why
         assert memory.compact(forced=True).status == "done"
 
 
@@ -451,7 +453,7 @@ class Interrupting:
         return Extractive().body(records, characters=characters)
 
 
-def interrupted(memory: Memory, deed: Any) -> compact.Report:
+def interrupted(memory: Memory, deed: Any) -> Report:
     run = memory._compaction()
     run.summarizer = Interrupting(deed)
     return run.run(forced=True)
@@ -523,7 +525,7 @@ def test_a_full_disk_midway_leaves_everything_as_it_was_and_is_logged(
         vault.replace = real
         assert report.status == "failed"
         assert "disk is full" in report.why
-        assert compact.last_report(memory.notes) == report
+        assert reports.last_report(memory.notes) == report
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == before
         assert memory.library.index.dump() == rebuilt(memory)
         assert memory.compact(forced=True).status == "done"
@@ -587,9 +589,9 @@ def test_a_run_that_takes_what_should_stay_is_taken_back(place: str) -> None:
         run: Any = memory._compaction()
         real = run._plan
 
-        def greedy(snapshot: Any) -> compact.Plan:
+        def greedy(snapshot: Any) -> Plan:
             made = real(snapshot)
-            return compact.Plan(made.summaries, (*made.leaving, private.id))
+            return Plan(made.summaries, (*made.leaving, private.id))
 
         run._plan = greedy
         report = run.run(forced=True)
@@ -605,7 +607,7 @@ def test_each_run_logs_how_many_records_there_were_before_and_after(place: str) 
         report = memory.compact(forced=True)
         assert (report.records_before, report.records_after) == (8, 0)
         assert (report.compacted, report.summaries) == (8, 1)
-        assert compact.reports(memory.notes) == [report]
+        assert reports.reports(memory.notes) == [report]
         assert "8 records to 0" in memory.status()["compaction"]
 
 
@@ -707,13 +709,13 @@ def test_groups_hold_one_month_kind_origin_and_sensitivity() -> None:
     for group in groups:
         kinds = {(r.timestamp[:7], r.kind, r.origin, r.sensitivity) for r in group}
         assert len(kinds) == 1
-        assert len(group) <= compact.MOST
+        assert len(group) <= plans.MOST
 
 
 def test_a_plan_is_a_function_of_the_records() -> None:
     records = [record(number, session=("a", "b")[number % 2]) for number in range(90)]
 
-    def planned() -> compact.Plan:
+    def planned() -> Plan:
         ids = iter(f"sum-{number}" for number in range(100))
         return plan(
             records,
@@ -862,9 +864,9 @@ def test_the_log_of_runs_outlives_a_torn_line(tmp_path: Path) -> None:
     old_notes(tmp_path)
     with opened(tmp_path, "native") as memory:
         memory.compact(forced=True)
-        path = memory.state / compact.LOG
+        path = memory.state / reports.LOG
         path.write_text('{"status": "do\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
-        assert [report.status for report in compact.reports(memory.notes)] == ["done"]
+        assert [report.status for report in reports.reports(memory.notes)] == ["done"]
         assert json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["summaries"] == 1
 
 
@@ -1006,4 +1008,4 @@ def test_a_plan_says_in_a_sentence_what_it_would_do(
     leaving: int, coming: int, sentence: str
 ) -> None:
     summary = Record(id="mem-1", kind="compaction", text="Tea", timestamp="")
-    assert compact.Plan((summary,) * coming, ("mem-2",) * leaving).sentence == sentence
+    assert Plan((summary,) * coming, ("mem-2",) * leaving).sentence == sentence

@@ -16,7 +16,7 @@ import pytest
 
 from commonplace import Memory, doctor
 from commonplace.errors import CutShort, VaultTrouble
-from commonplace.upkeep import compact, errands
+from commonplace.upkeep import errands, reports
 from commonplace.upkeep.jobs import COMPACT_NOW, HERE
 from commonplace.upkeep.schedule import read as read_runs
 from tests.test_compact import old_notes
@@ -151,7 +151,7 @@ def test_a_killed_process_that_an_append_called_for_is_in_the_log(
         memory.store("One more")
         os.kill(slow.process(), signal.SIGKILL)
     with opened(tmp_path / "vault") as memory:
-        report = compact.last_report(memory.notes)
+        report = reports.last_report(memory.notes)
     assert report is not None
     assert (report.status, "SIGKILL" in report.why) == ("failed", True)
 

@@ -21,8 +21,8 @@ from commonplace.errors import BadValue
 from commonplace.memory import Memory
 from commonplace.notes import FileNotes
 from commonplace.upkeep import heartbeat as module
-from commonplace.upkeep.compact import Report
 from commonplace.upkeep.heartbeat import LOG, Beat, Heartbeat, Log, Outcome, seconds_of, told
+from commonplace.upkeep.reports import Report
 from tests import mcp_client
 from tests.test_compact import old_notes, opened, summaries
 

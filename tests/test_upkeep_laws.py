@@ -18,7 +18,7 @@ from commonplace.memory import Memory
 from commonplace.records import Origin, Record, Sensitivity
 from commonplace.replay import state
 from commonplace.safety import trust_of
-from commonplace.upkeep.compact import LEVELS
+from commonplace.upkeep.plans import LEVELS
 from tests.clocks import SkippingClock
 from tests.postgres import fresh_url
 from tests.strategies import texts

@@ -28,6 +28,7 @@ from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
     BEHAVIORAL,
+    COMPACTION,
     PASSAGE,
     SYSTEM,
     Author,
@@ -57,9 +58,11 @@ if TYPE_CHECKING:
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import forget as forgetting
-    from commonplace.upkeep import heartbeat, scan, schedule, window
+    from commonplace.upkeep import heartbeat, reports, scan, schedule, window
     from commonplace.upkeep.background import Background
     from commonplace.upkeep.errands import Errands
+    from commonplace.upkeep.plans import Plan
+    from commonplace.upkeep.reports import Report
     from commonplace.upkeep.schedule import Schedule
 else:
     admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
@@ -68,11 +71,10 @@ else:
     heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
-    forgetting = Lazy("upkeep.forget")
+    forgetting, reports = Lazy("upkeep.forget"), Lazy("upkeep.reports")
 
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
-COMPACTION = "compaction"
 
 
 @frozen
@@ -317,7 +319,7 @@ class Memory:
 
     def compact(
         self, *, forced: bool = False, scheduled: bool = False, min_age_days: float | None = None
-    ) -> compaction.Report:
+    ) -> Report:
         """Let old records of the main document become summaries, when it is time to.
 
         It is when a threshold is exceeded, when a schedule calls (`scheduled`) or when a person
@@ -335,7 +337,7 @@ class Memory:
 
         return roll_up(self.library, self.diary(), today=self.clock.now().date())
 
-    def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[compaction.Plan, str]:
+    def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[Plan, str]:
         """What a compaction would do now, and that as a difference. Nothing is written."""
         return self._compaction(min_age_days).planned()
 
@@ -867,8 +869,8 @@ class Memory:
     def _last_compaction(self) -> str:
         from commonplace.upkeep.summarizers import tokens_of
 
-        last = compaction.last_report(self.notes)
-        said = compaction.described(last) if last else "none yet"
+        last = reports.last_report(self.notes)
+        said = reports.described(last) if last else "none yet"
         if self.options.summarizer != "openai":
             return said
         tokens = tokens_of(self.notes, self.options, self.clock)

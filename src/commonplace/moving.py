@@ -22,8 +22,8 @@ from commonplace.memory import Memory
 from commonplace.roots import STATE
 from commonplace.sessions import DIRECTORY as SESSIONS
 from commonplace.stores import Stores, stores_at
-from commonplace.upkeep.compact import LOG as COMPACTIONS
 from commonplace.upkeep.heartbeat import LOG as HEARTBEATS
+from commonplace.upkeep.reports import LOG as COMPACTIONS
 from commonplace.upkeep.schedule import NAME as SCHEDULE
 from commonplace.upkeep.summarizers import TOKENS
 from commonplace.values import frozen

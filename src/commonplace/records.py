@@ -33,8 +33,10 @@ class Sensitivity(StrEnum):
     SECRET = "secret"
 
 
+COMPACTION = "compaction"
+"""The kind of what was made of others: a summary, or a mark of where one begins."""
 TYPES = ("preference", "fact", "instruction", "context", "correction")
-CATEGORIES = ("turn-summary", "compaction", "note", "heartbeat", "learned", "user-preference")
+CATEGORIES = ("turn-summary", COMPACTION, "note", "heartbeat", "learned", "user-preference")
 BEHAVIORAL = frozenset(("preference", "instruction", "correction", "user-preference"))
 PASSAGE = "passage"
 """The kind of a searchable piece of prose: found like a record, but not stored as one."""

@@ -18,7 +18,7 @@ from commonplace.hints import Any, NamedTuple
 from commonplace.index import BEST, STEEP, Candidate
 from commonplace.index.words import match
 from commonplace.lazily import pattern
-from commonplace.records import PASSAGE, Origin
+from commonplace.records import COMPACTION, PASSAGE, Origin
 from commonplace.times import Period, period_in
 from commonplace.values import frozen
 
@@ -86,7 +86,7 @@ LOGS = tuple(log(1 + count) for count in range(OF_ONESELF))
 UNTRUSTED = frozenset((Origin.WEB, Origin.TOOL))
 LEAST_TOLD = 0.005
 """A part of a score that is less is 0.00 to whoever is told."""
-MADE_OF_OTHERS = frozenset(("compaction", "turn-summary", "heartbeat", PASSAGE))
+MADE_OF_OTHERS = frozenset((COMPACTION, "turn-summary", "heartbeat", PASSAGE))
 
 
 class Weighed(NamedTuple):

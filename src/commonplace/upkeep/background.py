@@ -13,9 +13,9 @@ from commonplace.config import Options
 from commonplace.errors import CommonplaceError
 from commonplace.library import Library
 from commonplace.notes import Notes
-from commonplace.upkeep.compact import last_report, note_failure
 from commonplace.upkeep.errands import Errands
 from commonplace.upkeep.jobs import COMPACT_IF_OVER
+from commonplace.upkeep.reports import last_report, note_failure
 
 PAUSE = timedelta(hours=1)
 """After a run that found nothing to do, how long no append calls for another."""

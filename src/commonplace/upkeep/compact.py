@@ -1,23 +1,22 @@
 """Compaction: old records leave the main document, and a line for each group of them says what
 they said, in the document of long-term memory.
 
-What goes, and what it becomes, is a pure function of the records (`plan`). A run takes its lock,
-keeps a copy, writes once, looks whether all is well and takes it back if not. It knows neither
-schedules nor doors, and holds the vault's lock only while it writes.
+What goes, and what it becomes, `plans` says. A run takes its lock, keeps a copy, writes once, looks
+whether all is well and takes it back if not. It knows neither schedules nor doors, and holds the
+vault's lock only while it writes.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from io import BytesIO
 
 from commonplace import lines, past
-from commonplace.clock import monotonic, parse_stamp, stamp
+from commonplace.clock import monotonic, stamp
 from commonplace.config import Options
 from commonplace.documents import Item, Parsed
 from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
@@ -29,26 +28,15 @@ from commonplace.layouts import Layout
 from commonplace.library import Library, spans_of
 from commonplace.notes import Notes
 from commonplace.reader import decoded
-from commonplace.records import PASSAGE, SYSTEM, Origin, Record, Sensitivity
+from commonplace.records import PASSAGE, SYSTEM, Record
 from commonplace.replay import grown
-from commonplace.safety import lowest, one_line
-from commonplace.secrets import redact
-from commonplace.upkeep.summaries import Extractive, Summarizer, dropped, headed, most_common
+from commonplace.upkeep.plans import Plan, in_scope, must_stay, plan, shown
+from commonplace.upkeep.reports import Report, log
+from commonplace.upkeep.summaries import Summarizer
 from commonplace.upkeep.window import archived, as_line, joined
 from commonplace.values import frozen, replace
 from commonplace.vault import Staged
 
-COMPACTION = "compaction"
-COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
-"""Kinds that old records of are compacted; facts, what was learned and how to behave stay."""
-SHAREABLE = (Sensitivity.PUBLIC, Sensitivity.PERSONAL)
-LEVELS = list(Sensitivity)
-FEW, MOST = 4, 40
-"""Fewer records than this join others of their month; more than that make several summaries."""
-BODY = 600
-"""Characters of what a summary says."""
-ASKED = 100
-"""Summaries of one run that a model is asked for; the extractive one makes the rest."""
 CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary")
 """What a scan after a run looks for. Problems and the index are looked at in the document itself:
 nothing else can come of records that leave.
@@ -56,7 +44,6 @@ nothing else can come of records that leave.
 HEADER = "# Long-term memory\n\n"
 LONG, SHARE = 1_000_000, 4
 """Characters from which the archive is written anew, and how many times as long it may be."""
-LOG = "compaction.jsonl"
 LOCK = "compaction.lock"
 
 
@@ -93,189 +80,8 @@ def settings_of(layout: Layout, options: Options, *, min_age_days: float | None 
     )
 
 
-@frozen
-class Plan:
-    """What a compaction would do: the summaries, and in place of what."""
-
-    summaries: tuple[Record, ...] = ()
-    leaving: tuple[str, ...] = ()
-    """The ids of the records that leave, in the order of the document."""
-    refused: tuple[str, ...] = ()
-    """Why summaries of a model were not taken."""
-
-    @property
-    def sentence(self) -> str:
-        leaving, coming = len(self.leaving), len(self.summaries)
-        records = "1 record" if leaving == 1 else f"{leaving:,} records"
-        summaries = "1 summary" if coming == 1 else f"{coming:,} summaries"
-        return f"{records} would become {summaries}."
-
-
-@frozen
-class Report:
-    """How a run ended: done, planned, skipped or failed, and what it did."""
-
-    status: str
-    why: str = ""
-    at: str = ""
-    records_before: int = 0
-    records_after: int = 0
-    characters_before: int = 0
-    characters_after: int = 0
-    compacted: int = 0
-    summaries: int = 0
-    summarizer: str = ""
-    refused: tuple[str, ...] = ()
-    seconds: float = 0.0
-    position: int = -1
-    """Of the change in the journal, for undo."""
-    backup: str = ""
-    """The kept version of the main document as it was."""
-    rolled_up: tuple[str, ...] = ()
-    """The years of the diary that were summed up as well."""
-
-
 class Unwell(Exception):
     """What was written is not what a compaction may leave behind."""
-
-
-def must_stay(record: Record, *, before: str) -> bool:
-    """Whether a record is too recent, too sensitive or worth too much to be compacted."""
-    return (
-        record.kind not in COMPACTABLE
-        or record.sensitivity not in SHAREABLE
-        or not _is_before(record.timestamp, before)
-    )
-
-
-def _is_before(timestamp: str, before: str) -> bool:
-    if timestamp.endswith("Z"):
-        return timestamp < before
-    with suppress(ValueError):
-        return stamp(parse_stamp(timestamp)) < before
-    return False  # Its age is not known.
-
-
-def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
-    """The records to compact: old, of a kind that may go, and in no chain of replacements."""
-    replaced = {record.supersedes for record in records}
-    return [
-        record
-        for record in records
-        if not must_stay(record, before=before)
-        and not record.supersedes
-        and record.id not in replaced
-    ]
-
-
-def grouped(records: Iterable[Record]) -> list[list[Record]]:
-    """The records in groups that make one summary each: of one month, session, kind and subject.
-
-    Origin and sensitivity are the same in a group, so that no record lowers the trust of another.
-    """
-    groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
-    for record in sorted(records, key=lambda record: (record.timestamp, record.id)):
-        subject = record.tags[0] if record.tags else ""
-        groups[(*_alike(record), record.session, subject)].append(record)
-    merged: dict[tuple[str, ...], list[Record]] = defaultdict(list)
-    for key, group in groups.items():
-        merged[key if len(group) >= FEW else key[:4]].extend(group)
-    found = []
-    for group in merged.values():
-        group.sort(key=lambda record: (record.timestamp, record.id))
-        parts = -(-len(group) // MOST)
-        size = -(-len(group) // parts)
-        found += [group[at : at + size] for at in range(0, len(group), size)]
-    return sorted(found, key=lambda group: (group[0].timestamp, group[0].id))
-
-
-def _alike(record: Record) -> tuple[str, ...]:
-    return record.timestamp[:7], record.kind, record.origin, record.sensitivity
-
-
-def plan(
-    records: Sequence[Record],
-    *,
-    before: str,
-    summarizer: Summarizer,
-    new_id: Callable[[], str],
-    text_limit: int,
-) -> Plan:
-    """What to do with the records of a document: a function of them and of the summarizer."""
-    chosen = in_scope(records, before=before)
-    summaries, refused = [], []
-    for number, group in enumerate(grouped(chosen)):
-        asked = summarizer if number < ASKED else Extractive()
-        summary, why = summary_of(group, asked, new_id=new_id, text_limit=text_limit)
-        summaries.append(summary)
-        if why:
-            refused.append(why)
-    leaving = {record.id for record in chosen}
-    in_order = tuple(record.id for record in records if record.id in leaving)
-    return Plan(tuple(summaries), in_order, tuple(refused))
-
-
-def summary_of(
-    group: Sequence[Record],
-    summarizer: Summarizer,
-    *,
-    new_id: Callable[[], str],
-    text_limit: int,
-) -> tuple[Record, str]:
-    """The record that stands for a group, and why a model's summary was not taken, if it wasn't."""
-    texts = [one_line(record.text) for record in group]
-    body, why = said_by(summarizer, group, texts)
-    by_model = summarizer.name != Extractive.name and not why
-    origins = [record.origin for record in group]
-    record = Record(
-        id=new_id(),
-        kind=COMPACTION,
-        text=headed(group, body, limit=text_limit),
-        timestamp=max(record.timestamp for record in group),
-        tags=tuple(most_common(record.kind for record in group)[:3]),
-        session=_common(record.session for record in group),
-        group=_common(record.group for record in group),
-        channel=_common(record.channel for record in group),
-        username=_common(record.username for record in group),
-        confidence=min(record.confidence for record in group),
-        sensitivity=max((record.sensitivity for record in group), key=_level),
-        origin=lowest([*origins, Origin.AGENT] if by_model else origins),
-        sources=tuple(record.id for record in group),
-    )
-    return record, why
-
-
-def said_by(summarizer: Summarizer, group: Sequence[Record], texts: list[str]) -> tuple[str, str]:
-    """What a summarizer makes of the records, or the extractive one where that won't do."""
-    extractive = Extractive()
-    if summarizer.name == extractive.name:
-        return extractive.body(group, characters=BODY), ""
-    try:
-        body = redact(one_line(summarizer.body(group, characters=BODY)))[0]
-        lacking = dropped(body, texts)
-        why = f"it dropped {', '.join(lacking[:5])}" if lacking else "" if body else "it is empty"
-    except CommonplaceError as error:
-        body, why = "", getattr(error, "why", str(error))
-    return (extractive.body(group, characters=BODY), why) if why else (body, "")
-
-
-def _common(values: Iterable[str]) -> str:
-    found = set(values)
-    return found.pop() if len(found) == 1 else ""
-
-
-def _level(sensitivity: str) -> int:
-    return LEVELS.index(Sensitivity(sensitivity))
-
-
-def shown(planned: Plan, records: Iterable[Record], *, document: str, long_document: str) -> str:
-    """A plan as a difference: each summary with what it takes the place of."""
-    texts = {record.id: one_line(record.text) for record in records}
-    parts = []
-    for summary in planned.summaries:
-        parts.append(f"+ {long_document}: {one_line(summary.text)}")
-        parts += [f"-   {document}: {texts[key]}" for key in summary.sources]
-    return "\n".join(parts)
 
 
 class _Snapshot:
@@ -719,45 +525,8 @@ class Compaction:
 
     def _logged(self, report: Report) -> Report:
         report = replace(report, at=self.library.clock.stamp())
-        _log(self.notes, report)
+        log(self.notes, report)
         return report
-
-
-def note_failure(notes: Notes, why: str, *, at: str) -> None:
-    """Log a run that could not do so itself."""
-    _log(notes, Report("failed", why, at=at))
-
-
-def _log(notes: Notes, report: Report) -> None:
-    notes.add(LOG, json.dumps(report.__dict__))
-
-
-def last_report(notes: Notes) -> Report | None:
-    """How the last run that came past the first checks ended."""
-    found = reports(notes)
-    return found[-1] if found else None
-
-
-def described(report: Report) -> str:
-    """A report in one sentence."""
-    if report.status != "done":
-        return f"{report.status} on {report.at[:10]}: {report.why}"
-    by = f"{report.summaries:,} summaries by {report.summarizer}"
-    refused = f", {len(report.refused):,} of them extractive instead" if report.refused else ""
-    return (
-        f"on {report.at[:10]} from {report.records_before:,} records to {report.records_after:,}, "
-        f"{by}{refused}, in {report.seconds:.1f} s"
-    )
-
-
-def reports(notes: Notes) -> list[Report]:
-    """How the runs ended, oldest first."""
-    found = []
-    for line in (notes.read(LOG) or b"").splitlines():
-        with suppress(ValueError, TypeError, KeyError):
-            value = json.loads(line)
-            found.append(Report(**value | {"refused": tuple(value["refused"]), "rolled_up": ()}))
-    return found
 
 
 def _key(finding: Any) -> tuple[str, tuple[str, ...]]:

@@ -13,8 +13,8 @@ from commonplace.experiences import Experiences
 from commonplace.history import History, Message
 from commonplace.index import Query
 from commonplace.library import Library, Receipt
-from commonplace.records import ID, PASSAGE, SYSTEM, Author, Hit, Record
-from commonplace.upkeep import compact, expand
+from commonplace.records import COMPACTION, ID, PASSAGE, SYSTEM, Author, Hit, Record
+from commonplace.upkeep import expand, plans
 from commonplace.upkeep.summaries import Extractive
 from commonplace.values import frozen, replace
 
@@ -113,9 +113,7 @@ def forget(
 
 def _summaries(library: Library, ids: Iterable[str]) -> list[Record]:
     """The summaries that were made from these records, and those made from them in turn."""
-    query = Query(
-        kinds=(compact.COMPACTION,), include_superseded=True, include_secret=True, limit=1 << 30
-    )
+    query = Query(kinds=(COMPACTION,), include_superseded=True, include_secret=True, limit=1 << 30)
     every = [hit.record for hit in library.index.search(query) if hit.record.sources]
     found: dict[str, Record] = {}
     named = set(ids)
@@ -134,7 +132,7 @@ def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: 
     ]
     if left:
         new_id: Callable[[], str] = library.clock.new_id
-        fresh, _ = compact.summary_of(left, Extractive(), new_id=new_id, text_limit=text_limit)
+        fresh, _ = plans.summary_of(left, Extractive(), new_id=new_id, text_limit=text_limit)
         places = library.get(summary.id).places
         documents = list(dict.fromkeys(place.document for place in places))
         library.add([fresh], to=documents, author=SYSTEM)

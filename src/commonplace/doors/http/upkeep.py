@@ -12,8 +12,8 @@ from commonplace.doors.http.routes import route
 from commonplace.errors import BadValue
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
-from commonplace.upkeep.compact import described, reports
 from commonplace.upkeep.jobs import COMPACT_NOW, PLAN_COMPACTION
+from commonplace.upkeep.reports import described, reports
 from commonplace.upkeep.scan import Finding
 
 MENDS = ("strike", "unlink", "rebuild")

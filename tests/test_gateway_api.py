@@ -168,6 +168,23 @@ def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     assert settled.status_code == 200
 
 
+def test_a_document_that_must_be_new_is_not_written_over_another(browser: TestClient) -> None:
+    path, new = f"{AT}/documents/USER.md", {"if-none-match": "*"}
+    browser.put(path, json={"text": "one\n"})
+    refused = browser.put(path, json={"text": "two\n"}, headers=new)
+    assert (refused.status_code, refused.json()["error"]) == (412, "AlreadyExists")
+    assert browser.get(path).json()["text"] == "one\n"
+    browser.delete(path)
+    assert browser.put(path, json={"text": "two\n"}, headers=new).status_code == 200
+    assert browser.get(path).json()["text"] == "two\n"
+
+
+def test_the_status_says_how_long_a_memory_may_be(browser: TestClient) -> None:
+    limit = browser.get(f"{AT}/status").json()["text_limit"]
+    assert browser.post(f"{AT}/records", json={"text": "x" * limit}).status_code == 201
+    assert browser.post(f"{AT}/records", json={"text": "x" * (limit + 1)}).status_code == 400
+
+
 def test_a_header_that_a_route_has_no_use_for_is_let_be(browser: TestClient) -> None:
     answer = browser.post(f"{AT}/records", json={"text": "x"}, headers={"if-match": '"1"'})
     assert answer.status_code == 201

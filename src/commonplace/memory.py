@@ -743,6 +743,12 @@ class Memory:
             name, text, author=self.author, etag=etag, confirm=confirm, strict=strict
         )
 
+    def create(self, content: str, *, document: str) -> Written:
+        """Make a document that must not be there yet."""
+        self._check_content(content, may_be_empty=True)
+        content = admission.without_secrets(content, self.options)
+        return self.library.create(self._document(document), content, author=self.author)
+
     @staticmethod
     def _check_content(content: str, *, may_be_empty: bool) -> None:
         if may_be_empty and content == "":

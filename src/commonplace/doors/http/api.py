@@ -77,7 +77,7 @@ def without_secrets(memory: Memory, name: str, text: str) -> str:
 @route("GET", "/status", scope="read")
 def status(memory: Memory) -> Any:
     """What the vault holds and how it is."""
-    return memory.status()
+    return {**memory.status(), "text_limit": memory.options.text_limit}
 
 
 @route("GET", "/records", scope="read")
@@ -213,16 +213,20 @@ def write_document(
     text: Annotated[str, Argument("the whole new text")],
     etag: Annotated[str, Argument("of the text it was made from", max_length=80)] = "",
     confirm: Annotated[str, Argument("the token of a refusal", max_length=200)] = "",
+    new: Annotated[bool, Argument("only when there is no document of that name")] = False,
 ) -> Any:
     """Put a whole new text in place; what others wrote since is merged in where it can be."""
-    done = memory.update(
-        text,
-        document=served(memory, name),
-        mode="rewrite",
-        etag=etag,
-        confirm=confirm,
-        strict=True,
-    )
+    if new:
+        done = memory.create(text, document=served(memory, name))
+    else:
+        done = memory.update(
+            text,
+            document=served(memory, name),
+            mode="rewrite",
+            etag=etag,
+            confirm=confirm,
+            strict=True,
+        )
     answer = {"name": done.document, "etag": done.etag, "merged": done.merged}
     if done.merged:
         answer["text"] = memory.read(name).text

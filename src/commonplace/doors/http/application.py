@@ -201,7 +201,7 @@ class Gateway:
         path = {name: str(value) for name, value in request.path_params.items()}
         self._check_name(path["vault"])
         if "etag" in (each.name for each in route.tool.parameters):
-            body = _etag(request) | body
+            body = _conditions(request) | body
         query = {name: request.query_params.getlist(name) for name in request.query_params}
         given = route.arguments(path, query, body)
         return Call(route.name, path["vault"], _reader(request, found), given)
@@ -345,10 +345,11 @@ def _reader(request: Request, found: Pass) -> Reader:
     return Reader(found.origin, request.headers.get("x-commonplace-session", "")[:200])
 
 
-def _etag(request: Request) -> dict[str, Any]:
-    """The mark that a header brings; `*` asks for none."""
+def _conditions(request: Request) -> dict[str, Any]:
+    """What must be so, by the headers: the mark of what is there, or that nothing is."""
     match = request.headers.get("if-match", "*").removeprefix("W/").strip('"')
-    return {"etag": match} if match != "*" else {}
+    none = {"new": True} if request.headers.get("if-none-match") == "*" else {}
+    return none | ({"etag": match} if match != "*" else {})
 
 
 async def _body(request: Request) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from commonplace import tools
 from commonplace.dialects import Answer
 from commonplace.doors.http import api, overviews, upkeep
-from commonplace.doors.http.answers import Ready, answered, problem_of
+from commonplace.doors.http.answers import Ready, answered, problem, problem_of
 from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.vaults import Reader, Vaults
-from commonplace.errors import CommonplaceError, DocumentChanged
+from commonplace.errors import AlreadyExists, CommonplaceError, DocumentChanged
 from commonplace.hints import Any
 from commonplace.memory import Memory
 from commonplace.values import frozen
@@ -44,6 +44,9 @@ class Call:
             return ready(BY_NAME[self.route].run(memory, self.given))
         except DocumentChanged as error:
             return problem_of(error, **api.merge_offered(memory, error, self.given))
+        except AlreadyExists as error:
+            # Who meets it here had set that as a condition, and HTTP has a status for those.
+            return problem(412, str(error), error=type(error).__name__)
 
 
 @frozen

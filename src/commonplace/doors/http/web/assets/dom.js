@@ -1,5 +1,7 @@
 // Small helpers to build the page. Text always goes in as text: no string here ever becomes HTML.
 
+import { hunks } from "/assets/lines.js";
+
 export function h(name, given = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(given)) {
@@ -37,6 +39,18 @@ export function say(text, wrong = false) {
   say.timer = setTimeout(() => { place.textContent = ""; }, wrong ? 9000 : 4000);
 }
 
+export const sayWrong = (error) => say(error.message, true);
+
+// Asks, and draws what comes of the last asking alone: answers may overtake each other.
+export function latest(ask, draw) {
+  let asked = 0;
+  return async (...given) => {
+    const number = ++asked;
+    const told = await ask(...given);
+    if (number === asked) draw(told, ...given);
+  };
+}
+
 export function age(time) {
   const days = (Date.now() - Date.parse(time)) / 864e5;
   if (Number.isNaN(days)) return "";
@@ -51,17 +65,30 @@ function open(dialog) {
   dialog.scrollTop = 0;
 }
 
-// Asks in a dialog. Returns what the form holds, or null when the person turns away.
-export function ask(title, content, { yes = "OK", bad = false } = {}) {
-  const dialog = $("dialog");
+// Asks in a dialog. Returns what `run` makes of what the form holds, or null when the person turns away.
+// It closes when that is done and not before: what is wrong is said beside what was typed.
+export function ask(title, content, { yes = "OK", bad = false, run = (given) => given } = {}) {
+  const dialog = $("dialog"), wrong = h("p", { class: "wrong", role: "alert" });
+  let busy = false, made = null;
+  const form = h("form", { method: "dialog", onsubmit: submit }, h("h2", { id: "dialog-title" }, title), content, wrong,
+    h("div", { class: "row" },
+      h("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel"),
+      h("button", { class: bad ? "main bad" : "main" }, yes)));
+
+  async function submit(event) {
+    event.preventDefault();
+    if (busy) return;
+    busy = true;
+    try {
+      made = await run(new FormData(form));
+      if (form.isConnected && dialog.open) dialog.close("yes");
+    } catch (error) { wrong.textContent = error.message; }
+    busy = false;
+  }
+
   return new Promise((settle) => {
-    const form = h("form", { method: "dialog" },
-      h("h2", { id: "dialog-title" }, title), content,
-      h("div", { class: "row" },
-        h("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel"),
-        h("button", { class: bad ? "main bad" : "main", value: "yes" }, yes)));
     dialog.replaceChildren(form);
-    dialog.onclose = () => settle(dialog.returnValue === "yes" ? new FormData(form) : null);
+    dialog.onclose = () => settle(dialog.returnValue === "yes" ? made : null);
     dialog.returnValue = "no";
     open(dialog);
   });
@@ -75,21 +102,29 @@ export function tell(title, content) {
   open(dialog);
 }
 
+// The data that a record carries behind its text: it is the program's, and long.
+export const DATA = /<!-- \{.*?\} -->/g;
+// A text without it, also where a line was cut short inside of it.
+export const withoutData = (text) => text.replace(/[ \t]*<!-- \{.*?(?:\} -->|$)/gm, "");
+
+// Lines that are alike around what differs.
+const AROUND = 3;
+const same = (line) => h("span", {}, `  ${line}\n`);
+
+function alike(lines, head, tail) {
+  const left = lines.length - head - tail;
+  if (left < 2) return lines.map(same);
+  return [lines.slice(0, head).map(same), h("span", { class: "why" }, `⋯ ${left} lines alike\n`), lines.slice(head + left).map(same)];
+}
+
 export function differences(before, after) {
-  const old = before.split("\n"), now = after.split("\n");
-  const known = new Map();
-  old.forEach((line) => known.set(line, (known.get(line) || 0) + 1));
-  const kept = new Map();
-  now.forEach((line) => kept.set(line, (kept.get(line) || 0) + 1));
-  const shown = [];
+  const old = before.split("\n"), found = hunks(old, after.split("\n")), shown = [];
   let at = 0;
-  for (const line of now) {
-    while (at < old.length && old[at] !== line && !(kept.get(old[at]) > 0)) shown.push(h("del", {}, `- ${old[at++]}`));
-    if (at < old.length && old[at] === line) { shown.push(h("span", {}, `  ${line}\n`)); at += 1; }
-    else if (known.get(line) > 0) shown.push(h("span", {}, `  ${line}\n`));
-    else shown.push(h("ins", {}, `+ ${line}`));
-    kept.set(line, kept.get(line) - 1);
+  for (const { from, to, lines } of found) {
+    shown.push(alike(old.slice(at, from), at && AROUND, AROUND),
+      old.slice(from, to).map((line) => h("del", {}, `- ${line}`)), lines.map((line) => h("ins", {}, `+ ${line}`)));
+    at = to;
   }
-  while (at < old.length) { if (!now.includes(old[at])) shown.push(h("del", {}, `- ${old[at]}`)); at += 1; }
-  return h("div", { class: "diff" }, shown);
+  shown.push(alike(old.slice(at), at && AROUND, 0));
+  return h("div", { class: "diff" }, found.length ? shown : "Nothing differs.");
 }

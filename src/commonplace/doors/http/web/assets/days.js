@@ -1,6 +1,6 @@
 // Days: how much each day brought, the months as a calendar, and the entries of a day to read.
 
-import { get, named } from "/assets/api.js";
+import { documentAddress, get, named } from "/assets/api.js";
 import { h } from "/assets/dom.js";
 
 const iso = (date) => `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, "0")}-${String(date.getDate()).padStart(2, "0")}`;
@@ -42,7 +42,7 @@ export async function show(main, rest) {
   function cell(key, day) {
     const count = told.counts[key] || 0;
     return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count}`, h("span", { class: "unit" }, count === 1 ? " memory" : " memories")),
-      (byDay.get(key) || []).map((name) => h("a", { href: `/documents/${name}`, onclick: (event) => { event.preventDefault(); read(name); } },
+      (byDay.get(key) || []).map((name) => h("a", { href: documentAddress(name), onclick: (event) => { event.preventDefault(); read(name); } },
         name.startsWith("diary") ? `diary ${name.slice(17, 22).replace("-", ":")}` : "log")));
   }
 

@@ -1,20 +1,17 @@
 // Home: what an agent is given at the start of a session, what each part costs, and why it is there.
 
 import { get } from "/assets/api.js";
-import { h, tone } from "/assets/dom.js";
+import { h, latest, tone } from "/assets/dom.js";
 
 export async function show(main) {
-  async function draw() {
-    const [context, status] = await Promise.all([get("/context"), get("/status")]);
-    main.replaceChildren(
-      h("h1", {}, "What an agent is given"),
-      h("p", { class: "why" }, `${status.records} memories in ${status.documents} documents (${status.dialect}). `
-        + `At session start an agent gets ${context.characters.toLocaleString()} characters, about ${context.tokens.toLocaleString()} tokens.`),
-      bars(context.sections), costs(context.sections),
-      h("h2", {}, "Exactly as it is sent"), h("pre", { class: "text", tabIndex: 0, "aria-label": "The text" }, context.text || "Nothing yet: the memory is empty."),
-      h("h2", {}, "Why each line is there"), reasons(context.lines, "Reason", (line) => line.reason),
-      ...context.left_out.length === 0 ? [] : [h("h2", {}, `Left out (${context.left_out.length})`), reasons(context.left_out, "Why not", (line) => line.why)]);
-  }
+  const draw = latest(() => Promise.all([get("/context"), get("/status")]), ([context, status]) => main.replaceChildren(
+    h("h1", {}, "What an agent is given"),
+    h("p", { class: "why" }, `${status.records} memories in ${status.documents} documents (${status.dialect}). `
+      + `At session start an agent gets ${context.characters.toLocaleString()} characters, about ${context.tokens.toLocaleString()} tokens.`),
+    bars(context.sections), costs(context.sections),
+    h("h2", {}, "Exactly as it is sent"), h("pre", { class: "text", tabIndex: 0, "aria-label": "The text" }, context.text || "Nothing yet: the memory is empty."),
+    h("h2", {}, "Why each line is there"), reasons(context.lines, "Reason", (line) => line.reason),
+    ...context.left_out.length === 0 ? [] : [h("h2", {}, `Left out (${context.left_out.length})`), reasons(context.left_out, "Why not", (line) => line.why)]));
   await draw();
   return { changed: draw };
 }

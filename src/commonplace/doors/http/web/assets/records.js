@@ -1,7 +1,7 @@
 // One record as a card, with what a person can do with it. Every place that lists records uses it.
 
-import { get, post, remove } from "/assets/api.js";
-import { age, ask, h, say, tell } from "/assets/dom.js";
+import { documentAddress, get, post, remove } from "/assets/api.js";
+import { age, ask, h, say, sayWrong, tell } from "/assets/dom.js";
 import { go } from "/assets/app.js";
 
 export function card(record, { explain = null, fresh = false } = {}) {
@@ -17,7 +17,7 @@ export function card(record, { explain = null, fresh = false } = {}) {
       record.supersedes && h("span", {}, "replaces an older one"),
       from(record),
       record.sensitivity !== "personal" && h("span", {}, record.sensitivity),
-      place && h("a", { href: `/documents/${place.document}?line=${place.line}`, "data-go": true }, `${place.document}:${place.line}`),
+      place && h("a", { href: documentAddress(place.document, place.line), "data-go": true }, `${place.document}:${place.line}`),
       isKept(record) && actions(record)),
     explain);
 }
@@ -31,6 +31,37 @@ export const from = (record) => h("span", { class: `trust-${record.trust}` }, `f
 // What was said in a conversation stands in no document, and a passage is part of one.
 const isKept = (record) => !record.passage && record.places?.length !== 0;
 
+// Puts new cards in the place of old ones and leaves the reader where they were: what had the focus has it again,
+// what was open is open, and what was on the screen stays there.
+export function refill(list, cards) {
+  const was = reading(list);
+  list.replaceChildren(...cards);
+  resume([...list.children], was);
+}
+
+const parts = (card) => [...card.querySelectorAll("a, button, summary")];
+
+function reading(list) {
+  const cards = [...list.children];
+  const at = cards.findIndex((card) => card.contains(document.activeElement));
+  const seen = cards.map((card) => [card.dataset.id, card.getBoundingClientRect().top]).filter(([, top]) => top >= 0 && top < innerHeight);
+  const open = cards.filter((card) => card.querySelector("details[open]")).map((card) => card.dataset.id);
+  const focused = at < 0 ? null : { at, id: cards[at].dataset.id, part: parts(cards[at]).indexOf(document.activeElement) };
+  // At the top of the page what is new is to be seen: it may push the rest down.
+  return { focused, open, seen: scrollY > 0 ? seen : [] };
+}
+
+function resume(cards, { focused, open, seen }) {
+  const byId = new Map(cards.map((card) => [card.dataset.id, card]));
+  for (const id of open) byId.get(id)?.querySelector("details")?.setAttribute("open", "");
+  const stays = seen.find(([id]) => id === focused?.id && byId.has(id)) || seen.find(([id]) => byId.has(id));
+  if (stays) scrollBy({ top: byId.get(stays[0]).getBoundingClientRect().top - stays[1], behavior: "instant" });
+  if (!focused) return;
+  const card = byId.get(focused.id);
+  const near = card ? parts(card)[focused.part] || card : cards[Math.min(focused.at, cards.length - 1)];
+  near?.focus({ preventScroll: true });
+}
+
 function actions(record) {
   const act = (label, run, bad = false) => h("button", { type: "button", class: bad ? "bad" : "", onclick: () => run(record) }, label);
   return h("span", { class: "row" }, act("Edit", edit), act("Replace", replace), act("History", showHistory), act("Forget", forget, true));
@@ -38,25 +69,31 @@ function actions(record) {
 
 function edit(record) {
   const { document: name, line } = record.places[0];
-  go(`/documents/${name}?line=${line}`);
+  go(documentAddress(name, line));
+}
+
+// A box for the text of a memory, which says how long that may be.
+export function textBox(text = "") {
+  const told = h("span", { class: "why" });
+  const box = h("textarea", { name: "text", defaultValue: text, required: true, oninput: count });
+  let limit = 0;
+  function count() { if (limit) told.textContent = `${[...box.value].length.toLocaleString("en")} of ${limit.toLocaleString("en")} characters`; }
+  // Without an answer nothing is said of it here: the gateway says so itself when a text is too long.
+  get("/status").then((status) => { limit = status.text_limit; count(); }, () => {});
+  return [box, told];
 }
 
 async function replace(record) {
-  const given = await ask("Replace this memory", h("label", {}, "What is so now",
-    h("textarea", { name: "text", defaultValue: record.text, required: true })), { yes: "Replace" });
-  if (!given) return;
-  try {
-    await post(`/records/${encodeURIComponent(record.id)}/supersede`, { text: given.get("text") });
-    say("Replaced; the old one stays, marked.");
-  } catch (error) { say(error.message, true); }
+  const done = await ask("Replace this memory", h("label", {}, "What is so now", textBox(record.text)),
+    { yes: "Replace", run: (given) => post(`/records/${encodeURIComponent(record.id)}/supersede`, { text: given.get("text") }) });
+  if (done) say("Replaced; the old one stays, marked.");
 }
 
 async function forget(record) {
-  const given = await ask("Forget this memory for good?", h("div", {}, h("p", {}, record.text),
+  const receipt = await ask("Forget this memory for good?", h("div", {}, h("p", {}, record.text),
     h("p", { class: "why" }, "It is erased from the documents, their versions, the journal and the index. This cannot be undone.")),
-    { yes: "Forget it", bad: true });
-  if (!given) return;
-  try { showReceipt(await remove(`/records/${encodeURIComponent(record.id)}`)); } catch (error) { say(error.message, true); }
+    { yes: "Forget it", bad: true, run: () => remove(`/records/${encodeURIComponent(record.id)}`) });
+  if (receipt) showReceipt(receipt);
 }
 
 function showReceipt(receipt) {
@@ -66,7 +103,7 @@ function showReceipt(receipt) {
 }
 
 async function showHistory(record) {
-  const told = await get(`/records/${encodeURIComponent(record.id)}`).catch((error) => { say(error.message, true); });
+  const told = await get(`/records/${encodeURIComponent(record.id)}`).catch(sayWrong);
   if (!told) return;
   tell("History of this memory", h("div", {},
     h("p", {}, told.text),

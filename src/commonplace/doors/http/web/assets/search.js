@@ -1,8 +1,8 @@
 // Search: what was found, how it was found, and what each signal gave.
 
 import { get } from "/assets/api.js";
-import { $, h, say } from "/assets/dom.js";
-import { card } from "/assets/records.js";
+import { $, h, latest } from "/assets/dom.js";
+import { card, refill } from "/assets/records.js";
 
 export async function show(main, rest, query) {
   const words = query.get("words") || "";
@@ -10,14 +10,14 @@ export async function show(main, rest, query) {
   const list = h("ul", { class: "cards", "aria-label": "Found" });
   const how = h("p", { class: "why" });
   const inside = h("select", { "aria-label": "Where to look", onchange: fill }, ["memory", "history", "all"].map((each) => h("option", {}, each)));
-
-  async function fill() {
-    const told = await get("/search", { text: words, within: inside.value, limit: 30 }).catch((error) => { say(error.message, true); });
-    if (!told) return;
+  const draw = latest(() => get("/search", { text: words, within: inside.value, limit: 30 }), (told) => {
     how.textContent = `${told.hits.length} found by ${told.mode}.` + (told.degraded ? ` Not at its best: ${told.degraded}` : "");
-    list.replaceChildren(...told.hits.map((hit) => card(hit, { explain: explained(hit) })));
+    refill(list, told.hits.map((hit) => card(hit, { explain: explained(hit) })));
     if (!told.hits.length) list.append(h("li", { class: "none" }, words ? "Nothing was found." : "Type what you look for."));
-  }
+  });
+
+  // A search that failed must not look like one that found nothing.
+  function fill() { return draw().catch((error) => { how.textContent = error.message; }); }
 
   main.replaceChildren(h("h1", {}, words ? `Search: ${words}` : "Search"), h("div", { class: "row" }, h("label", {}, "Look in ", inside)), how, list);
   await fill();

@@ -1,6 +1,6 @@
 // Upkeep: what a scan finds and what would mend it, compaction before it runs, size over time.
 
-import { get, post } from "/assets/api.js";
+import { documentAddress, get, post } from "/assets/api.js";
 import { ask, drawn, h, say } from "/assets/dom.js";
 
 export async function show(main) {
@@ -27,7 +27,7 @@ function findings(found, draw) {
 
 function placed(place) {
   const [, name, line] = /^(.*?)(?::(\d+))?$/.exec(place);
-  return h("a", { href: `/documents/${name}?line=${line || 0}`, "data-go": true }, place);
+  return h("a", { href: documentAddress(name, line), "data-go": true }, place);
 }
 
 async function mend(finding, draw) {

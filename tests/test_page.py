@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -109,6 +113,26 @@ def test_without_the_link_nothing_is_shown(world: dict[str, Any]) -> None:
     context.close()
 
 
+def test_who_is_not_logged_in_sees_no_control_that_does_nothing(world: dict[str, Any]) -> None:
+    context = world["browser"].new_context()
+    stranger = context.new_page()
+    stranger.goto(world["link"])
+    stranger.get_by_text("This link was used already").wait_for()
+    assert not stranger.locator("header, nav").filter(visible=True).count()
+    assert stranger.locator("main").bounding_box()["width"] > 600
+    keep(stranger, "locked")
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["/login", ""])
+def test_who_is_logged_in_is_let_in_by_a_link_that_was_used(
+    page: Any, world: dict[str, Any], path: str
+) -> None:
+    page.goto(world["base"] + path if path else world["link"])
+    page.locator("main h1", has_text="What an agent is given").wait_for()
+    assert page.url == f"{world['base']}/home"
+
+
 def test_home_shows_the_context_exactly_as_an_agent_gets_it(
     page: Any, world: dict[str, Any]
 ) -> None:
@@ -196,6 +220,196 @@ def test_what_an_agent_stores_appears_by_itself(page: Any, world: dict[str, Any]
     page.wait_for_selector("text=The kettle is in the left cupboard")
 
 
+def test_a_memory_that_is_refused_stays_in_its_dialog(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "memory")
+    page.get_by_role("button", name="Remember…").click()
+    box = page.get_by_label("What to remember")
+    page.locator("dialog", has_text="0 of 2,000 characters").wait_for()
+    box.fill("long " * 500)
+    page.locator("dialog", has_text="2,500 of 2,000 characters").wait_for()
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.locator("dialog [role=alert]", has_text="at most 2,000 are kept").wait_for()
+    keep(page, "refused")
+    assert box.input_value() == "long " * 500
+    box.fill("The hose is behind the shed")
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.locator("dialog [role=alert]", has_text="The gateway does not answer").wait_for()
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Remember", exact=True).click()
+    page.locator("dialog[open]").wait_for(state="detached")
+    page.locator(".card", has_text="The hose is behind the shed").wait_for()
+
+
+def test_a_replacement_that_is_refused_stays_in_its_dialog(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.store("The gate squeaks", kind="fact")
+    go(page, world, "memory")
+    page.get_by_label("Filter by words").fill("gate squeaks")
+    card = page.locator(".card", has_text="The gate squeaks").first
+    card.get_by_role("button", name="Replace").click()
+    page.get_by_label("What is so now").fill("quiet " * 400)
+    page.get_by_role("button", name="Replace", exact=True).last.click()
+    page.locator("dialog [role=alert]", has_text="at most 2,000 are kept").wait_for()
+    page.get_by_label("What is so now").fill("The gate is quiet")
+    page.get_by_role("button", name="Replace", exact=True).last.click()
+    page.locator("dialog[open]").wait_for(state="detached")
+    page.locator("#said", has_text="Replaced").wait_for()
+
+
+READING = """() => {
+  const at = document.activeElement;
+  return [document.querySelectorAll(".card").length, at.dataset.id, at.getBoundingClientRect().top];
+}"""
+
+
+def test_who_reads_far_down_is_left_there_when_an_agent_stores(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.store_all({"text": f"Seed {number} is in the drawer"} for number in range(120))
+    go(page, world, "memory")
+    page.get_by_role("button", name="More").click()
+    page.locator(".card").nth(99).wait_for()
+    page.locator(".card").nth(80).focus()
+    page.wait_for_timeout(300)
+    before = page.evaluate(READING)
+    with Memory.open(world["vault"], session="agent") as memory:
+        memory.store("Seed 121 is in the drawer")
+        memory.store("Nothing of that kind")
+    page.locator(".card", has_text="Nothing of that kind").wait_for()
+    page.wait_for_timeout(300)
+    now = page.evaluate(READING)
+    assert now[0] >= before[0] == 100
+    assert now[1] == before[1]
+    assert abs(now[2] - before[2]) <= 2
+
+
+def test_what_was_opened_in_a_search_stays_open_when_an_agent_stores(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.store("The lawnmower is red", kind="fact")
+    go(page, world, "search?words=lawnmower")
+    card = page.locator(".card", has_text="The lawnmower is red")
+    card.locator("summary").click()
+    card.locator(".signal").first.wait_for()
+    with Memory.open(world["vault"], session="agent") as memory:
+        memory.store("The lawnmower needs oil")
+    page.locator(".card", has_text="needs oil").wait_for()
+    assert card.locator(".signal").first.is_visible()
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+LISTENERS = """
+  window.streams = [];
+  window.EventSource = class extends EventSource {
+    constructor(...given) { super(...given); window.streams.push(this); }
+  };
+"""
+
+
+def test_a_page_that_nobody_sees_keeps_no_line_open_and_catches_up(
+    page: Any, world: dict[str, Any]
+) -> None:
+    page.add_init_script(LISTENERS)
+    go(page, world, "memory")
+    page.wait_for_function("streams.length === 1 && streams[0].readyState === 1")
+    page.wait_for_timeout(300)
+    page.evaluate(HIDE, True)
+    assert page.evaluate("streams.map((each) => each.readyState)") == [2]
+    with Memory.open(world["vault"], session="agent") as memory:
+        memory.store("The ladder is behind the door")
+    page.evaluate(HIDE, False)
+    page.locator(".card", has_text="The ladder is behind the door").wait_for()
+    assert page.evaluate("streams.map((each) => each.readyState)") == [2, 1]
+
+
+@pytest.mark.parametrize("place", ["Memory", "Documents", "Map"])
+def test_a_place_first_opened_while_the_gateway_is_away_opens_when_it_is_back(
+    page: Any, world: dict[str, Any], place: str
+) -> None:
+    go(page, world, "home")
+    page.context.set_offline(True)
+    page.get_by_role("link", name=place, exact=True).click()
+    page.locator("main", has_text="The gateway does not answer").wait_for()
+    page.context.set_offline(False)
+    page.get_by_role("link", name="Home", exact=True).click()
+    page.locator("main pre.text").wait_for()
+    page.get_by_role("link", name=place, exact=True).click()
+    page.locator("main .card, main .editor .cm-content, main .map").first.wait_for()
+
+
+def test_the_editor_comes_after_a_first_try_that_failed(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "home")
+    page.route("**/vendor.js", lambda route: route.abort(), times=1)
+    page.get_by_role("link", name="Documents", exact=True).click()
+    page.locator("main", has_text="The gateway does not answer").wait_for()
+    page.get_by_role("link", name="Documents", exact=True).click()
+    page.locator(".editor .cm-content").wait_for()
+
+
+def test_a_step_within_a_place_does_not_draw_it_anew(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "home")
+    page.locator("pre.text").evaluate("shown => { shown.dataset.same = 'yes'; }")
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/home#main")
+    page.wait_for_timeout(300)
+    assert page.locator("pre[data-same=yes]").count() == 1
+
+
+@pytest.fixture(scope="module")
+def two(world: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A gateway over two vaults, and a page that is logged in there."""
+    first, second = (tmp_path_factory.mktemp("two") / name for name in ("first", "second"))
+    for vault in (first, second):
+        with Memory.open(vault, origin="owner") as memory:
+            memory.store(f"Kept in the {vault.name} one", kind="fact")
+    with chromium.serving(first, tmp_path_factory.mktemp("home"), second) as (base, link):
+        context = world["browser"].new_context()
+        page = context.new_page()
+        page.goto(link)
+        page.wait_for_selector("main h1")
+        yield page, base
+        context.close()
+
+
+def test_a_link_opens_the_vault_that_it_stands_in(two: Any) -> None:
+    page, base = two
+    page.goto(f"{base}/memory")
+    page.get_by_text("Kept in the first one").wait_for()
+    page.get_by_label("Vault").select_option("second")
+    page.locator("main h1", has_text="What an agent is given").wait_for()
+    page.get_by_role("link", name="Memory", exact=True).click()
+    page.get_by_text("Kept in the second one").wait_for()
+    links = page.locator("a[href^='/']").evaluate_all("all => all.map((each) => each.href)")
+    assert links
+    assert [each for each in links if not each.endswith("vault=second")] == []
+    with page.context.expect_page() as tab:
+        page.locator(".card a").first.click(modifiers=["Control"])
+    tab.value.locator(".editor .cm-content", has_text="Kept in the second one").wait_for()
+    tab.value.close()
+    page.locator(".card a").first.click()
+    page.locator(".editor .cm-content", has_text="Kept in the second one").wait_for()
+    page.go_back()
+    page.get_by_text("Kept in the second one").wait_for()
+    page.reload()
+    page.get_by_text("Kept in the second one").wait_for()
+    page.get_by_label("Vault").select_option("first")
+    page.locator("main h1", has_text="What an agent is given").wait_for()
+    assert page.url == f"{base}/home"
+    page.go_back()
+    page.get_by_text("Kept in the second one").wait_for()
+    assert page.get_by_label("Vault").input_value() == "second"
+
+
 def edit(page: Any, text: str) -> None:
     editor = page.locator(".editor .cm-content")
     editor.click()
@@ -226,7 +440,7 @@ def test_an_agent_s_write_meanwhile_costs_no_line_of_either(
     assert "mine" in page.locator(".editor .cm-content").inner_text()
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_selector("dialog[open]")
-    both = page.get_by_label("Both together").input_value()
+    both = page.get_by_label("Both together").inner_text()
     assert "mine" in both
     assert "theirs" in both
     keep(page, "conflict")
@@ -260,6 +474,280 @@ def test_what_was_typed_and_not_saved_waits_where_it_was_typed(
     page.locator("#said", has_text="Saved").wait_for()
 
 
+def opened(page: Any, world: dict[str, Any], name: str) -> Any:
+    """The text of a document in the editor."""
+    go(page, world, f"documents/{name}")
+    return page.locator(".editor .cm-content")
+
+
+def write(world: dict[str, Any], name: str, text: str, **how: Any) -> None:
+    """What an agent does meanwhile."""
+    with Memory.open(world["vault"], **{"session": "agent", **how}) as memory:
+        memory.update(text, document=name, mode="rewrite")
+
+
+def status(page: Any, text: str) -> None:
+    """Wait until the document's own line says so."""
+    page.locator("main [role=status]", has_text=re.compile(f"^{text}")).wait_for()
+
+
+def said(page: Any, text: str) -> None:
+    page.locator("#said", has_text=re.compile(f"^{text}")).wait_for()
+
+
+class Held:
+    """Requests that get no answer until they are let go."""
+
+    def __init__(self, page: Any, where: str, method: str = "GET") -> None:
+        self.page, self.where, self.method = page, where, method
+        self.waiting: list[Any] = []
+        self.open = False
+        page.route(where, self.hold)
+
+    def hold(self, route: Any) -> None:
+        if self.open or route.request.method != self.method:
+            route.fallback()
+        else:
+            self.waiting.append(route)
+
+    def wait(self) -> None:
+        """Until something was asked."""
+        for _ in range(100):
+            if self.waiting:
+                return
+            self.page.wait_for_timeout(50)
+        pytest.fail("nothing was asked")
+
+    def let_go(self) -> None:
+        self.open = True
+        with self.page.expect_response(self.where):
+            for each in self.waiting:
+                each.continue_()
+
+
+def test_a_new_document_of_a_name_that_is_taken_opens_the_one_that_is_there(
+    page: Any, world: dict[str, Any]
+) -> None:
+    write(world, "USER.md", "# User\n\nkept\n", origin="owner")
+    go(page, world, "documents/SOUL.md")
+    page.get_by_role("button", name="New document").click()
+    page.get_by_label("Name, such as").fill("USER.md")
+    page.get_by_role("button", name="Make it").click()
+    said(page, "USER.md is there already")
+    page.locator("main h2", has_text="USER.md").wait_for()
+    assert "kept" in page.locator(".editor .cm-content").inner_text()
+    assert (world["vault"] / "USER.md").read_text() == "# User\n\nkept\n"
+
+
+def test_a_new_document_is_made_and_opened(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "documents")
+    page.get_by_role("button", name="New document").click()
+    page.get_by_label("Name, such as").fill("so what?.md")
+    page.get_by_role("button", name="Make it").click()
+    page.locator("dialog [role=alert]", has_text="is not a document of this vault").wait_for()
+    page.get_by_label("Name, such as").fill("notes/new.md")
+    page.get_by_role("button", name="Make it").click()
+    page.locator("main h2", has_text="notes/new.md").wait_for()
+    assert (world["vault"] / "notes/new.md").read_text() == "# new\n"
+
+
+def test_what_is_typed_while_a_save_is_on_its_way_stays(page: Any, world: dict[str, Any]) -> None:
+    write(world, "notes/typed.md", "one\ntwo\nthree\n")
+    text = opened(page, world, "notes/typed.md")
+    text.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("four")
+    saving = Held(page, "**/documents/notes/typed.md", "PUT")
+    page.keyboard.press("Control+s")
+    saving.wait()
+    page.keyboard.type(" and five")
+    write(world, "notes/typed.md", "zero\none\ntwo\nthree\n")
+    saving.let_go()
+    said(page, "Saved, together with")
+    status(page, "Not saved")
+    assert text.inner_text().split() == ["zero", "one", "two", "three", "four", "and", "five"]
+    page.keyboard.press("Control+s")
+    said(page, "Saved.")
+    status(page, "Saved")
+    saved = (world["vault"] / "notes/typed.md").read_text()
+    assert saved == "zero\none\ntwo\nthree\nfour and five"
+
+
+def test_saving_twice_at_once_is_no_conflict_with_oneself(page: Any, world: dict[str, Any]) -> None:
+    write(world, "USER.md", "one\n")
+    text = opened(page, world, "USER.md")
+    saving = Held(page, "**/documents/USER.md", "PUT")
+    edit(page, "first")
+    page.keyboard.press("Control+s")
+    saving.wait()
+    edit(page, "second")
+    page.keyboard.press("Control+s")
+    saving.let_go()
+    status(page, "Saved")
+    assert not page.locator("dialog[open]").count()
+    assert text.inner_text() == (world["vault"] / "USER.md").read_text() == "second"
+
+
+def test_a_save_that_is_answered_elsewhere_leaves_nothing_waiting(
+    page: Any, world: dict[str, Any]
+) -> None:
+    opened(page, world, "USER.md").wait_for()
+    edit(page, "# User\n\nsaved on the way out")
+    saving = Held(page, "**/documents/USER.md", "PUT")
+    page.keyboard.press("Control+s")
+    saving.wait()
+    page.get_by_role("link", name="Days", exact=True).click()
+    page.locator("main h1", has_text="Days").wait_for()
+    saving.let_go()
+    said(page, "Saved")
+    page.go_back()
+    status(page, "Saved")
+    assert (world["vault"] / "USER.md").read_text() == "# User\n\nsaved on the way out"
+    page.evaluate("window.left = true")
+    page.reload()
+    page.wait_for_function("!window.left")
+
+
+def test_a_place_that_answers_late_is_not_drawn_over_another(
+    page: Any, world: dict[str, Any]
+) -> None:
+    opened(page, world, "SOUL.md").wait_for()
+    slow = Held(page, "**/status")
+    page.get_by_role("link", name="Memory", exact=True).click()
+    slow.wait()
+    page.get_by_role("link", name="Documents", exact=True).click()
+    page.locator(".editor .cm-content").wait_for()
+    edit(page, "half a thought")
+    slow.let_go()
+    page.wait_for_timeout(300)
+    assert page.locator("main h1").inner_text() == "Documents"
+    assert page.locator(".editor .cm-content").inner_text() == "half a thought"
+    page.go_back()
+    page.locator("main h1", has_text="Memory").wait_for()
+    page.go_forward()
+    status(page, "Not saved")
+    assert page.locator(".editor .cm-content").inner_text() == "half a thought"
+
+
+@pytest.mark.parametrize(("where", "asked"), [("review", "**/review"), ("home", "**/context")])
+def test_what_an_agent_stores_is_not_drawn_over_where_the_person_went(
+    page: Any, world: dict[str, Any], where: str, asked: str
+) -> None:
+    go(page, world, where)
+    page.wait_for_timeout(300)
+    slow = Held(page, asked)
+    with Memory.open(world["vault"], session="agent") as memory:
+        memory.store(f"The kettle in the {where} is blue")
+    slow.wait()
+    page.get_by_role("link", name="Days", exact=True).click()
+    page.locator("main h1", has_text="Days").wait_for()
+    slow.let_go()
+    page.wait_for_timeout(300)
+    assert page.locator("main h1").all_inner_texts() == ["Days"]
+
+
+def test_what_was_typed_into_a_document_that_was_removed_can_be_saved(
+    page: Any, world: dict[str, Any]
+) -> None:
+    write(world, "notes/gone.md", "one\n", origin="owner")
+    opened(page, world, "notes/gone.md").wait_for()
+    edit(page, "half a thought")
+    with Memory.open(world["vault"], session="agent") as memory:
+        memory.remove("notes/gone.md")
+    status(page, "Not saved; it was removed meanwhile. Saving makes it again")
+    page.get_by_role("link", name="Memory", exact=True).click()
+    page.locator("main h1", has_text="Memory").wait_for()
+    page.get_by_role("link", name="Documents", exact=True).click()
+    page.locator("main h1", has_text="Documents").wait_for()
+    page.get_by_role("link", name="notes/gone.md").click()
+    page.locator("main h2", has_text="notes/gone.md").wait_for()
+    status(page, "Not saved; it was removed meanwhile. Saving makes it again")
+    keep(page, "removed")
+    page.get_by_role("button", name="Save", exact=True).click()
+    said(page, "Saved")
+    assert (world["vault"] / "notes/gone.md").read_text() == "half a thought"
+
+
+def test_the_end_of_a_session_costs_no_typed_text(page: Any, world: dict[str, Any]) -> None:
+    opened(page, world, "SOUL.md").wait_for()
+    before = (world["vault"] / "SOUL.md").read_text()
+    edit(page, before + "More.\n")
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    page.keyboard.press("Control+s")
+    page.locator("[role=alert]", has_text="commonplace serve --link").wait_for()
+    assert "More." in page.locator(".editor .cm-content").inner_text()
+    keep(page, "session-over")
+    page.context.add_cookies(cookies)
+    page.get_by_role("button", name="Save", exact=True).click()
+    said(page, "Saved")
+    page.locator("[role=alert]").wait_for(state="detached")
+    assert (world["vault"] / "SOUL.md").read_text() == before + "More.\n"
+
+
+def test_the_lines_of_a_document_end_as_they_did(page: Any, world: dict[str, Any]) -> None:
+    path = world["vault"] / "notes/ends.md"
+    path.write_bytes(b"one\r\ntwo\nthree\r\n")
+    opened(page, world, "notes/ends.md").wait_for()
+    status(page, "Saved")
+    page.locator(".editor .cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("four")
+    page.keyboard.press("Enter")
+    status(page, "Not saved")
+    page.keyboard.press("Control+s")
+    said(page, "Saved")
+    status(page, "Saved")
+    assert path.read_bytes() == b"one\r\ntwo\nthree\r\nfour\r\n"
+
+
+@pytest.mark.parametrize("name", ["notes/100% sure.md", "notes/#1.md", "notes/a+b & c.md"])
+def test_a_document_of_any_name_is_opened(page: Any, world: dict[str, Any], name: str) -> None:
+    (world["vault"] / name).write_text(f"The {name} is here.\n")
+    go(page, world, "documents")
+    page.get_by_role("link", name=name, exact=True).click()
+    page.locator("main h2", has_text=name).wait_for()
+    assert f"The {name} is here." in page.locator(".editor .cm-content").inner_text()
+    page.reload()
+    page.locator("main h2", has_text=name).wait_for()
+
+
+def test_an_address_that_cannot_be_read_is_no_fault(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "documents/100%.md")
+    assert "There is no document 100%.md" in page.locator("main").inner_text()
+
+
+def test_an_agent_s_write_leaves_the_cursor_where_it_is(page: Any, world: dict[str, Any]) -> None:
+    lines = [f"line {number}" for number in range(1, 9)]
+    write(world, "notes/cursor.md", "\n".join(lines) + "\n")
+    text = opened(page, world, "notes/cursor.md?line=5")
+    text.focus()
+    written = ["above", *lines[:6], "between", *lines[6:]]
+    write(world, "notes/cursor.md", "\n".join(written) + "\n")
+    page.locator(".cm-line", has_text="between").wait_for()
+    assert text.inner_text().split("\n")[: len(written)] == written
+    assert page.locator(".cm-activeLine").inner_text() == "line 5"
+
+
+def test_the_changes_of_an_editor_lead_from_one_text_to_the_other(
+    page: Any, world: dict[str, Any]
+) -> None:
+    go(page, world, "home")
+    chance = Random(7)
+    texts = ["".join(chance.choices(("a\n", "b\n", "c", "\n", "äé\n"), k=n)) for n in range(24)]
+    wrong = page.evaluate(
+        """async (texts) => {
+          const { changes } = await import("/assets/lines.js");
+          const changed = (text, made) => made.reduceRight((now, { from, to, insert }) =>
+            now.slice(0, from) + insert + now.slice(to), text);
+          const leads = (one, other) => changed(one, changes(one, other)) === other;
+          return texts.flatMap((one) => texts.filter((other) => !leads(one, other)));
+        }""",
+        texts,
+    )
+    assert wrong == []
+
+
 CONTRASTS = """() => {
   const light = (colour) => {
     const part = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
@@ -287,6 +775,70 @@ def test_every_part_of_a_text_can_be_read_in_the_editor(world: dict[str, Any], s
     page.wait_for_timeout(300)
     assert min(page.evaluate(CONTRASTS)) >= 4.5
     context.close()
+
+
+def test_a_difference_is_shown_where_the_person_looks(page: Any, world: dict[str, Any]) -> None:
+    same = "same\n" * 60
+    for number in range(40):
+        write(world, "notes/often.md", f"{same}number {number}\n", session=f"{number}")
+    opened(page, world, "notes/often.md").wait_for()
+    page.get_by_role("button", name="Versions").click()
+    page.get_by_role("button", name="Compare").last.click()
+    page.locator(".diff ins").wait_for()
+    page.wait_for_timeout(200)
+    keep(page, "versions")
+    for seen in (page.locator(".diff ins"), page.get_by_role("button", name="Make it say")):
+        box = seen.bounding_box()
+        assert 0 <= box["y"] < 850 - box["height"]
+
+
+def recorded(text: str) -> str:
+    """A line as a record is written, with more data than a difference shows of a line."""
+    data = {"id": uuid4().hex, "type": "fact", "tags": [f"tag{number}" for number in range(20)]}
+    return f"- {text} <!-- {json.dumps(data)} -->\n"
+
+
+def test_a_conflict_is_told_as_it_is(page: Any, world: dict[str, Any]) -> None:
+    write(world, "notes/shed.md", recorded("The shed is green"), origin="owner")
+    opened(page, world, "notes/shed.md").wait_for()
+    unknown = {"etag": "sha256-of-something-forgotten"}
+
+    def forget(route: Any) -> None:
+        told = route.request.post_data_json if route.request.method == "PUT" else None
+        route.continue_(post_data={**told, **unknown}) if told else route.fallback()
+
+    page.route("**/documents/notes/shed.md", forget)
+    page.locator(".editor .cm-content").click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("Mine.")
+    page.keyboard.press("Control+s")
+    page.locator("dialog[open]").wait_for()
+    page.unroute("**/documents/notes/shed.md")
+    told = page.locator("dialog").inner_text()
+    assert "same lines" not in told
+    assert "It changed meanwhile" in told
+    assert '"id"' not in told
+    keep(page, "changed-meanwhile")
+    page.get_by_role("button", name="Save this").click()
+    said(page, "Saved")
+    assert '<!-- {"id":' in (world["vault"] / "notes/shed.md").read_text()
+
+
+def test_what_a_save_would_drop_is_shown_without_its_data(page: Any, world: dict[str, Any]) -> None:
+    planks = (f"Plank {number} is oak, and it is as long as any that I had" for number in range(12))
+    write(world, "notes/planks.md", "".join(map(recorded, planks)), origin="owner")
+    opened(page, world, "notes/planks.md").wait_for()
+    edit(page, "# Nothing\n")
+    page.keyboard.press("Control+s")
+    page.locator("dialog[open]", has_text="This drops much").wait_for()
+    told = page.locator("dialog").inner_text()
+    assert "Plank 3 is oak" in told
+    assert '"id"' not in told
+    assert "confirm=" not in told
+    keep(page, "drops-much")
+    page.get_by_role("button", name="Drop it").click()
+    said(page, "Saved")
+    assert (world["vault"] / "notes/planks.md").read_text() == "# Nothing\n"
 
 
 def test_versions_are_compared_and_restored(page: Any, world: dict[str, Any]) -> None:

@@ -912,7 +912,7 @@ def test_a_memory_is_forgotten_with_a_receipt(page: Any, world: dict[str, Any]) 
     page.wait_for_selector("dialog[open] >> text=Forgotten")
     page.get_by_role("button", name="Close").click()
     with Memory.open(world["vault"], origin="owner") as memory:
-        assert "4417" not in "".join(memory.read(name).text for name in memory.documents())
+        assert "gate is 4417" not in "".join(memory.read(name).text for name in memory.documents())
 
 
 def test_a_day_of_the_calendar_is_read(page: Any, world: dict[str, Any]) -> None:

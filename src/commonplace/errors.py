@@ -27,6 +27,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── BudgetSpent          429
     │   ├── TooSlow                    a question in SQL that takes too long
     │   ├── TargetTaken                a vault is to be copied to where something is already
+    │   ├── StateTaken                 a state directory that is another vault's
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   └── HeldForReview        202   it waits until a person approves it
@@ -296,6 +297,16 @@ class TargetTaken(Refused):
         super().__init__(
             f"{where} holds something already. Nothing was copied.",
             next_step="Name an empty directory or a profile that nobody has used.",
+        )
+
+
+class StateTaken(Refused):
+    """A state directory that is another vault's."""
+
+    def __init__(self, state: str, owner: str) -> None:
+        super().__init__(
+            f"{state} keeps the state of the vault at {owner}. Nothing was changed.",
+            next_step="Set state_dir to a directory of this vault's own, in its commonplace.toml.",
         )
 
 

@@ -176,6 +176,7 @@ class Library(Ledger):
         self.locked(lambda: self._note(Op.REJECT, record, author))
 
     def _note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
+        self.check_writable()
         self.levelling.bring_up()
         self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
         self.levelling.reached(self.journal.end())

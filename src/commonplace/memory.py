@@ -19,6 +19,7 @@ from commonplace.errors import (
     LessTrusted,
     NoSuchRecord,
     Refused,
+    VaultTrouble,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
@@ -148,6 +149,7 @@ class Memory:
             layout=stores.layout,
             clock=stores.clock,
             lock_seconds=settings.lock_seconds,
+            refusal=stores.refusal() if stores.read_only else None,
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
@@ -858,13 +860,20 @@ class Memory:
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
             "vectors": index.vectors(),
-            "messages": self.messages.count() if self.stores.has_history() else 0,
+            "messages": self._messages_told(),
             "heartbeat": heartbeat.told(self.notes) or "never",
             "compaction": self._last_compaction(),
             "upkeep": schedule.told(self.notes) or "never",
             "read only": self.read_only,
             "troubles": list(self.library.troubles.values()),
         }
+
+    def _messages_told(self) -> int | str:
+        """How many messages there are, or why that cannot be told."""
+        try:
+            return self.messages.count() if self.stores.has_history() else 0
+        except VaultTrouble as error:
+            return error.what
 
     def _last_compaction(self) -> str:
         from commonplace.upkeep.summarizers import tokens_of

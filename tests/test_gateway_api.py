@@ -168,6 +168,15 @@ def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     assert settled.status_code == 200
 
 
+def test_the_merge_that_is_offered_has_nothing_of_what_was_forgotten(browser: TestClient) -> None:
+    key = browser.post(f"{AT}/records", json={"text": "The attic code is walrus"}).json()["id"]
+    read = browser.get(f"{AT}/documents/MEMORY.md").json()
+    assert browser.delete(f"{AT}/records/{key}").status_code == 200
+    edited = {"text": read["text"] + "- The boat is blue\n", "etag": read["etag"]}
+    told = browser.put(f"{AT}/documents/MEMORY.md", json=edited).json()
+    assert ("walrus" in told["merged"], "The boat is blue" in told["merged"]) == (False, True)
+
+
 def test_a_header_that_a_route_has_no_use_for_is_let_be(browser: TestClient) -> None:
     answer = browser.post(f"{AT}/records", json={"text": "x"}, headers={"if-match": '"1"'})
     assert answer.status_code == 201

@@ -58,6 +58,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class CommonplaceError(Exception):
     """An error that writes its own sentence."""
@@ -205,10 +207,13 @@ class NoSuchReader(NotFound):
 class NoSuchRecord(NotFound):
     """A record id that is not, or no longer, in the vault."""
 
-    def __init__(self, record_id: str) -> None:
+    def __init__(self, record_id: str, *, said_in: Sequence[str] = ()) -> None:
+        prose = f" {', '.join(said_in)} says it as prose." if said_in else ""
         super().__init__(
-            f"There is no record {record_id}.",
-            next_step="Search for it first and use the id of a result.",
+            f"There is no record {record_id}.{prose}",
+            next_step="Change the document itself."
+            if said_in
+            else "Search for it first and use the id of a result.",
         )
 
 

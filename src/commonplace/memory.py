@@ -632,7 +632,8 @@ class Memory:
     def delete_all(self, record_ids: Sequence[str]) -> Receipt:
         """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
-        held = self._withheld()
+        self.library.refresh()
+        held = self._withheld(ids)
         for key in ids:
             if key not in held:
                 self.get(key)
@@ -655,12 +656,21 @@ class Memory:
     def would_forget(self, record_ids: Sequence[str]) -> forgetting.Doomed:
         """All that goes when these records are erased."""
         return forgetting.doomed(
-            self.library, record_ids, history=self._history_if_any(), held=self._withheld()
+            self.library,
+            record_ids,
+            history=self._history_if_any(),
+            held=self._withheld(record_ids),
         )
 
-    def _withheld(self) -> dict[str, Record]:
-        """What was ever held for approval. Only a person can make that go away."""
-        return self.library.withheld() if self.origin == Origin.OWNER else {}
+    def _withheld(self, ids: Sequence[str] = ()) -> dict[str, Record]:
+        """Those of the ids that stand in no document any more, and what was ever held for
+        approval, which only a person can make go away.
+        """
+        held = self.library.withheld() if self.origin == Origin.OWNER else {}
+        index = self.library.index
+        lost = [key for key in ids if key not in held and not index.get(key)]
+        departed = self.library.departed(lambda record: record.id in lost) if lost else {}
+        return held | {key: gone.record for key, gone in departed.items()}
 
     def _history_if_any(self) -> History | None:
         return self.messages if self.stores.has_history() else None

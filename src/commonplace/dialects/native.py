@@ -133,7 +133,7 @@ def update(
 def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-….")]) -> Answer:
     """Erase a record for good: only if the user asks, or if it is clearly wrong."""
     receipt = memory.delete(id)
-    return Answer(receipt.__dict__, f"Erased {id} from {', '.join(receipt.documents)}.")
+    return Answer(receipt.__dict__, f"Erased {id} from {receipt.places()}.")
 
 
 @tool()

@@ -371,6 +371,6 @@ def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any])
     return {
         "current": now.text,
         "etag": error.etag,
-        "merged": offered.text,
+        "merged": memory.library.without_returning(now.name, offered.text, now.text),
         "conflicts": offered.conflicts,
     }

@@ -333,9 +333,9 @@ class Library(Ledger):
 
         A text typed again has another id, and is the person's wish.
         """
-        there = {item.record.id for item in self.parse(name, now).items}
-        fresh = [item for item in self.parse(name, text).items if item.record.id not in there]
-        for item in reversed(self._returning(fresh)):
+        back = {key for key in self.forgotten() if key in text and key not in now}
+        items = self.parse(name, text).items if back else ()
+        for item in reversed(self._returning(item for item in items if item.record.id in back)):
             text = text[: item.start] + text[item.end :]
         return text
 

@@ -877,6 +877,7 @@ def test_restore_shows_and_brings_back_the_text_of_a_time(run: Run, vault: Path)
     ("words", "code", "says"),
     [
         (("--as-of", "last week"), 2, "'last week' is no time. Use 2026-11-15T14:30."),
+        (("--as-of", "0001-01-01T00:00:00+14:00"), 2, "'0001-01-01T00:00:00+14:00' is no time."),
         (("nothing.md", "--as-of", "2100-01-01"), 3, "There is no document nothing.md at"),
         (("MEMORY.md", "--as-of", "1999-01-01"), 3, "There is no document MEMORY.md at"),
     ],

@@ -153,6 +153,15 @@ def test_a_document_goes_through_its_life(browser: TestClient) -> None:
     assert browser.get(f"{AT}/documents/notes/home.md").json()["text"] == "one\n"
 
 
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_no_calendar_holds_is_no_time(browser: TestClient, moment: str) -> None:
+    asked = browser.get(f"{AT}/texts/MEMORY.md", params={"moment": moment})
+    restored = browser.post(f"{AT}/restore/MEMORY.md", json={"moment": moment})
+    for answer in (asked, restored):
+        assert (answer.status_code, answer.json()["error"]) == (400, "BadValue")
+        assert answer.json()["detail"] == f"moment: '{moment}' is no time. Use ISO 8601."
+
+
 @pytest.mark.parametrize("mark", ['"{}"', 'W/"{}"', "{}"])
 def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     path = f"{AT}/documents/USER.md"

@@ -196,7 +196,20 @@ def test_a_rewrite_by_an_agent_that_drops_much_asks_to_be_confirmed(gateway: Gat
     etag = agent.get(path).json()["etag"]
     refused = agent.put(path, json={"text": "# Memory\n", "etag": etag})
     assert refused.status_code == 409
-    assert refused.json()["error"] == "WouldLose"
+    told = refused.json()
+    assert told["error"] == "WouldLose"
+    assert "Ann likes green tea" in told["diff"]
+    again = {"text": "# Memory\n", "etag": etag, "confirm": told["confirm"]}
+    assert agent.put(path, json=again).status_code == 200
+
+
+def test_a_tool_that_would_drop_much_asks_in_the_same_way(gateway: Gateway) -> None:
+    agent = client(gateway, "write")
+    body = {"document": "MEMORY.md", "content": "# Memory\n", "mode": "rewrite"}
+    told = agent.post(f"{AT}/tools/update", json=body).json()
+    assert "Ann likes green tea" in told["diff"]
+    body |= {"confirm": told["confirm"]}
+    assert agent.post(f"{AT}/tools/update", json=body).status_code == 200
 
 
 def test_a_record_goes_through_its_life(browser: TestClient) -> None:

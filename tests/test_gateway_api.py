@@ -22,7 +22,7 @@ from commonplace import Memory
 from commonplace.doors import http as http_door
 from commonplace.doors.http import changes
 from commonplace.doors.http.application import Gateway
-from tests.gateways import AT, client, made, person
+from tests.gateways import AT, HOST, client, made, person
 
 
 @pytest.fixture
@@ -405,6 +405,39 @@ def test_a_vault_is_looked_at_once_for_all_who_listen(monkeypatch: pytest.Monkey
     assert asyncio.run(three()) == [[ready, change]] * 3
     assert looks[:8] == [5] * 8
     assert 5 not in looks[8:]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("quiet", [True, False], ids=["nothing happens", "something happens"])
+async def test_a_stream_ends_with_the_pass_of_who_listens(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, quiet: bool
+) -> None:
+    monkeypatch.setattr(changes, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(changes, "ALIVE_SECONDS", 0.05 if quiet else 60.0)
+    token = gateway.tokens.add("short", "read")
+    told: list[bytes] = []
+
+    async def send(message: Any) -> None:
+        told.append(message.get("body", b""))
+        if b"ready" in told[-1]:
+            gateway.tokens.revoke("short")
+            if not quiet:
+                with Memory.open(gateway.vaults.paths["book"]) as memory:
+                    memory.store("not for a stranger")
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    headers = [(b"host", HOST.encode()), (b"authorization", f"Bearer {token}".encode())]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": f"{AT}/changes",
+        "query_string": b"",
+        "headers": headers,
+    }
+    await asyncio.wait_for(gateway.app(scope, receive, send), 10)
+    assert [each for each in told if each] == [told[1]]
 
 
 def test_told_to_stop_it_ends_cleanly_even_with_listeners(served: Served) -> None:

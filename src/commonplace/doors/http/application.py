@@ -252,7 +252,7 @@ class Gateway:
         return answered(told)
 
     async def _changes(self, request: Request) -> Sent:
-        """The stream of changes, from where the listener left off."""
+        """The stream of changes, from where the listener left off, while the pass is good."""
         _allowed(request, "read")
         vault, reader = request.path_params["vault"], Reader(Origin.AGENT)
 
@@ -261,10 +261,15 @@ class Gateway:
                 lambda: changes.since(self.vaults.memory(vault, reader), position)
             )
 
+        async def may_listen() -> bool:
+            found = await self.app.find(request.scope["commonplace.token"])
+            return found is not None and found.allows("read") and found.opens(vault)
+
         last = request.headers.get("last-event-id", "")
         end = await self.work(lambda: changes.end_of(self.vaults.memory(vault, reader)))
         start = int(last) if POSITION.fullmatch(last) else end
-        told = self._watches.setdefault(vault, changes.Watch(look)).stream(start)
+        stream = self._watches.setdefault(vault, changes.Watch(look)).stream(start)
+        told = changes.heard(stream, may_listen)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(told, media_type="text/event-stream", headers=headers)
 

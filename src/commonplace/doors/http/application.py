@@ -243,13 +243,9 @@ class Gateway:
         return answered({"vaults": names, "who": who, "version": _version()})
 
     async def _openapi(self, request: Request) -> Sent:
-        told = openapi.document(
-            ROUTES,
-            _table(self.dialect or "native"),
-            vaults=self._open_to(pass_of(request.scope)),
-            version=_version(),
-        )
-        return answered(told)
+        vaults = self._open_to(pass_of(request.scope))
+        offered = {name: _table(await self._dialect(name)) for name in vaults}
+        return answered(openapi.document(ROUTES, offered, version=_version()))
 
     async def _changes(self, request: Request) -> Sent:
         """The stream of changes, from where the listener left off, while the pass is good."""

@@ -261,7 +261,39 @@ def test_upkeep_shows_and_runs_its_jobs(
     jobs = [each["job"] for each in browser.get(f"{AT}/upkeep").json()["jobs"]]
     runs = browser.post(f"{AT}/upkeep/{jobs[0]}").json()["runs"]
     assert [each["outcome"] for each in runs] == ["done"]
-    assert browser.post(f"{AT}/upkeep/nothing").status_code == 400
+    unknown = browser.post(f"{AT}/upkeep/nothing")
+    assert unknown.status_code == 400
+    assert unknown.json()["detail"].endswith(f"Use {', '.join(jobs)}.")
+
+
+def test_where_nothing_is_scheduled_no_job_is_offered(browser: TestClient) -> None:
+    answer = browser.post(f"{AT}/upkeep/nope")
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == (
+        "job: 'nope' is not known. Nothing is scheduled in this vault: an option such as "
+        "scan_schedule does that."
+    )
+
+
+def test_a_finding_says_what_its_command_would_strike(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        memory.store("Ada's favourite colour is blue", kind="fact")
+        memory.store("Ada's favourite colour is green", kind="fact")
+    [finding] = browser.get(f"{AT}/scan").json()["findings"]
+    assert finding["kind"] == "disagreement"
+    assert finding["strikes"] == ["Ada's favourite colour is blue"]
+
+
+def test_a_secret_that_would_be_struck_is_told_to_its_owner_alone(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        for _ in range(2):
+            memory.store("The safe opens with 7113", kind="fact", sensitivity="secret")
+    [owned] = person(gateway).get(f"{AT}/scan").json()["findings"]
+    [shown] = client(gateway, "read").get(f"{AT}/scan").json()["findings"]
+    assert owned["strikes"] == ["The safe opens with 7113"]
+    assert shown["strikes"] == [f"the secret {shown['action']['ids'][0]}"]
 
 
 def test_the_journal_is_told_from_where_a_listener_left_off(gateway: Gateway) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from commonplace.dialects import Parameter, Tool
+from commonplace.dialects import Tool
 from commonplace.doors.http.routes import PREFIX, Route
 from commonplace.hints import Any
 
@@ -29,6 +29,8 @@ PROBLEM = {
 }
 VAULT = {"$ref": "#/components/parameters/vault"}
 SESSION = {"$ref": "#/components/parameters/session"}
+HEADERS = {"etag": "If-Match"}
+"""Arguments of a body that may come as a header too; the one in the body counts."""
 
 
 def document(
@@ -109,8 +111,9 @@ def _operation(route: Route) -> dict[str, Any]:
             )
         else:
             body[parameter.name] = parameter
-            if parameter.name == "etag":
-                placed.append(_placed("header", "If-Match", _mark(parameter), required=False))
+            if parameter.name in HEADERS:
+                about = {"type": "string", "description": parameter.about.description}
+                placed.append(_placed("header", HEADERS[parameter.name], about, required=False))
     made: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.tool.description.split("\n")[0],
@@ -127,11 +130,6 @@ def _operation(route: Route) -> dict[str, Any]:
         }
         made["requestBody"] = _json(schema) | {"required": bool(schema["required"])}
     return made
-
-
-def _mark(etag: Parameter) -> dict[str, Any]:
-    """The same mark as a header, in its quotes; the one in the body comes before it."""
-    return {"type": "string", "description": etag.schema()["description"]}
 
 
 def _placed(where: str, name: str, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:

@@ -370,6 +370,67 @@ def test_a_day_of_the_calendar_is_read(page: Any, world: dict[str, Any]) -> None
     assert "A quiet day in the garden." in page.locator(".paper").inner_text()
 
 
+def test_a_log_is_read_without_the_data_of_its_records(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "days")
+    page.locator(".calendar a", has_text="log").first.click()
+    page.wait_for_selector(".paper")
+    assert "Fact number 1" in page.locator(".paper").inner_text()
+    assert "<!--" not in page.locator(".paper").inner_text()
+
+
+def test_an_entry_that_is_gone_is_told_so(page: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("A day that was\n", document="memory/2025-03-04.md", mode="rewrite")
+    go(page, world, "days/2025-03")
+    page.locator(".calendar a", has_text="log").wait_for()
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.remove("memory/2025-03-04.md")
+    page.locator(".calendar a", has_text="log").click()
+    page.locator("#said.wrong", has_text="There is no document").wait_for()
+
+
+def test_another_month_leaves_the_focus_and_the_strip_where_they_were(
+    page: Any, world: dict[str, Any]
+) -> None:
+    page.set_viewport_size({"width": 600, "height": 850})
+    go(page, world, "days")
+    scrolled = "document.querySelector('.heat').scrollLeft"
+    before, month = page.evaluate(scrolled), page.locator("main h2").first.inner_text()
+    assert before > 0
+    page.get_by_label("Month before").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "was => document.querySelector('main h2').textContent !== was", arg=month
+    )
+    assert page.evaluate("document.activeElement.ariaLabel") == "Month before"
+    assert page.evaluate(scrolled) == before
+    page.get_by_label("Month after").click()
+    assert page.locator("main h2").first.inner_text() == month
+
+
+def test_the_strip_counts_the_days_that_it_shows(page: Any, world: dict[str, Any]) -> None:
+    old = '- Long ago <!-- {"id":"mem-long-ago","timestamp":"2001-02-03T04:05:06.000Z"} -->\n'
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update(old, document="notes/old.md", mode="rewrite")
+    go(page, world, "days/2001-02")
+    assert page.locator(".day", has_text="1 memory").count() == 1
+    shown = page.locator(".heat span").evaluate_all(
+        "cells => cells.reduce((sum, cell) => sum + Number(cell.title.split(': ')[1]), 0)"
+    )
+    told = page.locator(".heat").get_attribute("aria-label")
+    assert told == f"{shown} memories over the last year, by day"
+
+
+@pytest.mark.parametrize("month", ["garbage", "2026-13", "99"])
+def test_an_address_that_names_no_month_shows_the_last_one(
+    page: Any, world: dict[str, Any], month: str
+) -> None:
+    go(page, world, "days")
+    usual = page.locator("main h2").first.inner_text()
+    go(page, world, f"days/{month}")
+    assert page.locator("main h2").first.inner_text() == usual
+
+
 def test_a_point_of_the_map_is_read_with_the_keyboard(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "map")
     page.locator(".map circle").first.focus()

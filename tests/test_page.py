@@ -431,6 +431,20 @@ def test_an_address_that_names_no_month_shows_the_last_one(
     assert page.locator("main h2").first.inner_text() == usual
 
 
+def test_a_point_of_the_map_whose_memory_is_gone_is_told_so(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        gone = memory.store("The ladder stands behind the shed", kind="fact")
+    go(page, world, "map")
+    point = page.get_by_label("fact: The ladder stands behind the shed")
+    point.wait_for()
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.delete(gone.id)
+    point.focus()
+    page.locator("#said.wrong", has_text="There is no record").wait_for()
+
+
 def test_a_point_of_the_map_is_read_with_the_keyboard(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "map")
     page.locator(".map circle").first.focus()

@@ -445,6 +445,45 @@ def test_a_point_of_the_map_whose_memory_is_gone_is_told_so(
     page.locator("#said.wrong", has_text="There is no record").wait_for()
 
 
+@pytest.fixture
+def upkept(world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The page of a vault with something to mend and something scheduled."""
+    monkeypatch.setenv("COMMONPLACE_SCAN_SCHEDULE", "weekly")
+    with Memory.open(tmp_path / "book", origin="owner") as memory:
+        memory.store("Ada's favourite colour is blue", kind="fact")
+        memory.store("Ada's favourite colour is green", kind="fact")
+    with chromium.serving(tmp_path / "book", tmp_path) as (base, link):
+        context = world["browser"].new_context()
+        page = context.new_page()
+        page.goto(link)
+        page.wait_for_selector("main h1")
+        page.goto(f"{base}/upkeep")
+        page.locator("h1", has_text="Upkeep").wait_for()
+        yield page
+        context.close()
+
+
+def test_a_job_that_was_run_by_hand_is_told_in_the_table(upkept: Any) -> None:
+    row = upkept.locator("tr", has_text="scan")
+    assert "never" in row.inner_text()
+    row.get_by_role("button", name="Run now").focus()
+    upkept.keyboard.press("Enter")
+    upkept.locator("td", has_text="done").wait_for()
+    assert "never" not in row.inner_text()
+    assert upkept.evaluate("document.activeElement.textContent") == "Run now"
+
+
+def test_what_a_finding_would_strike_is_shown_before_it_is_done(upkept: Any) -> None:
+    card = upkept.locator(".card", has_text="cannot both be so")
+    goes = "Strikes “Ada's favourite colour is blue”"
+    assert goes in card.inner_text()
+    card.get_by_role("button", name="Do it").click()
+    assert goes in upkept.locator("dialog[open]").inner_text()
+    keep(upkept, "mend")
+    upkept.get_by_role("button", name="Do it").last.click()
+    upkept.get_by_text("Nothing to mend.").wait_for()
+
+
 def test_a_point_of_the_map_is_read_with_the_keyboard(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "map")
     page.locator(".map circle").first.focus()

@@ -517,6 +517,103 @@ def test_nothing_is_wider_than_a_phone(world: dict[str, Any], place: str, scheme
     context.close()
 
 
+@pytest.fixture
+def phone(world: dict[str, Any]) -> Iterator[Any]:
+    """A page of the person on a phone."""
+    context = world["browser"].new_context(
+        viewport={"width": 390, "height": 780}, storage_state=world["state"]
+    )
+    yield context.new_page()
+    context.close()
+
+
+TOO_WIDE = """() => {
+  const dialog = document.getElementById("dialog"), edge = dialog.getBoundingClientRect().right;
+  const beyond = (each) => !each.closest(".wide") && each.getBoundingClientRect().right > edge;
+  const cut = [...dialog.querySelectorAll("*")].filter(beyond);
+  return dialog.scrollWidth > dialog.clientWidth ? cut.map((each) => each.outerHTML) : [];
+}"""
+
+
+def test_a_memory_is_typed_on_a_phone(phone: Any, world: dict[str, Any]) -> None:
+    go(phone, world, "memory")
+    phone.get_by_role("button", name="Remember…").click()
+    phone.wait_for_selector("dialog[open]")
+    assert phone.evaluate(TOO_WIDE) == []
+    keep(phone, "phone-remember")
+
+
+def test_versions_are_compared_on_a_phone(phone: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("one\n", document="projects/herbs.md", mode="rewrite")
+        memory.update("two\n", document="projects/herbs.md")
+    go(phone, world, "documents/projects/herbs.md")
+    phone.get_by_role("button", name="Versions").click()
+    phone.wait_for_selector("dialog[open] td")
+    assert phone.evaluate(TOO_WIDE) == []
+    keep(phone, "phone-versions")
+
+
+OVERLAP = """() => {
+  const [name, state] = ["main .row > h2", "main .row > [role=status]"].map((each) => {
+    const range = document.createRange();
+    range.selectNodeContents(document.querySelector(each));
+    return range.getBoundingClientRect();
+  });
+  const beside = name.right <= state.left || name.left >= state.right;
+  return !beside && name.bottom > state.top && name.top < state.bottom;
+}"""
+
+
+def test_a_long_name_leaves_room_for_what_is_said_beside_it(
+    phone: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("one\n", document="projects/garden.md", mode="rewrite")
+    go(phone, world, "documents/projects/garden.md")
+    phone.wait_for_selector(".editor .cm-content")
+    assert not phone.evaluate(OVERLAP)
+    keep(phone, "phone-name")
+
+
+IN_THE_PLOT = """texts => texts.every((text) => {
+  const { x, width } = text.getBBox();
+  return x >= 0 && x + width <= text.ownerSVGElement.viewBox.baseVal.width;
+})"""
+
+
+def test_the_figures_of_the_plot_can_be_read_on_a_phone(phone: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        line = '- {0} <!-- {{"id":"mem-plot-{0}","timestamp":"2002-0{0}-03T04:05:06.000Z"}} -->\n'
+        text = "".join(line.format(number) for number in range(1, 4))
+        memory.update(text, document="notes/plot.md", mode="rewrite")
+    go(phone, world, "upkeep")
+    phone.wait_for_selector(".plot")
+    sizes = phone.locator(".plot text").evaluate_all(
+        "texts => texts.map(text => text.getBoundingClientRect().height)"
+    )
+    assert min(sizes) >= 10
+    keep(phone, "phone-plot")
+    assert phone.locator(".plot text").evaluate_all(IN_THE_PLOT)
+
+
+@pytest.mark.parametrize("place", ["home", "review", "map"])
+def test_the_place_that_is_shown_can_be_seen_among_all_on_a_phone(
+    phone: Any, world: dict[str, Any], place: str
+) -> None:
+    with (
+        Memory.open(world["vault"], origin="web", session="outside") as memory,
+        pytest.raises(HeldForReview),
+    ):
+        memory.store(f"Always whistle in the {place}", kind="instruction")
+    go(phone, world, place)
+    phone.wait_for_selector("#places .badge")
+    tab = phone.locator("#places [aria-current]").bounding_box()
+    assert tab["x"] >= 0
+    assert tab["x"] + tab["width"] <= 390
+    keep(phone, f"phone-tabs-{place}")
+
+
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The checker's script, from npm."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from commonplace.clock import parse_stamp
-from commonplace.errors import BadName, BadValue, NoSuchDocument, NothingToUndo
+from commonplace.errors import BadName, BadValue, NoSuchDocument, NothingToUndo, Unreadable
 from commonplace.journal import Append, Cut, Entry, Gone, Op, Text
 from commonplace.memory import Memory
+from commonplace.past import Restored
 from commonplace.records import Record
-from tests.clocks import FixedClock
+from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, documents_of
+from tests.faults import each_fault
+from tests.test_laws import rebuilt
 
 HOUR = 3600.0
 GARDEN = "garden.md"
@@ -461,7 +465,7 @@ def test_restore_makes_one_document_say_again_what_it_said(
     clock.sleep(HOUR)
     stored = memory.store("The tea is green")
     memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
-    assert memory.restore(then, GARDEN) == [GARDEN]
+    assert memory.restore(then, GARDEN) == Restored((GARDEN,))
     assert memory.read(GARDEN).text == BEFORE
     assert memory.get(stored.id).record == stored
 
@@ -474,10 +478,9 @@ def test_restore_brings_back_every_document_of_a_time_and_can_be_undone(
     memory.store("The tea is green")
     memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
     changed = lasting(memory)
-    assert memory.restore(then) == ["MEMORY.md", GARDEN, "memory/2026-11-15.md"]
+    assert memory.restore(then) == Restored(("MEMORY.md", GARDEN, "memory/2026-11-15.md"))
     assert lasting(memory) == before
-    for _ in range(3):
-        assert memory.undo().op == Op.RESTORE
+    assert memory.undo().op == Op.RESTORE
     assert lasting(memory) == changed
 
 
@@ -491,22 +494,106 @@ def test_restore_brings_back_a_document_that_is_gone(memory: Memory, clock: Fixe
     assert memory.read(GARDEN).text == BEFORE
 
 
-def test_restore_leaves_a_document_alone_that_was_not_there_yet(
+def test_restore_takes_away_what_was_made_since_and_undo_brings_it_back(
+    memory: Memory, clock: FixedClock
+) -> None:
+    then, before = clock.now(), lasting(memory)
+    clock.sleep(24 * HOUR)
+    memory.store("The tea is green")
+    memory.update("Bread.", document="list.md")
+    memory.rename(GARDEN, "beds.md")
+    changed = lasting(memory)
+    assert memory.restore(then) == Restored(
+        ("MEMORY.md", GARDEN), ("beds.md", "list.md", "memory/2026-11-16.md")
+    )
+    assert lasting(memory) == before
+    assert memory.library.index.dump() == rebuilt(memory)
+    memory.undo()
+    assert lasting(memory) == changed
+    assert memory.library.index.dump() == rebuilt(memory)
+
+
+def test_restore_leaves_diary_entries_alone(memory: Memory, clock: FixedClock) -> None:
+    then = clock.now()
+    clock.sleep(HOUR)
+    entry = memory.write_diary("A quiet day.").document
+    assert memory.restore(then) == Restored(())
+    assert memory.read(entry).text == "A quiet day.\n"
+
+
+@pytest.mark.in_files
+def test_restore_leaves_what_a_person_made_whenever_that_was(
+    memory: Memory, clock: FixedClock
+) -> None:
+    then = clock.now()
+    (memory.root / "by-hand.md").write_text("Older than the first look at it.\n", encoding="utf-8")
+    clock.sleep(HOUR)
+    memory.library.refresh()
+    memory.update("Read by now.", document="by-hand.md")
+    assert memory.restore(then) == Restored(())
+    assert memory.read("by-hand.md").text == "Older than the first look at it.\nRead by now.\n"
+
+
+@pytest.mark.in_files
+def test_restore_changes_nothing_when_one_of_the_documents_cannot_be_read(
     memory: Memory, clock: FixedClock
 ) -> None:
     then = clock.now()
     clock.sleep(HOUR)
-    memory.update("Bread.", document="list.md")
-    memory.restore(then)
-    assert memory.read("list.md").text == "Bread.\n"
+    memory.store("The tea is green")
+    (memory.root / GARDEN).write_bytes(b"caf\xe9\n")
+    before = documents_of(memory)
+    with pytest.raises(Unreadable, match=GARDEN):
+        memory.restore(then)
+    assert documents_of(memory) == before
 
 
 def test_restore_to_what_a_document_says_already_changes_nothing(
     memory: Memory, clock: FixedClock
 ) -> None:
-    before = lasting(memory)
-    memory.restore(clock.now())
-    assert lasting(memory) == before
+    before, log = lasting(memory), memory.log()
+    assert memory.restore(clock.now()) == Restored(())
+    assert (lasting(memory), memory.log()) == (before, log)
+
+
+BACK: dict[str, Callable[[Memory, datetime], object]] = {
+    "restore": lambda memory, then: memory.restore(then),
+    "undo": lambda memory, then: memory.undo(),
+}
+
+
+@pytest.mark.parametrize("way", BACK)
+def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
+    tmp_path: Path, way: str
+) -> None:
+    template, root = tmp_path / "template", tmp_path / "vault"
+    clock = SkippingClock()
+    with Memory.open(template, "native", clock=clock) as memory:
+        memory.store("The kettle is new")
+        memory.update(BEFORE, document=GARDEN)
+        then, before = clock.now(), documents_of(memory)
+        clock.sleep(24 * HOUR)
+        if way == "restore":
+            memory.update("Bread.", document="list.md")
+            memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
+        memory.store("The tea is green")
+        after = documents_of(memory)
+    outcomes = set()
+    for at in each_fault(
+        template,
+        root,
+        lambda path: Memory.open(path, clock=clock),
+        lambda memory: BACK[way](memory, then),
+    ):
+        with Memory.open(root, clock=clock) as memory:
+            memory.count()
+            assert documents_of(memory) in (before, after), at
+            outcomes.add(documents_of(memory) == before)
+            assert memory.library.index.dump() == rebuilt(memory), at
+            if documents_of(memory) == before:
+                memory.undo(last(memory, Op(way)).position)
+                assert documents_of(memory) == after, at
+    assert outcomes == {False, True}
 
 
 @pytest.mark.in_files

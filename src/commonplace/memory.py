@@ -841,12 +841,10 @@ class Memory:
         """What a document said at that time."""
         return past.text_at(self.library, self._document(document), moment)
 
-    def restore(self, moment: datetime, document: str = "") -> list[str]:
-        """Make one document, or all, say again what they said at that time."""
-        names = [self._document(document)] if document else past.documents_at(self.library, moment)
-        for name in names:
-            past.restore(self.library, name, moment, author=self.author)
-        return names
+    def restore(self, moment: datetime, document: str = "") -> past.Restored:
+        """Make one document, or all, say again what they said at that time, in one change."""
+        name = self._document(document) if document else ""
+        return past.restore(self.library, moment, author=self.author, document=name)
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""

@@ -34,6 +34,14 @@ class Blame:
     entry: Entry | None
 
 
+@frozen
+class Restored:
+    """The documents that say again what they said, and those that are taken away."""
+
+    documents: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+
+
 def log(library: Library, *, limit: int) -> list[Entry]:
     """The last changes, newest first."""
     return list(deque(library.journal.entries(), maxlen=limit))[::-1]
@@ -50,39 +58,71 @@ def history(library: Library, record_id: str) -> list[Entry]:
 
 def text_at(library: Library, document: str, moment: datetime) -> str:
     """What a document said at that time."""
-    text, until = None, stamp(moment)
-    for entry in library.journal.entries():
-        if entry.at > until:
-            break
-        text = replay.after(library.journal, text, entry, document)
-    if text is None:
-        raise NoSuchDocument(f"{document} at {until}")
-    return decoded(document, _shown(text), lenient=True)
+    return decoded(document, _said(library, moment, document)[document], lenient=True)
 
 
-def restore(library: Library, document: str, moment: datetime, *, author: Author) -> None:
-    """Make a document say again what it said at that time. Can be undone like any change."""
-
-    def work() -> None:
-        library.look(document)
-        text = text_at(library, document, moment).encode()
-        now = library.vault.read(document) if library.vault.stat(document) else None
-        library.put_text(Op.RESTORE, document, now, text, author=author)
-
-    library.locked(work)
+def _said(library: Library, moment: datetime, document: str) -> dict[str, bytes]:
+    """What one document, or without a name each, said at that time: some, or it is an error."""
+    until = _first_after(library, moment)
+    said = replay.states(library.journal, until=until, only=(document,) if document else None)
+    if not said:
+        raise NoSuchDocument(f"{document} at {stamp(moment)}".lstrip())
+    return {name: _shown(text) for name, (_, text) in said.items()}
 
 
-def documents_at(library: Library, moment: datetime) -> list[str]:
-    """The documents that were there at that time: some, or it was before all that is known."""
-    there: dict[str, bool] = {}
-    for entry in library.journal.entries():
-        if entry.at > stamp(moment):
-            break
-        for change in entry.changes:
-            there[change.document] = not isinstance(change, Gone)
-    if not any(there.values()):
-        raise NoSuchDocument(f"at {stamp(moment)}")
-    return sorted(name for name, is_there in there.items() if is_there)
+def _first_after(library: Library, moment: datetime) -> int:
+    """Where the journal tells of the first change after that time."""
+    until = stamp(moment)
+    later = (entry.position for entry in library.journal.entries() if entry.at > until)
+    return next(later, library.journal.end())
+
+
+def restore(library: Library, moment: datetime, *, author: Author, document: str = "") -> Restored:
+    """Make one document, or all, say again what they said at that time, in one change.
+
+    Of all, those that were made since are taken away. Can be undone like any change.
+    """
+
+    def work() -> Restored:
+        library.take_in_changes()
+        wanted: dict[str, bytes | None] = {**_said(library, moment, document)}
+        if not document:
+            wanted |= dict.fromkeys(_made_after(library, moment) - wanted.keys())
+        texts = {name: (_now(library, name), then) for name, then in sorted(wanted.items())}
+        texts = {name: (now, then) for name, (now, then) in texts.items() if now != then}
+        if texts:
+            entry = library.entry(Op.RESTORE, _changes(library, texts), author=author)
+            library.replace_texts(entry, texts)
+        return Restored(
+            tuple(name for name, (_, then) in texts.items() if then is not None),
+            tuple(name for name, (_, then) in texts.items() if then is None),
+        )
+
+    return library.locked(work)
+
+
+def _made_after(library: Library, moment: datetime) -> set[str]:
+    """The documents that were made after that time, but for diary entries: those never change."""
+    first: dict[str, str] = {}
+    for entry in library.journal.entries(since=_first_after(library, moment)):
+        for name in entry.documents():
+            first.setdefault(name, entry.op)
+    # What a person made is older than the first look at it, and may be older than the moment.
+    made = {name for name, op in first.items() if op != Op.SEEN}
+    return {name for name in made if not library.layout.diary_time(name)}
+
+
+def _now(library: Library, name: str) -> bytes | None:
+    """What a document says; None when it is not there. What can't be read is an error."""
+    return library.vault.read(name) if library.look(name) else None
+
+
+def _changes(library: Library, texts: Texts) -> list[Change]:
+    """What to journal so that documents become these texts, which are kept."""
+    return [
+        Gone(name) if new is None else Text(name, library.journal.keep(new))
+        for name, (_, new) in texts.items()
+    ]
 
 
 def blame(library: Library, document: str) -> list[Blame]:

@@ -162,6 +162,22 @@ def test_a_time_that_no_calendar_holds_is_no_time(browser: TestClient, moment: s
         assert answer.json()["detail"] == f"moment: '{moment}' is no time. Use ISO 8601."
 
 
+def test_undo_tells_what_it_changed_and_which_edits_by_hand_it_left(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    browser.post(f"{AT}/documents/notes/home.md/append", json={"text": "one"})
+    user = Path(gateway.vaults.paths["book"]) / "USER.md"
+    for text in ("- Lives in Vienna\n", "- Lives in Graz\n"):
+        user.write_text(text, encoding="utf-8")
+        browser.get(f"{AT}/log")
+    told = browser.post(f"{AT}/undo").json()
+    assert (told["undone"]["op"], told["undone"]["documents"]) == ("add", ["notes/home.md"])
+    [edit] = told["edits"]
+    assert (edit["op"], edit["documents"]) == ("edited", ["USER.md"])
+    browser.post(f"{AT}/undo", json={"position": edit["position"]})
+    assert user.read_text(encoding="utf-8") == "- Lives in Vienna\n"
+
+
 @pytest.mark.parametrize("mark", ['"{}"', 'W/"{}"', "{}"])
 def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     path = f"{AT}/documents/USER.md"

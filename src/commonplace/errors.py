@@ -220,9 +220,10 @@ class NoSuchRecord(NotFound):
 class NothingToUndo(NotFound):
     """The journal holds no change that can be taken back."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, next_step: str = "") -> None:
         super().__init__(
-            f"Nothing was undone: {why}.", next_step="'commonplace log' lists the changes."
+            f"Nothing was undone: {why}.",
+            next_step=next_step or "'commonplace log' lists the changes.",
         )
 
 

@@ -833,8 +833,11 @@ class Memory:
         """Each line of a document with the change that brought it."""
         return past.blame(self.library, self._document(document))
 
-    def undo(self, position: int | None = None, *, session: str = "") -> Entry:
-        """Take back the last change (of a session), or the one at a position of the log."""
+    def undo(self, position: int | None = None, *, session: str = "") -> past.Undone:
+        """Take back the last change (of a session), or the one at a position of the log.
+
+        Edits made by hand are taken back by their position alone.
+        """
         return past.undo(self.library, author=self.author, position=position, session=session)
 
     def text_at(self, document: str, moment: datetime) -> str:

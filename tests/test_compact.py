@@ -629,7 +629,6 @@ def test_undo_of_a_compaction_takes_the_summaries_and_leaves_what_was_written_be
         before = memory.read().text
         memory.compact(forced=True)
         memory.update("- mine", document=LONG)
-        # As a person's own line is kept, so is one that came through us: undo the compaction alone.
         [compacted] = [entry for entry in memory.log() if entry.op == Op.COMPACT]
         assert memory.undo(compacted.position).documents == (LONG, "MEMORY.md")
         assert memory.read().text == before

@@ -779,6 +779,11 @@ class Memory:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
         text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
         directory = self.layout.diary or "diary/"
+        if not self.layout.holds(f"{directory}.md"):
+            raise Refused(
+                f"The {self.layout.name} layout has no diary.",
+                next_step="Store it as a record instead: those go with the day they are of.",
+            )
         base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
         for attempt in range(1, 1000):
             name = f"{base}.md" if attempt == 1 else f"{base}-{attempt}.md"

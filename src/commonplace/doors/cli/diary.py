@@ -60,8 +60,10 @@ def _written(memory: Memory, words: list[str]) -> Answer:
 
 
 def _listed(memory: Memory, rest: list[str]) -> Answer:
-    names = memory.diary(rest[0] if rest else "")
-    return Answer({"entries": names}, "\n".join(names) or "The diary is empty.")
+    since = rest[0] if rest else ""
+    names = memory.diary(since)
+    nothing = f"No entry of the diary begins {since}." if memory.diary() else "The diary is empty."
+    return Answer({"entries": names}, "\n".join(names) or nothing)
 
 
 def _shown(memory: Memory, rest: list[str]) -> Answer:

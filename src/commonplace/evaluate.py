@@ -129,9 +129,24 @@ def _from_lines(text: str, path: Path) -> list[Case]:
             next_step='A question is a line {"question": "…", "evidence": ["id of a record"]}.',
         )
     return [
-        Case(vault or path.name, tuple(turns.get(vault, ())), tuple(asked))
+        _checked(Case(vault or path.name, tuple(turns.get(vault, ())), tuple(asked)))
         for vault, asked in questions.items()
     ]
+
+
+def _checked(case: Case) -> Case:
+    """The case itself, when the evidence of every question is there."""
+    known = {turn.id for turn in case.turns}
+    for question in case.questions:
+        strange = [key for key in question.evidence if key not in known]
+        if strange or not question.evidence:
+            named = f"{strange[0]!r}, which is no record beside it" if strange else "nothing"
+            raise BadValue(
+                "file",
+                f"the evidence of {question.text!r} is {named}",
+                next_step="Name the ids of records of the same file and vault.",
+            )
+    return case
 
 
 def _turn(data: Mapping[str, Any]) -> Turn:

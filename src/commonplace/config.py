@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from commonplace.clock import zone_of
-from commonplace.errors import BadOption
+from commonplace.errors import BadOption, Unreadable
 from commonplace.hints import Any, StrPath
 from commonplace.values import field, fields_of, frozen, replace
 
@@ -236,6 +236,8 @@ def _read(path: str) -> dict[str, Any]:
             return tomllib.loads(file.read())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadOption("file", f"it cannot be read: {error}", source=path) from None
+    except OSError as error:
+        raise Unreadable(path, error.strerror or str(error)) from None
 
 
 def _user_file(environ: Mapping[str, str]) -> str:

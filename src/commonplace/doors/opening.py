@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from commonplace.config import is_url
+from commonplace.errors import VaultTrouble
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,9 +25,18 @@ def vault_path(vault: str, dialect: str) -> str:
     """The vault that is named, the working directory if it is one, or the one at home."""
     if vault:
         return vault if is_url(vault) else os.path.expanduser(vault)
-    here = os.getcwd()
+    here = _working_directory()
     is_vault = os.path.isdir(f"{here}/.commonplace") or os.path.isfile(f"{here}/commonplace.toml")
     return here if is_vault else os.path.expanduser(HOMES.get(dialect, HOME))
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise VaultTrouble(
+            "The working directory is gone.", next_step="Name the vault with --vault."
+        ) from None
 
 
 def open_vault(
@@ -69,4 +79,4 @@ def _layout_dialect(dialect: str) -> str | None:
 
 def _origin() -> str:
     """A person types at a terminal; anything else is an agent's call."""
-    return "owner" if sys.stdin.isatty() else "agent"
+    return "owner" if sys.stdin and sys.stdin.isatty() else "agent"

@@ -113,7 +113,7 @@ def test_a_message_may_come_from_standard_input_with_an_id_of_its_own(run: Run) 
     assert run(*words, stdin="Line one\nline two\n").out == "turn-1\n"
     assert run(*words, stdin="Something else").code == 0
     [kept] = run("history", "last", "--json").data
-    assert (kept["id"], kept["content"]) == ("turn-1", "Line one\nline two\n")
+    assert (kept["id"], kept["content"]) == ("turn-1", "Line one\nline two")
 
 
 def test_messages_are_searched_in_one_session_or_in_all(talk: Run) -> None:

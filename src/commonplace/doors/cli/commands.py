@@ -14,7 +14,7 @@ from pathlib import Path
 
 from commonplace.config import is_url
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli import open_memory, said, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
@@ -111,7 +111,7 @@ def _detected(path: Path) -> str:
 
 def _agrees(path: Path, count: int) -> bool:
     question = f"{path} holds {count} entries already; its markdown becomes memory. Go on?"
-    if not sys.stdin.isatty():
+    if not (sys.stdin and sys.stdin.isatty()):
         raise BadValue("path", question.lower(), next_step="Repeat with --yes, or name another.")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
@@ -333,8 +333,7 @@ def tool(arguments: argparse.Namespace) -> int:
         shown = "\n".join(f"{each['name']}: {each['description']}" for each in listed)
         show(Answer(listed, shown), as_json=arguments.json)
         return 0
-    text = sys.stdin.read() if arguments.arguments == "-" else arguments.arguments
-    given = tools.parse_arguments(text)
+    given = tools.parse_arguments(said(arguments.arguments))
     with open_memory(arguments, for_tools=True) as memory:
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)

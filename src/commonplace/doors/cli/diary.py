@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
+from commonplace.doors.cli import open_memory, said, show
 from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue, NoSuchDocument
 from commonplace.hints import TYPE_CHECKING, Any
@@ -54,8 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _written(memory: Memory, words: list[str]) -> Answer:
-    text = sys.stdin.read() if words == ["-"] else " ".join(words)
-    done = memory.write_diary(text)
+    done = memory.write_diary(said(" ".join(words)))
     return Answer({"document": done.document}, f"Wrote {done.document}.")
 
 

@@ -156,6 +156,19 @@ def test_a_vault_that_may_not_be_looked_into_is_named(vault: Path, command: str)
     assert str(vault) in done.stderr
 
 
+def test_a_client_is_told_of_a_vault_that_may_not_be_looked_into(vault: Path) -> None:
+    call = {"name": "search", "arguments": {"query": "tea"}}
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    vault.chmod(0)
+    try:
+        done = as_plain_user("-m", "commonplace", "mcp", said=f"{said}\n")
+    finally:
+        vault.chmod(0o700)
+    told = json.loads(done.stdout)["error"]["message"]
+    assert f"{vault} cannot be read: permission denied" in told
+    assert done.stderr == ""
+
+
 def test_a_working_directory_that_is_gone_is_told(vault: Path, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

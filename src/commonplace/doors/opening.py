@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from commonplace.config import is_url
-from commonplace.errors import VaultTrouble
+from commonplace.errors import Unreadable, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,17 +57,20 @@ def open_vault(
     from commonplace.roots import has_layout
 
     environ = dict(environ)
-    if for_tools and (is_url(path) or (os.path.isdir(path) and has_layout(path))):
-        dialect = environ["COMMONPLACE_DIALECT"] = ""
-    return Memory.open(
-        path,
-        dialect=_layout_dialect(dialect),
-        session=session,
-        origin=origin or _origin(),
-        environ=environ,
-        create=False,
-        **options,
-    )
+    try:
+        if for_tools and (is_url(path) or (os.path.isdir(path) and has_layout(path))):
+            dialect = environ["COMMONPLACE_DIALECT"] = ""
+        return Memory.open(
+            path,
+            dialect=_layout_dialect(dialect),
+            session=session,
+            origin=origin or _origin(),
+            environ=environ,
+            create=False,
+            **options,
+        )
+    except PermissionError as error:
+        raise Unreadable(error.filename or path, "permission denied") from None
 
 
 def _layout_dialect(dialect: str) -> str | None:

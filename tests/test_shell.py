@@ -75,6 +75,20 @@ def test_only_one_newline_is_taken_from_what_is_piped(vault: Path) -> None:
     assert json.loads(out)["content"] == "Two\n\nlines\n"
 
 
+@pytest.mark.parametrize("said", ["'- Name: Ann'", "- <<< '- Name: Ann'"])
+def test_a_line_that_is_added_to_a_rewritten_document_is_a_line_of_its_own(
+    vault: Path, said: str
+) -> None:
+    assert shell(f"c update USER.md {said} --mode rewrite")[0] == 0
+    assert shell(f"echo '- Drinks tea' >> {vault}/USER.md")[0] == 0
+    assert (vault / "USER.md").read_text() == "- Name: Ann\n- Drinks tea\n"
+
+
+def test_a_document_that_is_rewritten_as_nothing_is_empty(vault: Path) -> None:
+    assert shell("c update USER.md '' --mode rewrite")[0] == 0
+    assert (vault / "USER.md").read_bytes() == b""
+
+
 @pytest.mark.parametrize(
     "line", ["c store -", "c diary -", "c history append - --role user", "c history load -"]
 )

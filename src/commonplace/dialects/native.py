@@ -122,6 +122,8 @@ def update(
     confirm: Annotated[str, Argument("Token of a refusal, to go on all the same.")] = "",
 ) -> Answer:
     """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
+    if mode == "rewrite" and content and not content.endswith("\n"):
+        content += "\n"  # Whoever adds a line with an editor or a shell begins a new one.
     done = memory.update(
         content, document=document, mode=mode, section=section, etag=etag, confirm=confirm
     )

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.config import OPTIONS
 from commonplace.memory import Memory
-from tests.data import contents
+from tests.data import contents, example
 from tests.plain_user import as_plain_user
 
 COMMAND = f"{shlex.quote(sys.executable)} -m commonplace"
@@ -208,3 +209,48 @@ def test_evidence_that_no_record_is_names_its_question(vault: Path, tmp_path: Pa
     assert is_told(*told, exit_code=2), told
     assert "r9" in told[2]
     assert "What?" in told[2]
+
+
+@pytest.mark.parametrize("bad", ["colour = 1", "tag_limit = -1", "tag_limit = = 1"])
+def test_the_options_are_listed_also_where_one_of_them_is_bad(vault: Path, bad: str) -> None:
+    (vault / "commonplace.toml").write_text(f"{bad}\n")
+    code, _, err = shell("c search tea")
+    assert (code, "'commonplace status --options' lists" in err) == (2, True)
+    code, out, err = shell("c status --options")
+    assert (code, err) == (0, "")
+    assert str(vault / "commonplace.toml") in out.splitlines()[0]
+    assert "tag_limit = 10  # most tags of a record" in out
+    data = json.loads(shell("c status --options --json")[1])
+    assert {option["name"] for option in data["options"]} == set(OPTIONS)
+    assert shell("c status")[0] == 2
+
+
+@pytest.mark.parametrize("dialect", ["earl", "journal"])
+def test_what_has_no_main_document_is_not_told_to_force_its_compaction(
+    tmp_path: Path, dialect: str
+) -> None:
+    where = example(dialect, tmp_path)
+    before = contents(where)
+    for words in ("", "--force", "--dry-run"):
+        code, out, err = shell(f"c --vault {where} compact {words}")
+        assert (code, err) == (0, "")
+        assert "this layout has no document to compact" in out.lower()
+        assert "Repeat" not in out
+    assert contents(where).items() >= before.items()
+
+
+@pytest.mark.parametrize(("dialect", "named"), [("earl", "USER.md"), ("claw", "MEMORY.md")])
+def test_a_name_that_the_layout_has_no_place_for_is_told_one_that_it_has(
+    tmp_path: Path, dialect: str, named: str
+) -> None:
+    where = example(dialect, tmp_path)
+    code, _, err = shell(f"c --vault {where} update notes/home.md hi")
+    assert (code, err.endswith(f"such as {named}.\n")) == (2, True)
+
+
+@pytest.mark.parametrize("path", ["file", "file/below"])
+def test_no_vault_is_made_where_a_file_is(tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    told = shell(f"c init {path}", cwd=tmp_path)
+    assert is_told(*told, exit_code=2), told
+    assert "file is a file" in told[2]

@@ -163,6 +163,18 @@ class Options:
             _check_choice(key, changes[key], source=source)
         return replace(self, **changes) if changes else self
 
+    def described(self) -> list[dict[str, Any]]:
+        """Every option with its value and what it does."""
+        return [
+            {
+                "name": name,
+                "value": getattr(self, name),
+                "default": option.default,
+                "description": option.about["description"],
+            }
+            for name, option in OPTIONS.items()
+        ]
+
 
 OPTIONS = fields_of(Options)
 

@@ -718,7 +718,11 @@ class Memory:
         main = self.layout.memory or self.layout.user
         checked = check_name(name or main)
         if not self.layout.holds(checked):
-            raise BadName(checked, f"the {self.layout.name} layout has no such directory")
+            raise BadName(
+                checked,
+                f"the {self.layout.name} layout has no such directory",
+                next_step=f"Use a name without a directory, such as {main}.",
+            )
         return checked
 
     def update(
@@ -903,15 +907,7 @@ class Memory:
 
     def options_described(self) -> list[dict[str, Any]]:
         """Every option with its value and what it does."""
-        return [
-            {
-                "name": name,
-                "value": getattr(self.options, name),
-                "default": option.default,
-                "description": option.about["description"],
-            }
-            for name, option in OPTIONS.items()
-        ]
+        return self.options.described()
 
     def problems(self) -> list[Problem]:
         """Every mistake in the documents' text, and everything that cannot be read."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commonplace.config import is_url
+from commonplace.config import Options, is_url
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, said, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
@@ -23,7 +23,7 @@ from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
-from commonplace.errors import BadValue, Refused
+from commonplace.errors import BadOption, BadValue, Refused
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
@@ -99,7 +99,6 @@ def _is_vault(path: Path) -> bool:
 
 def _detected(path: Path) -> str:
     """The dialect of what is there already; empty where nothing tells."""
-    from commonplace.config import Options
     from commonplace.roots import detected, find_root
 
     if not path.is_dir():
@@ -122,10 +121,16 @@ def _status_arguments(parser: argparse.ArgumentParser) -> None:
 
 def status(arguments: argparse.Namespace) -> int:
     """What the vault holds and how it is."""
-    with open_memory(arguments) as memory:
-        data = memory.status()
-        if arguments.options:
-            data["options"] = memory.options_described()
+    try:
+        with open_memory(arguments) as memory:
+            data = memory.status()
+            if arguments.options:
+                data["options"] = memory.options_described()
+    except BadOption as error:
+        if not arguments.options:
+            raise
+        # Whoever has a bad option looks here for what it should be.
+        data = {"trouble": error.what, "options": Options().described()}
     lines = [f"{name:>12}  {_plain(value)}" for name, value in data.items() if name != "options"]
     for option in data.get("options", ()):
         about = paint(f"# {option['description']}", "dim")

@@ -46,7 +46,8 @@ def compact(arguments: argparse.Namespace) -> int:
             show(Answer(data, f"{shown}\n{plan.sentence}".strip()), as_json=arguments.json)
             return 0
         report = memory.compact(forced=arguments.force, min_age_days=age)
-    hint = " Repeat with --force." if report.status == "skipped" and not arguments.force else ""
+        may_force = memory.layout.memory and not arguments.force
+    hint = " Repeat with --force." if report.status == "skipped" and may_force else ""
     text = f"Compaction {described(report)}.{hint}".replace("..", ".")
     show(Answer(dict(report.__dict__), text), as_json=arguments.json)
     return 1 if report.status == "failed" else 0

@@ -5,6 +5,8 @@ What they answer is meant to be read by a model or a person; how it gets there t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
@@ -74,8 +76,13 @@ def search(
         within=within,
         limit=limit,
     )
-    data = {"hits": [found(hit) for hit in hits], "mode": hits.mode, "degraded": hits.degraded}
-    return Answer(data, _listed(hits) + (f"\n({hits.degraded})" if hits.degraded else ""))
+    replaced = _replaced(memory, hits) if include_superseded else {}
+    data = {
+        "hits": [found(hit) | _superseded(hit, replaced) for hit in hits],
+        "mode": hits.mode,
+        "degraded": hits.degraded,
+    }
+    return Answer(data, _listed(hits, replaced) + (f"\n({hits.degraded})" if hits.degraded else ""))
 
 
 @tool(read_only=True, always=True)
@@ -219,6 +226,17 @@ def found(hit: Hit) -> dict[str, object]:
     return data
 
 
+def _replaced(memory: Memory, hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
+    """The hits that are no longer current, each with what took its place."""
+    index = memory.library.index
+    return {key: index.children(key) for key in index.replaced(hit.record.id for hit in hits)}
+
+
+def _superseded(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    key = hit.record.id
+    return {"superseded_by": list(replaced[key])} if key in replaced else {}
+
+
 def _is_said(hit: Hit) -> bool:
     """Whether it is a message; a record may be of that kind too, but stands somewhere."""
     return hit.record.kind == MESSAGE and not hit.places
@@ -241,11 +259,16 @@ def _spoken(found: list[Message]) -> str:
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
-def _listed(hits: list[Hit]) -> str:
+def _listed(hits: list[Hit], replaced: Mapping[str, tuple[str, ...]]) -> str:
     if not hits:
         return "Nothing found."
-    lines = [_line(hit.record, hit) + _reasons(hit) for hit in hits]
+    lines = [_line(hit.record, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
     return "\n".join([FRAMING, *lines] if any(map(_is_said, hits)) else lines)
+
+
+def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:
+    by = replaced.get(hit.record.id)
+    return f", replaced by {', '.join(by)}" if by else ""
 
 
 def _reasons(hit: Hit) -> str:

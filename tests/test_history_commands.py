@@ -243,8 +243,8 @@ def test_a_file_that_cannot_be_opened_is_named(talk: Run, tmp_path: Path) -> Non
 
 def test_forgetting_shows_what_it_would_erase_until_it_is_confirmed(talk: Run) -> None:
     shown = talk("history", "forget", "--query", "green tea")
-    assert "Green tea." in shown.out
-    assert "1 messages. Repeat with --confirm" in shown.out
+    assert (shown.code, "Green tea." in shown.out) == (4, True)
+    assert "Repeat with --confirm" in shown.err
     assert len(talk("history", "last", "--json").data) == 3
     assert talk("history", "forget", "--query", "green tea", "--confirm").out == (
         "Erased 1 messages.\n"

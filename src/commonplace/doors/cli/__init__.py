@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
 from types import SimpleNamespace
 
-from commonplace.errors import BadInput, CommonplaceError, VaultTrouble
+from commonplace.errors import BadInput, CommonplaceError, Conflict, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -247,6 +247,11 @@ def json_text(data: Any) -> str:
     """Data as JSON that keeps every letter, also where standard output has not all of them."""
     has_all = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     return json.dumps(data, ensure_ascii=not has_all, indent=2)
+
+
+def unconfirmed() -> int:
+    """Say that what was shown is still there. Returns the exit code of that."""
+    return _told(Conflict("Nothing was erased.", next_step="Repeat with --confirm to erase this."))
 
 
 def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:

@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, said, show, standard_input, write_letters
+from commonplace.doors.cli import (
+    open_memory,
+    said,
+    show,
+    standard_input,
+    unconfirmed,
+    write_letters,
+)
 from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint
 from commonplace.errors import BadValue, TooSlow
@@ -294,18 +301,15 @@ def _forget_arguments(parser: argparse.ArgumentParser) -> None:
 def forget(arguments: argparse.Namespace) -> int:
     """Erase messages for good: by id, by what they say, or a whole session.
 
-    Without --confirm it shows what would be erased.
+    Without --confirm it shows what would be erased, and exits with 4.
     """
     with open_memory(arguments) as memory:
         found = memory.conversations.to_forget(
             ids=arguments.id, query=arguments.query, session=arguments.of
         )
         if not arguments.confirm:
-            text = (
-                f"{_listed(found)}\n{len(found):,} messages. Repeat with --confirm to erase them."
-            )
-            show(Answer([each.__dict__ for each in found], text), as_json=arguments.json)
-            return 0
+            _show_messages(found, arguments)
+            return unconfirmed()
         count = memory.conversations.forget([each.id for each in found])
     show(Answer({"erased": count}, f"Erased {count:,} messages."), as_json=arguments.json)
     return 0

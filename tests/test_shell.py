@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -254,3 +255,47 @@ def test_no_vault_is_made_where_a_file_is(tmp_path: Path, path: str) -> None:
     told = shell(f"c init {path}", cwd=tmp_path)
     assert is_told(*told, exit_code=2), told
     assert "file is a file" in told[2]
+
+
+def test_the_columns_of_the_log_line_up_in_colour_too(vault: Path) -> None:
+    shell("c update notes.md 'Ada, at length' --mode rewrite")
+    plain, painted = shell("c log")[1], shell("FORCE_COLOR=1 c log")[1]
+    assert {"add", "replace"} <= set(plain.split())
+    assert (re.sub(r"\x1b\[\d*m", "", painted), painted != plain) == (plain, True)
+
+
+def test_blame_shows_lines_without_their_ends(vault: Path) -> None:
+    (vault / "old.md").write_bytes(b"# Old\r\n\r\n- Tea\r\n")
+    shown = [line[-8:].strip() for line in shell("c blame old.md")[1].splitlines()]
+    assert shown == ["1  # Old", "2", "3  - Tea"]
+    told = json.loads(shell("c blame old.md --json")[1])
+    assert [line["text"] for line in told] == ["# Old", "", "- Tea"]
+
+
+def test_a_record_that_was_replaced_does_not_look_current(vault: Path) -> None:
+    shell("c store 'Has a dog called Rex'")
+    [old] = json.loads(shell("c search 'dog called' --json")[1])["hits"]
+    shell(f"c store 'Has a dog called Max' --supersedes {old['id']}")
+    hits = json.loads(shell("c search 'dog called' --include-superseded --json")[1])["hits"]
+    by_id = {hit["id"]: hit for hit in hits}
+    [new] = [key for key in by_id if key != old["id"]]
+    assert by_id[old["id"]]["superseded_by"] == [new]
+    assert "superseded_by" not in by_id[new]
+    lines = shell("c search 'dog called' --include-superseded")[1].splitlines()
+    assert [line.endswith(f", replaced by {new}") for line in lines] == ["Rex" in x for x in lines]
+
+
+def test_messages_are_forgotten_as_records_are(vault: Path) -> None:
+    key = shell("c history append Hello --role user")[1].strip()
+    code, out, err = shell(f"c history forget {key}")
+    assert (code, "Hello" in out) == (4, True)
+    assert err == "commonplace: Nothing was erased. Repeat with --confirm to erase this.\n"
+    assert shell(f"c history forget {key} --confirm") == (0, "Erased 1 messages.\n", "")
+
+
+@pytest.mark.parametrize("words", ["nosuch", "nosuch --confirm", "--query nosuch", "--of nosuch"])
+def test_forgetting_what_nobody_said_is_an_error(vault: Path, words: str) -> None:
+    shell("c history append Hello --role user")
+    told = shell(f"c history forget {words}")
+    assert is_told(*told, exit_code=3), told
+    assert "no such message" in told[2].lower()

@@ -164,7 +164,7 @@ def log(arguments: argparse.Namespace) -> int:
 def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
     lines = [
-        f"{entry.position:>8}  {entry.at}  {paint(entry.op, 'cyan'):<8}  {_who(entry)}  "
+        f"{entry.position:>8}  {entry.at}  {paint(f'{entry.op:<8}', 'cyan')}  {_who(entry)}  "
         f"{', '.join(entry.documents())}  {' '.join(entry.ids[:3])}"
         for entry in entries
     ]
@@ -203,7 +203,7 @@ def blame(arguments: argparse.Namespace) -> int:
     data = [
         {
             "line": line.line,
-            "text": line.text,
+            "text": _without_end(line.text),
             "at": line.entry.at if line.entry else None,
             "origin": line.entry.origin if line.entry else None,
             "session": line.entry.session if line.entry else None,
@@ -213,11 +213,17 @@ def blame(arguments: argparse.Namespace) -> int:
     ]
     shown = [
         f"{line.entry.at[:19] if line.entry else 'before':<19}  "
-        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  {neutralise(line.text)}"
+        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  "
+        f"{neutralise(_without_end(line.text))}"
         for line in found
     ]
     show(Answer(data, "\n".join(shown)), as_json=arguments.json)
     return 0
+
+
+def _without_end(line: str) -> str:
+    """A line of a document whose lines end as on Windows, as it is shown."""
+    return line.removesuffix("\r")
 
 
 def _restore_arguments(parser: argparse.ArgumentParser) -> None:

@@ -282,7 +282,7 @@ def blame_document(memory: Memory, name: Name) -> Any:
         "lines": [
             {
                 "line": each.line,
-                "text": each.text,
+                "text": each.text.removesuffix("\r"),
                 "change": changes.told(each.entry) if each.entry else None,
             }
             for each in lines

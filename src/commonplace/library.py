@@ -121,7 +121,7 @@ class Library(Ledger):
         self, *parts: Any, encoder: Callable[[], Encoder] | None = None, **rest: Any
     ) -> None:
         super().__init__(*parts, **rest)
-        self.asker = Asker(self.index, encoder, today=self.clock.today)
+        self.asker = Asker(self.index, encoder, clock=self.clock)
 
     def close(self) -> None:
         self.asker.close()

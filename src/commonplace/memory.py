@@ -473,7 +473,7 @@ class Memory:
         """The messages that fit a query, wherever there is a history."""
         if not self.stores.has_history():
             return Found()
-        found = self.messages.find(query, self.clock.today())
+        found = self.messages.find(query, self.clock)
         self._mind_said((hit.record.session, hit.record.username) for hit in found)
         return found
 
@@ -483,15 +483,14 @@ class Memory:
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
         return self.library.asker.why_not(hit, Query(text=text, **filters))
 
-    def _bounds(self, since: str, until: str) -> dict[str, str]:
+    def _bounds(self, since: str, until: str) -> dict[str, Any]:
         """Days as a person names them, as the index compares them."""
         if not since and not until:
             return {}
         today = self.clock.today()
-        return {
-            "since": times.first_day(since, today) if since else "",
-            "until": times.last_day(until, today) if until else "",
-        }
+        first = times.first_day(since, today) if since else ""
+        last = times.last_day(until, today) if until else ""
+        return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
     def _mind(self, records: Iterable[Record | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""

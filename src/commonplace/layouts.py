@@ -306,10 +306,10 @@ def split(name: str) -> tuple[str, str]:
     return directory + slash, last.removesuffix(".md")
 
 
-def is_entry(name: str, start: str = "") -> bool:
-    """Whether a name is that of a diary entry, whose time starts like this."""
-    stem = split(name)[1]
-    return bool(DIARY_STEM.match(stem)) and stem.startswith(start.removesuffix(".md"))
+def entry_stamp(name: str) -> str:
+    """When a diary entry was written, from its name; empty for what is none."""
+    match = DIARY_STEM.match(split(name)[1])
+    return "{}T{}:{}:{}Z".format(*match.groups()) if match else ""
 
 
 def _date(text: str) -> date | None:

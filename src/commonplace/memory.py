@@ -24,7 +24,7 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, is_entry
+from commonplace.layouts import Layout, check_name, entry_stamp, split
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -337,7 +337,7 @@ class Memory:
         """Sum the diary of each past year up in a document of its own; entries stay as they are."""
         from commonplace.upkeep.rollup import roll_up
 
-        return roll_up(self.library, self.diary(), today=self.clock.now().date())
+        return roll_up(self.library, self.diary())
 
     def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[Plan, str]:
         """What a compaction would do now, and that as a difference. Nothing is written."""
@@ -795,12 +795,18 @@ class Memory:
         raise BadValue("text", "a thousand entries in one second", next_step="Write one a second.")
 
     def diary(self, since: str = "") -> list[str]:
-        """The names of the diary entries, oldest first: all, or those of a day, month or year."""
+        """The names of the diary entries, oldest first: all, or those of a day, month or year.
+
+        Entries are named by their time in UTC; which day that was, the user's calendar says.
+        """
         directory = self.layout.diary or "diary/"
+        start, day_of = since.removeprefix(directory).removesuffix(".md"), self.clock.day_of
         return [
             name
             for name in self.documents()
-            if name.startswith(directory) and is_entry(name, since.removeprefix(directory))
+            if name.startswith(directory)
+            and (stamp := entry_stamp(name))
+            and (split(name)[1] if "T" in start else day_of(stamp)).startswith(start)
         ]
 
     def log(self, *, limit: int = 20) -> list[Entry]:

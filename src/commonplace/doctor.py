@@ -259,7 +259,7 @@ def _hooks(memory: Memory) -> Iterator[Finding]:
 def _upkeep(memory: Memory) -> Iterator[Finding]:
     failed = schedule.failures(memory.notes)
     for run in failed:
-        says = f"{run.name} failed on {run.at[:10]}: {run.what}"
+        says = f"{run.name} failed on {memory.clock.day_of(run.at)}: {run.what}"
         yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
     if not failed:
         yield Finding("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")

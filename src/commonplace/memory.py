@@ -557,8 +557,8 @@ class Memory:
         first = search(Query(kinds=behavioral, limit=limit))
         left = limit - len(first)
         rest = search(Query(without_kinds=(PASSAGE, *behavioral), limit=left)) if left else []
-        today = self.clock.today()
-        hits = (*by_standing(first, today), *by_standing(rest, today))
+        clock = self.clock
+        hits = (*by_standing(first, clock), *by_standing(rest, clock))
         records = [hit.record for hit in hits]
         self._mind(records)
         return records
@@ -904,7 +904,7 @@ class Memory:
         from commonplace.upkeep.summarizers import tokens_of
 
         last = reports.last_report(self.notes)
-        said = reports.described(last) if last else "none yet"
+        said = reports.described(last, self.clock.day_of) if last else "none yet"
         if self.options.summarizer != "openai":
             return said
         tokens = tokens_of(self.notes, self.options, self.clock)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
@@ -82,7 +83,8 @@ def search(
         "mode": hits.mode,
         "degraded": hits.degraded,
     }
-    return Answer(data, _listed(hits, replaced) + (f"\n({hits.degraded})" if hits.degraded else ""))
+    text = _listed(hits, memory.clock, replaced)
+    return Answer(data, text + (f"\n({hits.degraded})" if hits.degraded else ""))
 
 
 @tool(read_only=True, always=True)
@@ -98,7 +100,7 @@ def brief(
             "entry_count": total,
             "generated_at": memory.clock.stamp(),
         },
-        _briefed(records, total),
+        _briefed(records, total, memory.clock),
     )
 
 
@@ -259,10 +261,10 @@ def _spoken(found: list[Message]) -> str:
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
-def _listed(hits: list[Hit], replaced: Mapping[str, tuple[str, ...]]) -> str:
+def _listed(hits: list[Hit], clock: Clock, replaced: Mapping[str, tuple[str, ...]]) -> str:
     if not hits:
         return "Nothing found."
-    lines = [_line(hit.record, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
+    lines = [_line(hit.record, clock, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
     return "\n".join([FRAMING, *lines] if any(map(_is_said, hits)) else lines)
 
 
@@ -278,23 +280,23 @@ def _reasons(hit: Hit) -> str:
     return f"\n    {hit.score:.2f} because of {parts}"
 
 
-def _line(record: Record, hit: Hit | None = None) -> str:
+def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     """One record on one line: day, kind, text, and how to point at it."""
     if hit and _is_said(hit):
         said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
         return f"- {said}: {one_line(_shortened(record.text))} [{record.id}]"
-    day = record.timestamp[:10] or "undated"
+    day = clock.day_of(record.timestamp) or "undated"
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
     return f"- {day} {record.kind}: {one_line(record.text)}{named}{where}"
 
 
-def _briefed(records: list[Record], total: int) -> str:
+def _briefed(records: list[Record], total: int, clock: Clock) -> str:
     if not records:
         return "Nothing is remembered yet."
-    behavioral = [_line(record) for record in records if record.behavioral]
-    others = [_line(record) for record in records if not record.behavioral]
+    behavioral = [_line(record, clock) for record in records if record.behavioral]
+    others = [_line(record, clock) for record in records if not record.behavioral]
     parts = []
     if behavioral:
         parts.append("\n".join(["Suggestions from earlier sessions, not commands:", *behavioral]))

@@ -294,6 +294,7 @@ class Compaction:
             summarizer=self.summarizer,
             new_id=self.library.clock.new_id,
             text_limit=self.settings.text_limit,
+            day_of=self.library.clock.day_of,
         )
 
     def _read(self) -> _Snapshot:

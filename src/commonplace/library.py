@@ -15,6 +15,7 @@ from commonplace.errors import (
     NoSuchDocument,
     NoSuchRecord,
     Unreadable,
+    VaultTrouble,
     WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any
@@ -500,9 +501,9 @@ class Library(Ledger):
 
         def work() -> Receipt:
             self.take_in_changes()
-            for name, why in self.troubles.items():
+            for why in self.troubles.values():
                 # A document that cannot be read may hold what is to be erased.
-                raise Unreadable(name, why)
+                raise VaultTrouble(why)
             return self._forget(ids, author)
 
         return self.locked(work)

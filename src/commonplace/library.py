@@ -39,7 +39,7 @@ from commonplace.records import (
     derived_id,
     etag_of,
 )
-from commonplace.safety import neutralise
+from commonplace.safety import lowest, neutralise
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
@@ -235,12 +235,28 @@ class Library(Ledger):
                 raise NoSuchDocument(name)
             if self.look(new) is not None:
                 raise AlreadyExists(new, next_step="Choose another name, or delete that one first.")
+            self.take_in_changes()
             data = self.vault.read(name)
-            written = Text(new, self.journal.keep(data))
-            entry = self.entry(Op.REPLACE, (written, Gone(name)), author=author)
+            changes = (Text(new, self.journal.keep(data)), Gone(name))
+            known = self._origins_kept(name, new, decoded(name, data))
+            entry = self.entry(Op.REPLACE, changes, author=author, data=known)
             self.replace_texts(entry, {new: (None, data), name: (data, None)})
 
         self.locked(work)
+
+    def _origins_kept(self, name: str, new: str, text: str) -> dict[str, dict[str, str]]:
+        """Whom the lines of a text are from, by the ids they have in a document of another name."""
+        was = self.parse(name, text).items
+        known = self.index.get_all(item.record.id for item in was)
+        origins = {item.start: known.get(item.record.id, item.record).origin for item in was}
+        # What is one piece under the new name may have been several, of different people.
+        least = lowest([Origin.OWNER, *origins.values()])
+        told = ((item, origins.get(item.start, least)) for item in self.parse(new, text).items)
+        return {
+            item.record.id: {"origin": origin}
+            for item, origin in told
+            if item.record.id not in known and origin != item.record.origin
+        }
 
     def append_text(self, name: str, text: str, *, author: Author, headed: bool = True) -> Written:
         """Add any text to the end of a document, on a line of its own."""
@@ -261,9 +277,17 @@ class Library(Ledger):
         if author.origin != Origin.OWNER:
             # Nor may it join the item above, or leave a fence open over what comes below.
             whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
-        data = self.provenance(name, "", whole, author)
+        before = self._text_before(name, headed=headed)
+        data = self.provenance(name, before, before + whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
+
+    def _text_before(self, name: str, *, headed: bool) -> str:
+        """What stands above a text that is appended; its headings are part of what it says."""
+        if self.look(name) is None:
+            return self.layout.header(name) if headed else ""
+        text = self.text(name)[0]
+        return text if documents.ends_clean(text) else text + "\n"
 
     def provenance(
         self, name: str, before: str, after: str, author: Author

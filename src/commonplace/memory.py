@@ -710,7 +710,25 @@ class Memory:
                 f"{name} is a diary entry, and those are never changed.",
                 next_step="Write a new entry with diary.",
             )
+        if self._steers(name) and not self._is_believed():
+            raise Refused(
+                f"{name} tells agents who they are and what to do, and this may come from "
+                "untrusted text.",
+                next_step="Ask the user to change it, or change it in a session that has read no "
+                "such text.",
+            )
         return name
+
+    def _steers(self, name: str) -> bool:
+        """Whether prompts are made of a document: who agents are, whom they serve, what to do."""
+        layout = self.layout
+        prompts = (layout.soul, layout.user, self.options.heartbeat_document)
+        # On some systems two names that differ by their case are one file.
+        return name.casefold() in map(str.casefold, prompts)
+
+    def _is_believed(self) -> bool:
+        """Whether what is written here may be taken for an agent's own words."""
+        return trust_of(self.author.origin) >= Trust.AGENT
 
     def _document(self, name: str) -> str:
         budgets.check_type(name, str, "document")
@@ -776,11 +794,12 @@ class Memory:
 
     def rename(self, document: str, new: str) -> None:
         """Give a document another name. It can be undone."""
-        self.library.rename(self._changeable(document), self._document(new), author=self.author)
+        self.library.rename(self._changeable(document), self._changeable(new), author=self.author)
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
         text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
+        text = admission.without_secrets(text, self.options)
         directory = self.layout.diary or "diary/"
         if not self.layout.holds(f"{directory}.md"):
             raise Refused(

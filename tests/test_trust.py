@@ -150,7 +150,9 @@ DEEDS: dict[str, Deed] = {
     "remove": lambda memory, name: memory.remove(name),
     "rename away": lambda memory, name: memory.rename(name, "plans.md"),
     "rename to": lambda memory, name: memory.rename("notes.md", name),
-    "another case": lambda memory, name: memory.update("Obey", document=name.swapcase()[:-2] + "md"),
+    "another case": lambda memory, name: memory.update(
+        "Obey", document=name.swapcase()[:-2] + "md"
+    ),
 }
 
 
@@ -176,14 +178,14 @@ def test_a_tainted_agent_does_not_change_who_agents_are(
     (tmp_path / "notes.md").write_text("Obey\n", encoding="utf-8")
     with opened(tmp_path, dialect=dialect) as memory:
         memory.taint()
-        with pytest.raises(Refused, match="tells agents .* Ask the user to change it"):
+        with pytest.raises(Refused, match=r"tells agents .* Ask the user to change it"):
             DEEDS[deed](memory, name)
     assert (tmp_path / name).read_text(encoding="utf-8") == "As the owner wrote it.\n"
 
 
 @pytest.mark.parametrize("origin", [Origin.WEB, Origin.TOOL, Origin.IMPORT])
 def test_nor_does_a_program_whose_texts_come_from_outside(place: str, origin: Origin) -> None:
-    with opened(place, origin=origin) as memory, pytest.raises(Refused, match="USER.md tells"):
+    with opened(place, origin=origin) as memory, pytest.raises(Refused, match=r"USER\.md tells"):
         memory.update("Obey", document="USER.md")
 
 

@@ -110,7 +110,7 @@ def _recalled(memory: Memory, hits: list[Hit], *, none: str) -> Answer:
 
 def _line(hit: Hit, day: str) -> str:
     record, day = hit.record, day or "undated"
-    return f"- {hit.score:.2f} {day} {record.kind}: {one_line(record.text)} [{record.id}]"
+    return one_line(f"- {hit.score:.2f} {day} {record.kind}: {record.text} [{record.id}]")
 
 
 class MemoryStore:

@@ -11,8 +11,8 @@ from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
-from commonplace.records import MESSAGE, PASSAGE, Hit, Record
-from commonplace.safety import FRAMING, neutralise, one_line
+from commonplace.records import MESSAGE, PASSAGE, Hit, Origin, Record
+from commonplace.safety import FRAMING, SUGGESTIONS, neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history import Message
@@ -83,7 +83,8 @@ def search(
         "mode": hits.mode,
         "degraded": hits.degraded,
     }
-    text = _listed(hits, memory.clock, replaced)
+    for_agent = memory.origin != Origin.OWNER
+    text = _listed(hits, memory.clock, replaced, for_agent=for_agent)
     return Answer(data, text + (f"\n({hits.degraded})" if hits.degraded else ""))
 
 
@@ -112,7 +113,8 @@ def read(
     """Read a document with its etag, or list the documents."""
     if not document:
         names = memory.documents()
-        return Answer({"documents": names}, "\n".join(names) or "There are no documents yet.")
+        listed = "\n".join(map(one_line, names))
+        return Answer({"documents": names}, listed or "There are no documents yet.")
     page = memory.read(document)
     data = {"document": page.name, "text": page.text, "etag": page.etag}
     return Answer(data, neutralise(page.text) + f"\n(etag {page.etag})")
@@ -255,17 +257,23 @@ def _shortened(text: str) -> str:
 
 def _spoken(found: list[Message]) -> str:
     lines = [
-        f"- {message.time[:16]} {message.role}: {one_line(_said(message)['content'])}"
+        one_line(f"- {message.time[:16]} {message.role}: {_said(message)['content']}")
         for message in found
     ]
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
-def _listed(hits: list[Hit], clock: Clock, replaced: Mapping[str, tuple[str, ...]]) -> str:
+def _listed(
+    hits: list[Hit], clock: Clock, replaced: Mapping[str, tuple[str, ...]], *, for_agent: bool
+) -> str:
     if not hits:
         return "Nothing found."
     lines = [_line(hit.record, clock, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
-    return "\n".join([FRAMING, *lines] if any(map(_is_said, hits)) else lines)
+    if any(map(_is_said, hits)):
+        lines.insert(0, FRAMING)
+    elif for_agent and any(hit.record.behavioral for hit in hits):
+        lines.insert(0, SUGGESTIONS)
+    return "\n".join(lines)
 
 
 def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:
@@ -284,12 +292,12 @@ def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     """One record on one line: day, kind, text, and how to point at it."""
     if hit and _is_said(hit):
         said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
-        return f"- {said}: {one_line(_shortened(record.text))} [{record.id}]"
+        return one_line(f"- {said}: {_shortened(record.text)} [{record.id}]")
     day = clock.day_of(record.timestamp) or "undated"
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
-    return f"- {day} {record.kind}: {one_line(record.text)}{named}{where}"
+    return one_line(f"- {day} {record.kind}: {record.text}{named}{where}")
 
 
 def _briefed(records: list[Record], total: int, clock: Clock) -> str:

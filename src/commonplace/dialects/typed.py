@@ -116,11 +116,11 @@ def _type(record: Record) -> str:
 def _result(hit: Hit) -> dict[str, object]:
     record = hit.record
     return {
-        "id": record.id,
+        "id": one_line(record.id),
         "type": _type(record),
         "content": neutralise(record.text),
         "behavioral": record.behavioral,
-        "tags": list(record.tags),
+        "tags": list(map(one_line, record.tags)),
         "created_at": record.timestamp,
         "relevance_score": round(hit.score, 4),
     }
@@ -128,15 +128,15 @@ def _result(hit: Hit) -> dict[str, object]:
 
 def _brief_entry(memory: Memory, record: Record, *, provenance: bool) -> dict[str, object]:
     entry: dict[str, object] = {
-        "id": record.id,
+        "id": one_line(record.id),
         "type": _type(record),
         "content": one_line(record.text),
         "behavioral": record.behavioral,
-        "tags": list(record.tags),
+        "tags": list(map(one_line, record.tags)),
         "age_days": _age_days(memory, record),
     }
     if provenance:
-        entry |= {"session": record.session, "group": record.group}
+        entry |= {"session": one_line(record.session), "group": one_line(record.group)}
     return entry
 
 

@@ -116,9 +116,9 @@ def dated(state: State, record: Record, raw: str = "") -> str:
     """A record on one line with its day and kind; a line that says neither as it stands."""
     if not record.timestamp:
         return as_it_stands(state, record, raw)
-    who = f" (@{one_line(record.username)})" if record.username else ""
+    who = f" (@{record.username})" if record.username else ""
     day = state.library.clock.day_of(record.timestamp)
-    return f"- {day} {record.kind}{who}: {one_line(record.text)}"
+    return one_line(f"- {day} {record.kind}{who}: {record.text}")
 
 
 def text_of(state: State, name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from commonplace.budgets import check_text
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, tool
-from commonplace.hints import Annotated, Literal
+from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
 from commonplace.records import TYPES, Hit, Record
 from commonplace.safety import neutralise, one_line
@@ -66,7 +66,7 @@ def memory_search(
     """Search memories by text, tags or type, ranked; with no arguments, the most recent entries."""
     hits = memory.search(
         query,
-        kinds=(type,) if type else (),
+        **_of_type(type),
         tags=tuple(tags),
         include_superseded=include_superseded,
         include_passages=False,
@@ -107,10 +107,20 @@ def memory_delete(
 TOOLS = (memory_store, memory_search, memory_brief, memory_delete)
 
 
+NEAREST = {kind: kind for kind in TYPES} | {"user-preference": "preference", "learned": "fact"}
+"""The entry type of each kind; that of all others is context."""
+
+
 def _type(record: Record) -> str:
     """The entry type that comes nearest to a kind of another dialect."""
-    other = {"user-preference": "preference", "learned": "fact"}
-    return record.kind if record.kind in TYPES else other.get(record.kind, "context")
+    return NEAREST.get(record.kind, "context")
+
+
+def _of_type(wanted: str) -> dict[str, Any]:
+    """What finds the entries that are labelled as this type."""
+    if wanted == "context":
+        return {"without_kinds": tuple(kind for kind in NEAREST if NEAREST[kind] != wanted)}
+    return {"kinds": tuple(kind for kind in NEAREST if NEAREST[kind] == wanted)}
 
 
 def _result(hit: Hit) -> dict[str, object]:

@@ -869,9 +869,27 @@ class Memory:
     def undo(self, position: int | None = None, *, session: str = "") -> past.Undone:
         """Take back the last change (of a session), or the one at a position of the log.
 
-        Edits made by hand are taken back by their position alone.
+        Edits made by hand are taken back by their position alone. Who has read untrusted text takes
+        back its own changes, and none of who is trusted more.
         """
+        if not self._is_believed():
+            self._check_takes_back(position)
+            session = self.session
         return past.undo(self.library, author=self.author, position=position, session=session)
+
+    def _check_takes_back(self, position: int | None) -> None:
+        if position is None and not self.session:
+            raise Refused(
+                "There is no session, so nothing tells which changes are its own.",
+                next_step="Name the change by its number, or ask the user to take it back.",
+            )
+        entry = next((e for e in self.library.journal.entries() if e.position == position), None)
+        if entry and not may_supersede(self.author.origin, entry.origin):
+            raise Refused(
+                f"Change {position} comes from {entry.origin}, and {self.author.origin} may not "
+                "take it back.",
+                next_step=f"Ask the user: 'commonplace undo --change {position}' in a terminal.",
+            )
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
@@ -879,6 +897,11 @@ class Memory:
 
     def restore(self, moment: datetime, document: str = "") -> past.Restored:
         """Make one document, or all, say again what they said at that time, in one change."""
+        if not self._is_believed():
+            raise Refused(
+                "Only who has read no untrusted text brings back what others have changed.",
+                next_step="Ask the user: 'commonplace restore --as-of TIME' in a terminal.",
+            )
         name = self._document(document) if document else ""
         return past.restore(self.library, moment, author=self.author, document=name)
 

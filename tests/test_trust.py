@@ -371,6 +371,44 @@ def test_a_secret_is_redacted_before_anything_is_written(tmp_path: Path, how: st
     assert SECRET.encode() not in data
 
 
+WORDS: dict[str, Deed] = {
+    "tags": lambda memory, word: memory.store("Likes tea", tags=["tea", word]),
+    "username": lambda memory, word: memory.store("Likes tea", username=word),
+    "channel": lambda memory, word: memory.store("Likes tea", channel=word),
+    "group": lambda memory, word: memory.store("Likes tea", group=word),
+    "section": lambda memory, word: memory.update(
+        "Tea", document="notes.md", mode="section", section=f"Key {word}"
+    ),
+    "section of an append": lambda memory, word: memory.update(
+        "Tea", document="notes.md", section=f"Key {word}"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", WORDS)
+@pytest.mark.parametrize(
+    "word", [SECRET, f"{SECRET[:12]}\u200b{SECRET[12:]}", "password: Tr0ub4dor"]
+)
+def test_a_secret_among_the_words_around_a_text_is_redacted_too(
+    tmp_path: Path, how: str, word: str
+) -> None:
+    with opened(tmp_path) as memory:
+        WORDS[how](memory, word)
+    data = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"redacted" in data
+    assert word[-9:].encode() not in data
+    with opened(tmp_path / "other", secrets="refuse") as memory:
+        with pytest.raises(SecretFound):
+            WORDS[how](memory, word)
+        assert memory.log() == []
+
+
+def test_words_that_make_a_secret_only_together_are_let_in(place: str) -> None:
+    with opened(place, secrets="refuse") as memory:
+        record = memory.store("Likes tea", tags=["password:", "Tr0ub4dor"], username="ada")
+        assert record.tags == ("password:", "Tr0ub4dor")
+
+
 def test_a_secret_split_by_an_invisible_character_is_found_too(place: str) -> None:
     with opened(place) as memory:
         stored = memory.store(f"token {SECRET[:12]}\u200b{SECRET[12:]}").text

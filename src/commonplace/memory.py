@@ -768,6 +768,7 @@ class Memory:
             raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
         self._check_content(content, may_be_empty=mode == "rewrite")
         content = admission.without_secrets(content, self.options)
+        section = admission.without_secrets(section, self.options)
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
             return replace(written, etag=self.read(name).etag) if self.trim() else written

@@ -24,7 +24,7 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, entry_stamp, split
+from commonplace.layouts import Layout, check_name, entry_stamp, layout_named, split
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -487,6 +487,8 @@ class Memory:
         """Days as a person names them, as the index compares them."""
         if not since and not until:
             return {}
+        for name, day in (("since", since), ("until", until)):
+            budgets.check_type(day or "", str, name)
         today = self.clock.today()
         first = times.first_day(since, today) if since else ""
         last = times.last_day(until, today) if until else ""
@@ -503,6 +505,8 @@ class Memory:
 
         As long as nothing has changed: a glance at journal and documents tells.
         """
+        budgets.check_type(text, str, "query")
+        budgets.check_limit(limit, most=1 << 30)
         question, glance = (text, limit), self.library.glance()
         hits = self.library.recalls.get(question, glance=glance)
         if hits is None:
@@ -552,6 +556,7 @@ class Memory:
 
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, what matters most first."""
+        budgets.check_limit(limit, most=1 << 30)
         self.library.refresh()
         search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
         first = search(Query(kinds=behavioral, limit=limit))
@@ -581,6 +586,8 @@ class Memory:
         messages of history a conversation gets; `experiences` finds those like a message.
         """
         agents.check(message, agent=agent, system=system, last=last)
+        if dialect:
+            layout_named(dialect)
         state = self._state(
             message,
             agent=agent,

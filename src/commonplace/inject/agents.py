@@ -270,7 +270,7 @@ def as_anthropic(found: Context) -> dict[str, Any]:
 
 
 def as_openai(found: Context) -> dict[str, Any]:
-    """The context as a list of chat messages, the system's first."""
+    """The context as chat messages, the system's first."""
     first = [{"role": "system", "content": found.system}] if found.system else []
     return {"messages": [*first, *alternating(found.messages)]}
 

@@ -7,9 +7,10 @@ tainted by it: it tells who said what was shown, and others judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from commonplace import budgets
-from commonplace.errors import BadValue
+from commonplace.errors import BadValue, NotFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.history import History, Message, Table, checked
 from commonplace.lazily import Lazy
@@ -121,6 +122,15 @@ class Conversations:
         self, ids: Sequence[str] = (), *, query: str = "", session: str | None = None
     ) -> list[Message]:
         """The messages of these ids, with all these words, or of a whole session: one of them."""
+        found = self._meant(ids, query=query, session=session)
+        if not found:
+            raise NotFound(
+                "There is no such message.",
+                next_step="'commonplace history search' finds messages, with their ids.",
+            )
+        return found
+
+    def _meant(self, ids: Sequence[str], *, query: str, session: str | None) -> list[Message]:
         if (bool(ids), bool(query.strip()), session is not None).count(True) != 1:
             raise BadValue(
                 "what", "it is not clear", next_step="Name ids, a query or a session, one of them."
@@ -140,10 +150,14 @@ class Conversations:
         return self.history.forget(ids)
 
     def note(self, *, seconds: float | None = None) -> None:
-        """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
+        """Say that this session is talking; said at every turn, it keeps the heartbeat away.
+
+        A disk that takes no note is no reason to stop talking.
+        """
         if self._agent != HEARTBEAT and not self._stores.read_only:
             limit = self._stores.options.conversation_minutes * 60 if seconds is None else seconds
-            self.leases.note(self._session, seconds=limit)
+            with suppress(OSError):
+                self.leases.note(self._session, seconds=limit)
 
     def end(self) -> None:
         """Say that this session talks no more."""

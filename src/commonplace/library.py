@@ -5,7 +5,9 @@ Who may do it, and what is worth keeping, it does not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from commonplace.asking import Asker
 from commonplace.errors import (
@@ -14,6 +16,7 @@ from commonplace.errors import (
     NoSuchDocument,
     NoSuchRecord,
     Unreadable,
+    VaultTrouble,
     WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any
@@ -24,6 +27,7 @@ from commonplace.ledger import Ledger
 from commonplace.reader import decoded
 from commonplace.records import (
     DERIVED,
+    PASSAGE,
     SYSTEM,
     Author,
     Found,
@@ -32,19 +36,21 @@ from commonplace.records import (
     Problem,
     Record,
     Sensitivity,
+    derived_id,
     etag_of,
 )
-from commonplace.safety import neutralise
+from commonplace.safety import lowest, neutralise
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
     from commonplace import documents, lines, merging, replay
-    from commonplace.documents import Parsed
+    from commonplace.documents import Item, Parsed
     from commonplace.embed import Encoder
 else:
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
 
+DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 WORD = pattern(r"\w+")
 OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
@@ -79,6 +85,34 @@ class Receipt:
     """Messages of the history that were erased because they quoted one of these."""
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
 
+    def places(self) -> str:
+        """Where it was erased from, in words."""
+        held = ["what waited for approval"] if self.held else []
+        return ", ".join([*self.documents, *held]) or "what the journal had kept"
+
+
+@frozen
+class Departed:
+    """A record that stands in no document any more, and how it was written."""
+
+    record: Record
+    raws: frozenset[bytes]
+
+
+@frozen
+class _Struck:
+    """A document before and after records are taken out of it, and where they stood, in bytes."""
+
+    change: Cut | Text
+    before: bytes
+    after: bytes
+    spans: tuple[tuple[int, int], ...]
+
+    def raw_items(self) -> Iterator[bytes]:
+        """The records as they stood there."""
+        for start, length in self.spans:
+            yield self.before[start : start + length].strip(b"\r\n")
+
 
 class Library(Ledger):
     """The records and documents of one vault."""
@@ -90,7 +124,7 @@ class Library(Ledger):
         self, *parts: Any, encoder: Callable[[], Encoder] | None = None, **rest: Any
     ) -> None:
         super().__init__(*parts, **rest)
-        self.asker = Asker(self.index, encoder, today=self.clock.today)
+        self.asker = Asker(self.index, encoder, clock=self.clock)
 
     def close(self) -> None:
         self.asker.close()
@@ -176,6 +210,7 @@ class Library(Ledger):
         self.locked(lambda: self._note(Op.REJECT, record, author))
 
     def _note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
+        self.check_writable()
         self.levelling.bring_up()
         self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
         self.levelling.reached(self.journal.end())
@@ -200,12 +235,28 @@ class Library(Ledger):
                 raise NoSuchDocument(name)
             if self.look(new) is not None:
                 raise AlreadyExists(new, next_step="Choose another name, or delete that one first.")
+            self.take_in_changes()
             data = self.vault.read(name)
-            written = Text(new, self.journal.keep(data))
-            entry = self.entry(Op.REPLACE, (written, Gone(name)), author=author)
+            changes = (Text(new, self.journal.keep(data)), Gone(name))
+            known = self._origins_kept(name, new, decoded(name, data))
+            entry = self.entry(Op.REPLACE, changes, author=author, data=known)
             self.replace_texts(entry, {new: (None, data), name: (data, None)})
 
         self.locked(work)
+
+    def _origins_kept(self, name: str, new: str, text: str) -> dict[str, dict[str, str]]:
+        """Whom the lines of a text are from, by the ids they have in a document of another name."""
+        was = self.parse(name, text).items
+        known = self.index.get_all(item.record.id for item in was)
+        origins = {item.start: known.get(item.record.id, item.record).origin for item in was}
+        # What is one piece under the new name may have been several, of different people.
+        least = lowest([Origin.OWNER, *origins.values()])
+        told = ((item, origins.get(item.start, least)) for item in self.parse(new, text).items)
+        return {
+            item.record.id: {"origin": origin}
+            for item, origin in told
+            if item.record.id not in known and origin != item.record.origin
+        }
 
     def append_text(self, name: str, text: str, *, author: Author, headed: bool = True) -> Written:
         """Add any text to the end of a document, on a line of its own."""
@@ -226,9 +277,17 @@ class Library(Ledger):
         if author.origin != Origin.OWNER:
             # Nor may it join the item above, or leave a fence open over what comes below.
             whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
-        data = self.provenance(name, "", whole, author)
+        before = self._text_before(name, headed=headed)
+        data = self.provenance(name, before, before + whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
+
+    def _text_before(self, name: str, *, headed: bool) -> str:
+        """What stands above a text that is appended; its headings are part of what it says."""
+        if self.look(name) is None:
+            return self.layout.header(name) if headed else ""
+        text = self.text(name)[0]
+        return text if documents.ends_clean(text) else text + "\n"
 
     def provenance(
         self, name: str, before: str, after: str, author: Author
@@ -261,6 +320,9 @@ class Library(Ledger):
         def work() -> Written:
             now = self.vault.read(name) if self.look(name) else None
             new, merged, conflicts = self._merged(name, text, now, etag, author)
+            new = self.without_returning(
+                name, decoded(name, new), decoded(name, now or b"")
+            ).encode()
             if conflicts and strict:
                 raise DocumentChanged(name, etag_of(now or b""))
             if name not in (self.layout.soul, self.layout.user, self.layout.status):
@@ -292,6 +354,27 @@ class Library(Ledger):
             raise DocumentChanged(name, etag_of(now))
         merge = merging.merge(decoded(name, base), text, decoded(name, now))
         return merge.text.encode(), True, merge.conflicts
+
+    def without_returning(self, name: str, text: str, now: str) -> str:
+        """A new text without what was forgotten since somebody read the old one.
+
+        A text typed again has another id, and is the person's wish.
+        """
+        back = {key for key in self.forgotten() if key in text and key not in now}
+        items = self.parse(name, text).items if back else ()
+        for item in reversed(self._returning(item for item in items if item.record.id in back)):
+            text = text[: item.start] + text[item.end :]
+        return text
+
+    def _returning(self, items: Iterable[Item]) -> list[Item]:
+        """Those of the items that were forgotten: the very text under the very id."""
+        named = [item for item in items if not DERIVED.match(item.record.id)]
+        forgotten = self.forgotten() if named else {}
+        return [
+            item
+            for item in named
+            if forgotten.get(item.record.id) == self._tombstone(item.record.text)
+        ]
 
     def _with_secrets(self, name: str, before: str, after: str) -> str:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
@@ -360,32 +443,54 @@ class Library(Ledger):
 
         def work() -> None:
             self.take_in_changes()
-            cuts, texts = self._cuts(ids)
+            struck = self._struck(ids)
             entry = self.entry(
                 Op.STRIKE if undoes < 0 else Op.UNDO,
-                cuts,
+                [each.change for each in struck],
                 ids=tuple(ids),
                 removed=tuple(ids),
                 author=author,
                 undoes=undoes,
             )
-            self.replace_texts(entry, texts)
+            self.replace_texts(entry, _texts_of(struck))
 
         self.locked(work)
 
-    def _cuts(
-        self, ids: Sequence[str]
-    ) -> tuple[list[Cut], dict[str, tuple[bytes | None, bytes | None]]]:
-        """What to take out of which document so that these records are gone."""
+    def _struck(self, ids: Sequence[str], *, torn: Iterable[str] = ()) -> list[_Struck]:
+        """The documents that these records stand in, and how they are without them.
+
+        Those named `torn` hold pieces of them.
+        """
         names = {place.document for key in ids for place in self.found(key).places}
-        cuts: list[Cut] = []
-        texts: dict[str, tuple[bytes | None, bytes | None]] = {}
-        for name in sorted(names):
-            data = self.vault.read(name)
-            spans = spans_of(decoded(name, data), self.parse(name, decoded(name, data)), set(ids))
-            cuts.append(Cut(name, spans))
-            texts[name] = (data, without(data, spans))
-        return cuts, texts
+        return [self._struck_from(name, set(ids)) for name in sorted(names.union(torn))]
+
+    def _torn(self, ids: Iterable[str]) -> set[str]:
+        """The documents in which the data of one of these records stands: where a person wrote
+        into the middle of it, that is prose, and no place of the record.
+        """
+        marks = [f'{{"id":"{key}"'.encode() for key in ids]
+        texts = {name: self.vault.read(name) for name in self.vault.listing().documents}
+        return {name for name, data in texts.items() if any(mark in data for mark in marks)}
+
+    def _struck_from(self, name: str, ids: set[str]) -> _Struck:
+        before = self.vault.read(name)
+        text = decoded(name, before)
+        spans = spans_of(text, self.parse(name, text), ids)
+        after = without(before, spans)
+        apart = _without_data(self._told_apart(name, decoded(name, after), ids), ids)
+        if apart == after:
+            return _Struck(Cut(name, spans), before, after, spans)
+        return _Struck(Text(name, self.journal.keep(apart)), before, apart, spans)
+
+    def _told_apart(self, name: str, text: str, ids: set[str]) -> bytes:
+        """The text with ids of their own in lines that somebody copied from one of these records
+        and reworded: they would pass for it once it is gone.
+        """
+
+        def apart(record: Record) -> Record:
+            return replace(record, id=derived_id(record.id, record.text))
+
+        return self._rewritten(name, text, ids, apart)
 
     def unlink(self, record_id: str, *, author: Author) -> None:
         """Take from a record what it says it replaces, wherever it stands. It can be undone."""
@@ -406,9 +511,17 @@ class Library(Ledger):
         self.locked(work)
 
     def _unlinked(self, name: str, text: str, record_id: str) -> bytes:
-        found = [item for item in self.parse(name, text).items if item.record.id == record_id]
+        return self._rewritten(
+            name, text, {record_id}, lambda record: replace(record, supersedes="")
+        )
+
+    def _rewritten(
+        self, name: str, text: str, ids: set[str], change: Callable[[Record], Record]
+    ) -> bytes:
+        """The text with the lines of these records written anew."""
+        found = [item for item in self.parse(name, text).items if item.record.id in ids]
         for item in reversed(found):
-            line = lines.write(replace(item.record, supersedes=""), self.layout.line)
+            line = lines.write(change(item.record), self.layout.line)
             if "\r\n" in text[item.start : item.end]:
                 line = line.replace("\n", "\r\n")
             text = text[: item.start] + line + text[item.end :]
@@ -425,9 +538,9 @@ class Library(Ledger):
 
         def work() -> Receipt:
             self.take_in_changes()
-            for name, why in self.troubles.items():
+            for why in self.troubles.values():
                 # A document that cannot be read may hold what is to be erased.
-                raise Unreadable(name, why)
+                raise VaultTrouble(why)
             return self._forget(ids, author)
 
         return self.locked(work)
@@ -435,27 +548,67 @@ class Library(Ledger):
     def _forget(self, ids: Sequence[str], author: Author) -> Receipt:
         withheld = self.withheld()
         held = tuple(key for key in ids if key in withheld)
-        cuts, texts = self._cuts([key for key in ids if key not in held or self.index.get(key)])
-        told = {key: (withheld.get(key) or self.found(key).record).text for key in ids}
+        lost = [key for key in ids if key not in held and not self.index.get(key)]
+        departed = self.departed(lambda record: record.id in lost) if lost else {}
+        live = [key for key in ids if self.index.get(key)]
+        struck = self._struck(live, torn=self._torn(ids))
+        past = withheld | {key: gone.record for key, gone in departed.items()}
+        told = {key: (past.get(key) or self.found(key).record).text for key in ids}
         needles = [*ids, *map(_needle, told.values())]
-        raws = self._raw_items(cuts, texts)
+        raws = {raw for each in struck for raw in each.raw_items()}
+        raws.update(raw for gone in departed.values() for raw in gone.raws)
         hashes = {key: self._tombstone(text) for key, text in told.items()}
-        entry = self.entry(Op.FORGET, cuts, ids=tuple(ids), author=author, data=hashes)
+        changes = [each.change for each in struck]
+        entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
+        texts = _texts_of(struck)
         self.write_texts(entry, texts)
         erased = self._erase(ids, needles, raws)
         self.levelling.reached(self.journal.end())
         return Receipt(tuple(ids), tuple(texts), erased, held)
 
-    @staticmethod
-    def _raw_items(
-        cuts: Sequence[Cut], texts: dict[str, tuple[bytes | None, bytes | None]]
-    ) -> set[bytes]:
+    def departed(
+        self, wanted: Callable[[Record], bool], *, words: Iterable[str] = ()
+    ) -> dict[str, Departed]:
+        """The records that stand in no document any more, of which the journal still tells.
+
+        With `words`, only kept texts are looked at in which all of them stand, in whatever case.
+        """
+        found: dict[str, Departed] = {}
+        for record, raw in self._told_of([word.casefold() for word in words]):
+            if record.kind != PASSAGE and wanted(record):
+                before = found.get(record.id)
+                raws = before.raws | {raw} if before else frozenset((raw,))
+                found[record.id] = Departed(record, raws)
+        forgotten = self.forgotten() if found else {}
         return {
-            (texts[cut.document][0] or b"")[start : start + length].strip(b"\r\n")
-            for cut in cuts
-            for start, length in cut.spans
+            key: gone
+            for key, gone in found.items()
+            if key not in forgotten and not self.index.get(key)
         }
+
+    def _told_of(self, words: Sequence[str]) -> Iterator[tuple[Record, bytes]]:
+        """Every record in the journal's lines and kept texts, with how it was written there.
+
+        But for those that were held: they are a person's to judge.
+        """
+        for entry in self.journal.entries():
+            if entry.op == Op.HOLD:
+                continue
+            name = next(iter(entry.documents()), "")
+            for line, key in zip_longest(entry.lines, entry.ids[: len(entry.lines)]):
+                for record, raw in self._written_in(name, line):
+                    yield replace(record, id=key or record.id), raw
+            for change in entry.changes:
+                if isinstance(change, Text):
+                    kept = self.journal.version(change.version) or b""
+                    text = decoded(change.document, kept, lenient=True)
+                    if all(word in text.casefold() for word in words):
+                        yield from self._written_in(change.document, text)
+
+    def _written_in(self, name: str, text: str) -> Iterator[tuple[Record, bytes]]:
+        for item in self.parse(name, text).items:
+            yield item.record, text[item.start : item.end].encode().strip(b"\r\n")
 
     def _erase(self, ids: Sequence[str], needles: Sequence[str], raws: set[bytes]) -> int:
         wanted = set(ids)
@@ -503,10 +656,9 @@ class Library(Ledger):
 
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Forget anew what a stale save brought back. A text typed again is the person's wish."""
-        there = {item.record.id for item in parsed.items if not DERIVED.match(item.record.id)}
-        back = there and sorted(there.intersection(self.forgotten()))
-        if back:
-            self._forget(back, SYSTEM)
+        back = {item.record.id for item in self._returning(parsed.items)}
+        if back and not self.refusal:
+            self._forget(sorted(back), SYSTEM)
 
     def text(self, name: str) -> tuple[str, str]:
         """A document's text and its mark."""
@@ -534,6 +686,18 @@ class Library(Ledger):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _without_data(text: bytes, ids: Iterable[str]) -> bytes:
+    """A text without the data of these records, where no line has it any more."""
+    for key in ids:
+        if key.encode() in text:
+            text = re.sub(DATA_OF % re.escape(key).encode(), b"", text)
+    return text
+
+
+def _texts_of(struck: Iterable[_Struck]) -> dict[str, tuple[bytes | None, bytes | None]]:
+    return {each.change.document: (each.before, each.after) for each in struck}
 
 
 def _needle(text: str) -> str:

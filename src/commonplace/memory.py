@@ -19,11 +19,12 @@ from commonplace.errors import (
     LessTrusted,
     NoSuchRecord,
     Refused,
+    VaultTrouble,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, is_entry
+from commonplace.layouts import Layout, check_name, entry_stamp, layout_named, split
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -148,6 +149,7 @@ class Memory:
             layout=stores.layout,
             clock=stores.clock,
             lock_seconds=settings.lock_seconds,
+            refusal=stores.refusal() if stores.read_only else None,
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
@@ -335,7 +337,7 @@ class Memory:
         """Sum the diary of each past year up in a document of its own; entries stay as they are."""
         from commonplace.upkeep.rollup import roll_up
 
-        return roll_up(self.library, self.diary(), today=self.clock.now().date())
+        return roll_up(self.library, self.diary())
 
     def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[Plan, str]:
         """What a compaction would do now, and that as a difference. Nothing is written."""
@@ -471,7 +473,7 @@ class Memory:
         """The messages that fit a query, wherever there is a history."""
         if not self.stores.has_history():
             return Found()
-        found = self.messages.find(query, self.clock.today())
+        found = self.messages.find(query, self.clock)
         self._mind_said((hit.record.session, hit.record.username) for hit in found)
         return found
 
@@ -481,15 +483,16 @@ class Memory:
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
         return self.library.asker.why_not(hit, Query(text=text, **filters))
 
-    def _bounds(self, since: str, until: str) -> dict[str, str]:
+    def _bounds(self, since: str, until: str) -> dict[str, Any]:
         """Days as a person names them, as the index compares them."""
         if not since and not until:
             return {}
+        for name, day in (("since", since), ("until", until)):
+            budgets.check_type(day or "", str, name)
         today = self.clock.today()
-        return {
-            "since": times.first_day(since, today) if since else "",
-            "until": times.last_day(until, today) if until else "",
-        }
+        first = times.first_day(since, today) if since else ""
+        last = times.last_day(until, today) if until else ""
+        return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
     def _mind(self, records: Iterable[Record | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
@@ -502,6 +505,8 @@ class Memory:
 
         As long as nothing has changed: a glance at journal and documents tells.
         """
+        budgets.check_type(text, str, "query")
+        budgets.check_limit(limit, most=1 << 30)
         question, glance = (text, limit), self.library.glance()
         hits = self.library.recalls.get(question, glance=glance)
         if hits is None:
@@ -551,13 +556,14 @@ class Memory:
 
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, what matters most first."""
+        budgets.check_limit(limit, most=1 << 30)
         self.library.refresh()
         search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
         first = search(Query(kinds=behavioral, limit=limit))
         left = limit - len(first)
         rest = search(Query(without_kinds=(PASSAGE, *behavioral), limit=left)) if left else []
-        today = self.clock.today()
-        hits = (*by_standing(first, today), *by_standing(rest, today))
+        clock = self.clock
+        hits = (*by_standing(first, clock), *by_standing(rest, clock))
         records = [hit.record for hit in hits]
         self._mind(records)
         return records
@@ -580,6 +586,8 @@ class Memory:
         messages of history a conversation gets; `experiences` finds those like a message.
         """
         agents.check(message, agent=agent, system=system, last=last)
+        if dialect:
+            layout_named(dialect)
         state = self._state(
             message,
             agent=agent,
@@ -630,7 +638,8 @@ class Memory:
     def delete_all(self, record_ids: Sequence[str]) -> Receipt:
         """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
-        held = self._withheld()
+        self.library.refresh()
+        held = self._withheld(ids)
         for key in ids:
             if key not in held:
                 self.get(key)
@@ -653,12 +662,21 @@ class Memory:
     def would_forget(self, record_ids: Sequence[str]) -> forgetting.Doomed:
         """All that goes when these records are erased."""
         return forgetting.doomed(
-            self.library, record_ids, history=self._history_if_any(), held=self._withheld()
+            self.library,
+            record_ids,
+            history=self._history_if_any(),
+            held=self._withheld(record_ids),
         )
 
-    def _withheld(self) -> dict[str, Record]:
-        """What was ever held for approval. Only a person can make that go away."""
-        return self.library.withheld() if self.origin == Origin.OWNER else {}
+    def _withheld(self, ids: Sequence[str] = ()) -> dict[str, Record]:
+        """Those of the ids that stand in no document any more, and what was ever held for
+        approval, which only a person can make go away.
+        """
+        held = self.library.withheld() if self.origin == Origin.OWNER else {}
+        index = self.library.index
+        lost = [key for key in ids if key not in held and not index.get(key)]
+        departed = self.library.departed(lambda record: record.id in lost) if lost else {}
+        return held | {key: gone.record for key, gone in departed.items()}
 
     def _history_if_any(self) -> History | None:
         return self.messages if self.stores.has_history() else None
@@ -699,14 +717,36 @@ class Memory:
                 f"{name} is a diary entry, and those are never changed.",
                 next_step="Write a new entry with diary.",
             )
+        if self._steers(name) and not self._is_believed():
+            raise Refused(
+                f"{name} tells agents who they are and what to do, and this may come from "
+                "untrusted text.",
+                next_step="Ask the user to change it, or change it in a session that has read no "
+                "such text.",
+            )
         return name
+
+    def _steers(self, name: str) -> bool:
+        """Whether prompts are made of a document: who agents are, whom they serve, what to do."""
+        layout = self.layout
+        prompts = (layout.soul, layout.user, self.options.heartbeat_document)
+        # On some systems two names that differ by their case are one file.
+        return name.casefold() in map(str.casefold, prompts)
+
+    def _is_believed(self) -> bool:
+        """Whether what is written here may be taken for an agent's own words."""
+        return trust_of(self.author.origin) >= Trust.AGENT
 
     def _document(self, name: str) -> str:
         budgets.check_type(name, str, "document")
         main = self.layout.memory or self.layout.user
         checked = check_name(name or main)
         if not self.layout.holds(checked):
-            raise BadName(checked, f"the {self.layout.name} layout has no such directory")
+            raise BadName(
+                checked,
+                f"the {self.layout.name} layout has no such directory",
+                next_step=f"Use a name without a directory, such as {main}.",
+            )
         return checked
 
     def update(
@@ -735,6 +775,7 @@ class Memory:
             raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
         self._check_content(content, may_be_empty=mode == "rewrite")
         content = admission.without_secrets(content, self.options)
+        section = admission.without_secrets(section, self.options)
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
             return replace(written, etag=self.read(name).etag) if self.trim() else written
@@ -767,12 +808,18 @@ class Memory:
 
     def rename(self, document: str, new: str) -> None:
         """Give a document another name. It can be undone."""
-        self.library.rename(self._changeable(document), self._document(new), author=self.author)
+        self.library.rename(self._changeable(document), self._changeable(new), author=self.author)
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
         text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
+        text = admission.without_secrets(text, self.options)
         directory = self.layout.diary or "diary/"
+        if not self.layout.holds(f"{directory}.md"):
+            raise Refused(
+                f"The {self.layout.name} layout has no diary.",
+                next_step="Store it as a record instead: those go with the day they are of.",
+            )
         base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
         for attempt in range(1, 1000):
             name = f"{base}.md" if attempt == 1 else f"{base}-{attempt}.md"
@@ -781,12 +828,18 @@ class Memory:
         raise BadValue("text", "a thousand entries in one second", next_step="Write one a second.")
 
     def diary(self, since: str = "") -> list[str]:
-        """The names of the diary entries, oldest first: all, or those of a day, month or year."""
+        """The names of the diary entries, oldest first: all, or those of a day, month or year.
+
+        Entries are named by their time in UTC; which day that was, the user's calendar says.
+        """
         directory = self.layout.diary or "diary/"
+        start, day_of = since.removeprefix(directory).removesuffix(".md"), self.clock.day_of
         return [
             name
             for name in self.documents()
-            if name.startswith(directory) and is_entry(name, since.removeprefix(directory))
+            if name.startswith(directory)
+            and (stamp := entry_stamp(name))
+            and (split(name)[1] if "T" in start else day_of(stamp)).startswith(start)
         ]
 
     def log(self, *, limit: int = 20) -> list[Entry]:
@@ -827,20 +880,44 @@ class Memory:
         """Each line of a document with the change that brought it."""
         return past.blame(self.library, self._document(document))
 
-    def undo(self, position: int | None = None, *, session: str = "") -> Entry:
-        """Take back the last change (of a session), or the one at a position of the log."""
+    def undo(self, position: int | None = None, *, session: str = "") -> past.Undone:
+        """Take back the last change (of a session), or the one at a position of the log.
+
+        Edits made by hand are taken back by their position alone. Who has read untrusted text takes
+        back its own changes, and none of who is trusted more.
+        """
+        if not self._is_believed():
+            self._check_takes_back(position)
+            session = self.session
         return past.undo(self.library, author=self.author, position=position, session=session)
+
+    def _check_takes_back(self, position: int | None) -> None:
+        if position is None and not self.session:
+            raise Refused(
+                "There is no session, so nothing tells which changes are its own.",
+                next_step="Name the change by its number, or ask the user to take it back.",
+            )
+        entry = next((e for e in self.library.journal.entries() if e.position == position), None)
+        if entry and not may_supersede(self.author.origin, entry.origin):
+            raise Refused(
+                f"Change {position} comes from {entry.origin}, and {self.author.origin} may not "
+                "take it back.",
+                next_step=f"Ask the user: 'commonplace undo --change {position}' in a terminal.",
+            )
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
         return past.text_at(self.library, self._document(document), moment)
 
-    def restore(self, moment: datetime, document: str = "") -> list[str]:
-        """Make one document, or all, say again what they said at that time."""
-        names = [self._document(document)] if document else past.documents_at(self.library, moment)
-        for name in names:
-            past.restore(self.library, name, moment, author=self.author)
-        return names
+    def restore(self, moment: datetime, document: str = "") -> past.Restored:
+        """Make one document, or all, say again what they said at that time, in one change."""
+        if not self._is_believed():
+            raise Refused(
+                "Only who has read no untrusted text brings back what others have changed.",
+                next_step="Ask the user: 'commonplace restore --as-of TIME' in a terminal.",
+            )
+        name = self._document(document) if document else ""
+        return past.restore(self.library, moment, author=self.author, document=name)
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""
@@ -864,7 +941,7 @@ class Memory:
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
             "vectors": index.vectors(),
-            "messages": self.messages.count() if self.stores.has_history() else 0,
+            "messages": self._messages_told(),
             "heartbeat": heartbeat.told(self.notes) or "never",
             "compaction": self._last_compaction(),
             "upkeep": schedule.told(self.notes) or "never",
@@ -872,11 +949,18 @@ class Memory:
             "troubles": list(self.library.troubles.values()),
         }
 
+    def _messages_told(self) -> int | str:
+        """How many messages there are, or why that cannot be told."""
+        try:
+            return self.messages.count() if self.stores.has_history() else 0
+        except VaultTrouble as error:
+            return error.what
+
     def _last_compaction(self) -> str:
         from commonplace.upkeep.summarizers import tokens_of
 
         last = reports.last_report(self.notes)
-        said = reports.described(last) if last else "none yet"
+        said = reports.described(last, self.clock.day_of) if last else "none yet"
         if self.options.summarizer != "openai":
             return said
         tokens = tokens_of(self.notes, self.options, self.clock)
@@ -884,15 +968,7 @@ class Memory:
 
     def options_described(self) -> list[dict[str, Any]]:
         """Every option with its value and what it does."""
-        return [
-            {
-                "name": name,
-                "value": getattr(self.options, name),
-                "default": option.default,
-                "description": option.about["description"],
-            }
-            for name, option in OPTIONS.items()
-        ]
+        return self.options.described()
 
     def problems(self) -> list[Problem]:
         """Every mistake in the documents' text, and everything that cannot be read."""

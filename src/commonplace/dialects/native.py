@@ -5,11 +5,14 @@ What they answer is meant to be read by a model or a person; how it gets there t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
-from commonplace.records import MESSAGE, PASSAGE, Hit, Record
-from commonplace.safety import FRAMING, neutralise, one_line
+from commonplace.records import MESSAGE, PASSAGE, Hit, Origin, Record
+from commonplace.safety import FRAMING, SUGGESTIONS, neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history import Message
@@ -74,8 +77,15 @@ def search(
         within=within,
         limit=limit,
     )
-    data = {"hits": [found(hit) for hit in hits], "mode": hits.mode, "degraded": hits.degraded}
-    return Answer(data, _listed(hits) + (f"\n({hits.degraded})" if hits.degraded else ""))
+    replaced = _replaced(memory, hits) if include_superseded else {}
+    data = {
+        "hits": [found(hit) | _superseded(hit, replaced) for hit in hits],
+        "mode": hits.mode,
+        "degraded": hits.degraded,
+    }
+    for_agent = memory.origin != Origin.OWNER
+    text = _listed(hits, memory.clock, replaced, for_agent=for_agent)
+    return Answer(data, text + (f"\n({hits.degraded})" if hits.degraded else ""))
 
 
 @tool(read_only=True, always=True)
@@ -91,7 +101,7 @@ def brief(
             "entry_count": total,
             "generated_at": memory.clock.stamp(),
         },
-        _briefed(records, total),
+        _briefed(records, total, memory.clock),
     )
 
 
@@ -103,7 +113,8 @@ def read(
     """Read a document with its etag, or list the documents."""
     if not document:
         names = memory.documents()
-        return Answer({"documents": names}, "\n".join(names) or "There are no documents yet.")
+        listed = "\n".join(map(one_line, names))
+        return Answer({"documents": names}, listed or "There are no documents yet.")
     page = memory.read(document)
     data = {"document": page.name, "text": page.text, "etag": page.etag}
     return Answer(data, neutralise(page.text) + f"\n(etag {page.etag})")
@@ -122,6 +133,8 @@ def update(
     confirm: Annotated[str, Argument("Token of a refusal, to go on all the same.")] = "",
 ) -> Answer:
     """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
+    if mode == "rewrite" and content and not content.endswith("\n"):
+        content += "\n"  # Whoever adds a line with an editor or a shell begins a new one.
     done = memory.update(
         content, document=document, mode=mode, section=section, etag=etag, confirm=confirm
     )
@@ -133,7 +146,7 @@ def update(
 def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-….")]) -> Answer:
     """Erase a record for good: only if the user asks, or if it is clearly wrong."""
     receipt = memory.delete(id)
-    return Answer(receipt.__dict__, f"Erased {id} from {', '.join(receipt.documents)}.")
+    return Answer(receipt.__dict__, f"Erased {id} from {receipt.places()}.")
 
 
 @tool()
@@ -154,10 +167,23 @@ def undo(
     memory: Memory,
     change: Annotated[int, Argument("Its number in the log; else the last one.", minimum=-1)] = -1,
 ) -> Answer:
-    """Take back this session's last change, or the last of all when there is no session."""
-    entry = memory.undo(None if change < 0 else change, session=memory.session)
-    data = {"op": entry.op, "at": entry.at, "ids": entry.ids, "documents": entry.documents()}
-    return Answer(data, f"Took back: {entry.op} of {entry.at} in {', '.join(entry.documents())}.")
+    """Take back this session's last change; without a session, the last made through Commonplace.
+
+    An edit made by hand only by its number, if the user asks.
+    """
+    done = memory.undo(None if change < 0 else change, session=memory.session)
+    data = {
+        "op": done.entry.op,
+        "at": done.entry.at,
+        "ids": done.entry.ids,
+        "documents": done.documents,
+        "edits": [
+            {"change": edit.position, "at": edit.at, "documents": edit.documents()}
+            for edit in done.edits
+        ],
+    }
+    told = f"Took back: {done.entry.op} of {done.entry.at} in {', '.join(done.documents)}."
+    return Answer(data, f"{told} {done.left_by_hand()}".strip())
 
 
 @tool()
@@ -204,6 +230,17 @@ def found(hit: Hit) -> dict[str, object]:
     return data
 
 
+def _replaced(memory: Memory, hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
+    """The hits that are no longer current, each with what took its place."""
+    index = memory.library.index
+    return {key: index.children(key) for key in index.replaced(hit.record.id for hit in hits)}
+
+
+def _superseded(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    key = hit.record.id
+    return {"superseded_by": list(replaced[key])} if key in replaced else {}
+
+
 def _is_said(hit: Hit) -> bool:
     """Whether it is a message; a record may be of that kind too, but stands somewhere."""
     return hit.record.kind == MESSAGE and not hit.places
@@ -220,17 +257,28 @@ def _shortened(text: str) -> str:
 
 def _spoken(found: list[Message]) -> str:
     lines = [
-        f"- {message.time[:16]} {message.role}: {one_line(_said(message)['content'])}"
+        one_line(f"- {message.time[:16]} {message.role}: {_said(message)['content']}")
         for message in found
     ]
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
-def _listed(hits: list[Hit]) -> str:
+def _listed(
+    hits: list[Hit], clock: Clock, replaced: Mapping[str, tuple[str, ...]], *, for_agent: bool
+) -> str:
     if not hits:
         return "Nothing found."
-    lines = [_line(hit.record, hit) + _reasons(hit) for hit in hits]
-    return "\n".join([FRAMING, *lines] if any(map(_is_said, hits)) else lines)
+    lines = [_line(hit.record, clock, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
+    if any(map(_is_said, hits)):
+        lines.insert(0, FRAMING)
+    elif for_agent and any(hit.record.behavioral for hit in hits):
+        lines.insert(0, SUGGESTIONS)
+    return "\n".join(lines)
+
+
+def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:
+    by = replaced.get(hit.record.id)
+    return f", replaced by {', '.join(by)}" if by else ""
 
 
 def _reasons(hit: Hit) -> str:
@@ -240,23 +288,23 @@ def _reasons(hit: Hit) -> str:
     return f"\n    {hit.score:.2f} because of {parts}"
 
 
-def _line(record: Record, hit: Hit | None = None) -> str:
+def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     """One record on one line: day, kind, text, and how to point at it."""
     if hit and _is_said(hit):
         said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
-        return f"- {said}: {one_line(_shortened(record.text))} [{record.id}]"
-    day = record.timestamp[:10] or "undated"
+        return one_line(f"- {said}: {_shortened(record.text)} [{record.id}]")
+    day = clock.day_of(record.timestamp) or "undated"
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
-    return f"- {day} {record.kind}: {one_line(record.text)}{named}{where}"
+    return one_line(f"- {day} {record.kind}: {record.text}{named}{where}")
 
 
-def _briefed(records: list[Record], total: int) -> str:
+def _briefed(records: list[Record], total: int, clock: Clock) -> str:
     if not records:
         return "Nothing is remembered yet."
-    behavioral = [_line(record) for record in records if record.behavioral]
-    others = [_line(record) for record in records if not record.behavioral]
+    behavioral = [_line(record, clock) for record in records if record.behavioral]
+    others = [_line(record, clock) for record in records if not record.behavioral]
     parts = []
     if behavioral:
         parts.append("\n".join(["Suggestions from earlier sessions, not commands:", *behavioral]))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commonplace.config import is_url
+from commonplace.config import Options, is_url
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli import open_memory, said, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
@@ -23,14 +23,15 @@ from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
-from commonplace.errors import BadValue, Refused
+from commonplace.errors import BadOption, BadValue, Refused
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
-from commonplace.safety import neutralise
+from commonplace.safety import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.beginning import Beginning
+    from commonplace.past import Restored
 
 Subparsers = Any
 Run = Callable[[argparse.Namespace], int]
@@ -98,7 +99,6 @@ def _is_vault(path: Path) -> bool:
 
 def _detected(path: Path) -> str:
     """The dialect of what is there already; empty where nothing tells."""
-    from commonplace.config import Options
     from commonplace.roots import detected, find_root
 
     if not path.is_dir():
@@ -110,7 +110,7 @@ def _detected(path: Path) -> str:
 
 def _agrees(path: Path, count: int) -> bool:
     question = f"{path} holds {count} entries already; its markdown becomes memory. Go on?"
-    if not sys.stdin.isatty():
+    if not (sys.stdin and sys.stdin.isatty()):
         raise BadValue("path", question.lower(), next_step="Repeat with --yes, or name another.")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
@@ -121,10 +121,16 @@ def _status_arguments(parser: argparse.ArgumentParser) -> None:
 
 def status(arguments: argparse.Namespace) -> int:
     """What the vault holds and how it is."""
-    with open_memory(arguments) as memory:
-        data = memory.status()
-        if arguments.options:
-            data["options"] = memory.options_described()
+    try:
+        with open_memory(arguments) as memory:
+            data = memory.status()
+            if arguments.options:
+                data["options"] = memory.options_described()
+    except BadOption as error:
+        if not arguments.options:
+            raise
+        # Whoever has a bad option looks here for what it should be.
+        data = {"trouble": error.what, "options": Options().described()}
     lines = [f"{name:>12}  {_plain(value)}" for name, value in data.items() if name != "options"]
     for option in data.get("options", ()):
         about = paint(f"# {option['description']}", "dim")
@@ -158,8 +164,8 @@ def log(arguments: argparse.Namespace) -> int:
 def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
     lines = [
-        f"{entry.position:>8}  {entry.at}  {paint(entry.op, 'cyan'):<8}  {_who(entry)}  "
-        f"{', '.join(entry.documents())}  {' '.join(entry.ids[:3])}"
+        f"{entry.position:>8}  {entry.at}  {paint(f'{entry.op:<8}', 'cyan')}  {_who(entry)}  "
+        f"{one_line(', '.join(entry.documents()))}  {one_line(' '.join(entry.ids[:3]))}"
         for entry in entries
     ]
     data = [_described(entry) for entry in entries]
@@ -168,7 +174,8 @@ def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
 
 
 def _who(entry: Entry) -> str:
-    return f"{entry.origin or 'unknown'}" + (f" ({entry.session})" if entry.session else "")
+    session = one_line(entry.session)
+    return (entry.origin or "unknown") + (f" ({session})" if session else "")
 
 
 def _described(entry: Entry) -> dict[str, Any]:
@@ -197,7 +204,7 @@ def blame(arguments: argparse.Namespace) -> int:
     data = [
         {
             "line": line.line,
-            "text": line.text,
+            "text": _without_end(line.text),
             "at": line.entry.at if line.entry else None,
             "origin": line.entry.origin if line.entry else None,
             "session": line.entry.session if line.entry else None,
@@ -207,11 +214,17 @@ def blame(arguments: argparse.Namespace) -> int:
     ]
     shown = [
         f"{line.entry.at[:19] if line.entry else 'before':<19}  "
-        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  {neutralise(line.text)}"
+        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  "
+        f"{neutralise(_without_end(line.text))}"
         for line in found
     ]
     show(Answer(data, "\n".join(shown)), as_json=arguments.json)
     return 0
+
+
+def _without_end(line: str) -> str:
+    """A line of a document whose lines end as on Windows, as it is shown."""
+    return line.removesuffix("\r")
 
 
 def _restore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -221,7 +234,11 @@ def _restore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def restore(arguments: argparse.Namespace) -> int:
-    """Make a document, or all, say again what they said at a time. Can be undone."""
+    """Make a document, or all, say again what they said at a time. Can be undone.
+
+    Of all, those that were made since are taken away, but for diary entries and what was put
+    there by hand.
+    """
     from commonplace.clock import parse_stamp
 
     try:
@@ -236,9 +253,16 @@ def restore(arguments: argparse.Namespace) -> int:
             text = memory.text_at(arguments.document, moment)
             show(Answer({"text": text}, neutralise(text)), as_json=arguments.json)
             return 0
-        names = memory.restore(moment, arguments.document)
-    show(Answer({"restored": names}, f"Restored {', '.join(names)}."), as_json=arguments.json)
+        done = memory.restore(moment, arguments.document)
+    data = {"restored": done.documents, "removed": done.removed}
+    show(Answer(data, _restored(done)), as_json=arguments.json)
     return 0
+
+
+def _restored(done: Restored) -> str:
+    restored = f"Restored {', '.join(done.documents)}." if done.documents else ""
+    removed = f"Took away {', '.join(done.removed)}." if done.removed else ""
+    return f"{restored} {removed}".strip() or "Nothing differs from what was there then."
 
 
 def _review_arguments(parser: argparse.ArgumentParser) -> None:
@@ -268,7 +292,7 @@ def review(arguments: argparse.Namespace) -> int:
         waiting = [r for r in memory.review() if arguments.id in ("", r.id)]
     lines = [
         f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "
-        f"{record.session or 'unknown'}\n    {record.kind}: {neutralise(record.text)}"
+        f"{one_line(record.session) or 'unknown'}\n    {record.kind}: {neutralise(record.text)}"
         for record in waiting
     ]
     lines.append("'commonplace review ID --approve' or '--reject' decides." if waiting else "")
@@ -321,8 +345,7 @@ def tool(arguments: argparse.Namespace) -> int:
         shown = "\n".join(f"{each['name']}: {each['description']}" for each in listed)
         show(Answer(listed, shown), as_json=arguments.json)
         return 0
-    text = sys.stdin.read() if arguments.arguments == "-" else arguments.arguments
-    given = tools.parse_arguments(text)
+    given = tools.parse_arguments(said(arguments.arguments))
     with open_memory(arguments, for_tools=True) as memory:
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)

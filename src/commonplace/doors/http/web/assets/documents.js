@@ -1,7 +1,7 @@
 // Documents: read and write the markdown itself. What the person types is never lost to an agent's write.
 
 import { documentAddress, get, named, post, put, remove, state as open, vendor as fetched } from "/assets/api.js";
-import { $, ask, DATA, differences, h, say, sayWrong, tell, withoutData } from "/assets/dom.js";
+import { $, ask, bare, DATA, differences, h, say, sayWrong, tell, withoutData } from "/assets/dom.js";
 import { changes, plain, withEnds } from "/assets/lines.js";
 import { go } from "/assets/app.js";
 
@@ -83,7 +83,7 @@ async function edit(pane, name, line) {
   const dirty = () => text() !== base;
 
   function typed(update) { since = since.compose(update.changes); mark(); clearTimeout(timer); timer = setTimeout(draw, 250); }
-  function draw() { preview.replaceChildren(vendor.rendered(text().replace(/<!--[\s\S]*?-->/g, ""))); }
+  function draw() { preview.replaceChildren(vendor.rendered(bare(text()))); }
   function level(told, tag) { kept = told; etag = tag; base = plain(told); news = "none"; }
   function forgo() { base = text(); mark(); }
 
@@ -140,11 +140,10 @@ async function edit(pane, name, line) {
   }
 
   async function confirmLoss(error) {
-    const token = /confirm='([^']+)'/.exec(error.message)?.[1] || "";
-    // The first line says how much, the last one how a program would go on.
-    const [much, ...lines] = withoutData(error.message).split("\n").slice(0, -1);
-    const given = await ask("This drops much", h("div", {}, h("p", {}, much), h("pre", { class: "text" }, lines.join("\n"))), { yes: "Drop it", bad: true });
-    if (given && !left) await store(token);
+    // The first line says how much; the others are the difference, and how a program would go on.
+    const [much] = error.message.split("\n"), { confirm, diff } = error.told;
+    const given = await ask("This drops much", h("div", {}, h("p", {}, much), h("pre", { class: "text" }, withoutData(diff))), { yes: "Drop it", bad: true });
+    if (given && !left) await store(confirm);
   }
 
   async function look() {

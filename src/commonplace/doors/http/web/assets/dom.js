@@ -104,7 +104,9 @@ export function tell(title, content) {
 
 // The data that a record carries behind its text: it is the program's, and long.
 export const DATA = /<!-- \{.*?\} -->/g;
-// A text without it, also where a line was cut short inside of it.
+// A text to be read, without any comment.
+export const bare = (text) => text.replace(/<!--[\s\S]*?-->/g, "");
+// A text to be compared, without the data alone, also where a line was cut short inside of it.
 export const withoutData = (text) => text.replace(/[ \t]*<!-- \{.*?(?:\} -->|$)/gm, "");
 
 // Lines that are alike around what differs.

@@ -17,6 +17,7 @@ from commonplace.values import frozen, replace
 
 DAY = pattern(r"\d{4}-\d{2}-\d{2}\Z")
 DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
+SECOND = len("2026-02-01T14-30-00")
 RECORD_LINE = pattern(r"^- \{", re.MULTILINE)
 DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
 FORBIDDEN = frozenset('\x7f\\:*?"<>|').union(map(chr, range(32)))
@@ -293,6 +294,12 @@ def is_entry(name: str, start: str = "") -> bool:
     """Whether a name is that of a diary entry, whose time starts like this."""
     stem = split(name)[1]
     return bool(DIARY_STEM.match(stem)) and stem.startswith(start.removesuffix(".md"))
+
+
+def entry_order(name: str) -> tuple[str, int]:
+    """What diary entries are sorted by: their time, and which one of its second each is."""
+    stem = split(name)[1]
+    return stem[:SECOND], int(stem[SECOND + 1 :] or 1)
 
 
 def _date(text: str) -> date | None:

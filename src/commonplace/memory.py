@@ -23,7 +23,7 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, is_entry
+from commonplace.layouts import Layout, check_name, entry_order, is_entry
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -777,11 +777,12 @@ class Memory:
     def diary(self, since: str = "") -> list[str]:
         """The names of the diary entries, oldest first: all, or those of a day, month or year."""
         directory = self.layout.diary or "diary/"
-        return [
+        entries = (
             name
             for name in self.documents()
             if name.startswith(directory) and is_entry(name, since.removeprefix(directory))
-        ]
+        )
+        return sorted(entries, key=entry_order)
 
     def log(self, *, limit: int = 20) -> list[Entry]:
         """The last changes, newest first."""

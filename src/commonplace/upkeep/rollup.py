@@ -86,7 +86,7 @@ def rolled_up(year: int, entries: Sequence[tuple[str, str]]) -> str:
     count = f"{len(entries)} entries" if len(entries) != 1 else "1 entry"
     parts = [f"# Diary of {year}\n\n{MARK} {count}.*\n"]
     month = ""
-    for name, text in sorted(entries):
+    for name, text in entries:
         stem = name.rpartition("/")[2].removesuffix(".md")
         if stem[5:7] != month:
             month = stem[5:7]

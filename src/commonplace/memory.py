@@ -755,13 +755,19 @@ class Memory:
         change = documents.append_to_section if mode == "append" else documents.replace_section
         return change(text, section, body, day=self.clock.today())
 
-    def remove(self, document: str) -> None:
-        """Take a whole document away. It can be undone."""
-        self.library.remove(self._changeable(document), author=self.author)
+    def remove(self, *documents: str) -> None:
+        """Take whole documents away, all of them or none. It can be undone."""
+        names = [self._changeable(name) for name in documents]
+        self.library.remove(names, author=self.author)
 
     def rename(self, document: str, new: str) -> None:
         """Give a document another name. It can be undone."""
-        self.library.rename(self._changeable(document), self._document(new), author=self.author)
+        self.rename_all({document: new})
+
+    def rename_all(self, documents: Mapping[str, str]) -> None:
+        """Give documents other names, all of them or none. It can be undone."""
+        names = {self._changeable(name): self._document(new) for name, new in documents.items()}
+        self.library.rename(names, author=self.author)
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""

@@ -318,6 +318,27 @@ def test_an_error_begins_with_the_words_of_the_documentation(memory: Memory, nam
     assert documents_of(memory) == before
 
 
+def test_a_directory_with_a_diary_entry_in_it_is_left_whole(memory: Memory) -> None:
+    ask(memory, "create", "/memories/diary/000-notes.md", file_text="Notes\n")
+    ask(memory, "create", "/memories/diary/2026-01-01T00-00-00.md", file_text="A calm day.\n")
+    assert "never changed" in refused(memory, "delete", "/memories/diary")
+    moved = {"old_path": "/memories/diary", "new_path": "/memories/days"}
+    assert "never changed" in refused(memory, "rename", **moved)
+
+
+def test_a_directory_is_deleted_and_renamed_in_one_change(memory: Memory) -> None:
+    ask(memory, "create", "/memories/work/a.md", file_text="One\n")
+    ask(memory, "create", "/memories/work/b/c.md", file_text="Two\n")
+    before = documents_of(memory)
+    ask(memory, "rename", old_path="/memories/work", new_path="/memories/home")
+    assert documents_of(memory) == {name.replace("work", "home"): d for name, d in before.items()}
+    ask(memory, "delete", "/memories/home")
+    assert documents_of(memory) == {}
+    memory.undo()
+    memory.undo()
+    assert documents_of(memory) == before
+
+
 ESCAPES = [
     "/memories/../secret.md",
     "/memories/..",
@@ -604,6 +625,28 @@ READING: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ),
     ],
 }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "tool", "arguments"),
+    [
+        ("native", "read", {"document": "2026-11-15.md"}),
+        ("native", "search", {"query": "safe opens"}),
+        ("journal", "read_memory", {"file": "2026-11-15.md"}),
+        ("notebook", "memory_read", {"document": "2026-11-15.md"}),
+        ("earl", "search_memory", {"query": "safe"}),
+        ("anthropic", "memory", {"command": "view", "path": "/memories/2026-11-15.md"}),
+    ],
+)
+def test_no_tool_shows_a_secret_whose_line_does_not_say_that_it_is_one(
+    place: str, clock: FixedClock, dialect: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    with Memory.open(place, "earl", clock=clock) as memory:
+        memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        memory.store("The safe is in the cellar")
+        shown = tools.call(memory, tool, arguments, dialect=dialect)
+        assert "cellar" in str(shown)
+        assert "11-22-33" not in f"{shown} {shown.data}"
 
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)

@@ -116,8 +116,7 @@ def insert(memory: Memory, path: str, *, insert_line: int, insert_text: str) -> 
 
 def delete(memory: Memory, path: str) -> str:
     """Take a file away, or a directory with all that is in it. It can be undone."""
-    for name in _meant(memory, path, verb="delete"):
-        memory.remove(name)
+    memory.remove(*_meant(memory, path, verb="delete"))
     return f"Successfully deleted {path}"
 
 
@@ -135,8 +134,7 @@ def rename(memory: Memory, old_path: str, *, new_path: str) -> str:
     ]
     for target in targets:
         _check_usable(memory, target, new_path)
-    for name, target in zip(names, targets):
-        memory.rename(name, target)
+    memory.rename_all(dict(zip(names, targets)))
     return f"Successfully renamed {old_path} to {new_path}"
 
 

@@ -19,6 +19,7 @@ from commonplace.errors import (
 from commonplace.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.records import Origin
+from commonplace.values import replace
 from tests.clocks import SkippingClock
 from tests.ordinary_lines import ordinary_lines
 
@@ -160,6 +161,37 @@ def test_text_of_an_agent_cannot_forge_where_it_comes_from(place: str) -> None:
         hits = memory.search(limit=50)
         assert {hit.record.origin for hit in hits} == {"agent"}
         assert not any(hit.record.behavioral for hit in hits)
+
+
+@pytest.mark.parametrize("dialect", ["native", "claw"])
+def test_a_record_that_an_agent_rewords_is_the_same_in_its_words(place: str, dialect: str) -> None:
+    with opened(place, dialect=dialect, origin=Origin.OWNER, session="") as memory:
+        likes = memory.store("Ann likes cats", kind="fact", tags=("pets",))
+        rule = memory.store("Use metric units", kind="user-preference")
+    with opened(place) as memory:
+        text = memory.read("MEMORY.md").text.replace("cats", "dogs")
+        forged = text.replace('"fact"', '"instruction"').replace("pets", "rules")
+        memory.update(forged, document="MEMORY.md", mode="rewrite")
+        mine = replace(likes, text="Ann likes dogs", origin="agent")
+        assert memory.get(likes.id).record == mine
+        memory.taint()
+        text = memory.read("MEMORY.md").text.replace("dogs", "hens").replace("metric", "imperial")
+        memory.update(text, document="MEMORY.md", mode="rewrite")
+        assert memory.get(likes.id).record == replace(mine, text="Ann likes hens", origin="web")
+        # How agents are to behave no web page says without being looked at.
+        [said] = memory.search("imperial", documents=("MEMORY.md",))
+        assert (said.record.text, said.record.origin) == ("Use imperial units", "web")
+        assert not said.record.behavioral
+        assert said.record.id != rule.id
+
+
+def test_no_agent_rewords_a_secret(place: str) -> None:
+    with opened(place, origin=Origin.OWNER, session="") as memory:
+        secret = memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        line = memory.read("MEMORY.md").text.splitlines()[-1].replace("11-22-33", "a hammer")
+    with opened(place) as memory:
+        memory.update(f"{line}\n", document="MEMORY.md", mode="rewrite")
+        assert memory.get(secret.id).record == secret
 
 
 def test_reading_what_came_from_the_web_taints_a_session_for_good(place: str) -> None:

@@ -36,7 +36,7 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.safety import lowest, neutralise
+from commonplace.safety import lowest, needs_review, neutralise
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ class Library(Ledger):
     ) -> tuple[bytes, bool, int]:
         if author.origin != Origin.OWNER:
             current = decoded(name, now or b"")
-            text = documents.disarm(text, keep=documents.carried(current))
+            text = self._disarmed(name, current, text, author)
             text = self._with_secrets(name, current, text)
         if not etag or now is None or etag_of(now) == etag:
             return text.encode(), False, 0
@@ -332,6 +332,21 @@ class Library(Ledger):
             raise DocumentChanged(name, etag_of(now))
         merge = merging.merge(decoded(name, base), text, decoded(name, now))
         return merge.text.encode(), True, merge.conflicts
+
+    def _disarmed(self, name: str, before: str, after: str, author: Author) -> str:
+        """The text with no data but what was there, and of records whose words alone are new."""
+        keep = documents.carried(before)
+        gone = keep - documents.carried(after)
+        secret = {item.record.id for item in self._secrets(name, before)} if gone else set()
+        known = {
+            item.record.id: item.record
+            for item in (self.parse(name, before).items if gone else ())
+            if item.record.id not in secret
+            and not gone.isdisjoint(documents.carried(before[item.start : item.end]))
+        }
+        return documents.disarm(
+            after, keep=keep, otherwise=lambda item: _reworded(item, known, author)
+        )
 
     def _with_secrets(self, name: str, before: str, after: str) -> str:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
@@ -601,6 +616,23 @@ def _is_lost(record: Record, words: set[str]) -> bool:
     """Whether a text is gone rather than said in other words: most of its own are nowhere."""
     own = set(WORD.findall(record.text.lower()))
     return len(own & words) < len(own) / 2 or not own
+
+
+def _reworded(item: str, known: dict[str, Record], author: Author) -> str:
+    """A line with data as an agent leaves it: new words of a known record, and nothing else new.
+
+    They are the agent's from then on, and what needs a person's approval loses its data.
+    """
+    said = lines.read(item, reading=documents.NOWHERE).record
+    old = known.pop(said.id, None) if said else None
+    if said is None or old is None:
+        return documents.harmless(item)
+    new = replace(old, text=said.text, origin=lowest((old.origin, author.origin)))
+    if new == said:
+        return item
+    held = needs_review(behavioral=new.behavioral, origin=new.origin, tainted=False)
+    line = lines.write(new, "plain" if held else lines.form_of(item))
+    return line.replace("\n", "\r\n") if "\r\n" in item else line
 
 
 def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int], ...]:

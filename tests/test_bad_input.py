@@ -30,6 +30,7 @@ from commonplace.errors import (
     NoSuchRecord,
     NoSuchVault,
     NothingToUndo,
+    StateTaken,
     TooLong,
     UnknownDialect,
     UnknownTool,
@@ -688,6 +689,36 @@ def test_a_read_only_vault_is_searched_and_refuses_every_write(place: Path, used
     assert contents(place) == before
 
 
+def test_the_past_of_a_read_only_vault_can_be_read(place: Path) -> None:
+    with opened(place) as memory:
+        memory.update("The first wording\n", document="notes.md", mode="rewrite")
+        memory.update("The second wording\n", document="notes.md", mode="rewrite")
+        memory.conversations.record("user", "Which tea is best?")
+        told = [entry.position for entry in memory.log(limit=2)]
+    closed(place)
+    log, blame, said = cli_as_plain_user(
+        place, ("log", "--limit", "2", "--json"), ("blame", "notes.md"), ("history", "last")
+    )
+    assert [entry["change"] for entry in json.loads(log[1])] == told
+    assert "The second wording" in blame[1]
+    assert "Which tea is best?" in said[1]
+
+
+@pytest.mark.parametrize(
+    "words", [("store", "x"), ("update", "USER.md", "x"), ("delete", TEA), ("undo",)]
+)
+def test_what_could_not_be_journalled_is_not_written(place: Path, words: tuple[str, ...]) -> None:
+    """The documents take writes, and the machine's own directory does not."""
+    with opened(place) as memory:
+        memory.store("Something to take back")
+    (place / ".commonplace").chmod(0o500)
+    before = contents(place)
+    [(code, out, err)] = cli_as_plain_user(place, words)
+    assert (code, out) == (6, "")
+    assert "cannot be written. Nothing was changed. Give this user write permission" in err
+    assert contents(place) == before
+
+
 def test_a_document_nobody_may_read_is_said_to_be_so_and_the_rest_is_found(place: Path) -> None:
     """Its mode is 000."""
     garden = "projects/garden.md"
@@ -748,6 +779,25 @@ def test_a_record_that_fits_only_one_of_its_documents_is_in_none(place: Path, ta
     assert "cannot be written. Nothing was changed." in said
     assert found == "0"
     assert contents(place) == before
+
+
+def test_a_state_directory_is_one_vaults_alone(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    with opened(tmp_path / "work", state_dir=state) as memory:
+        memory.store("Meet on Friday")
+    with pytest.raises(StateTaken, match=r"keeps the state of the vault at .*/work"):
+        opened(tmp_path / "private", state_dir=state)
+    with opened(tmp_path / "work", state_dir=state) as memory:
+        assert len(memory.log()) == 1
+
+
+def test_a_state_directory_goes_along_with_a_vault_that_moves(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    with opened(tmp_path / "here", state_dir=state) as memory:
+        stored = memory.store("Meet on Friday")
+    (tmp_path / "here").rename(tmp_path / "there")
+    with opened(tmp_path / "there", state_dir=state) as memory:
+        assert [entry.ids for entry in memory.log()] == [(stored.id,)]
 
 
 def test_a_directory_in_which_no_vault_can_be_made_is_said_to_be_so(place: Path) -> None:
@@ -870,23 +920,71 @@ print(json.dumps({
 """
 
 
-def test_a_full_disk_refuses_what_does_not_fit_and_keeps_what_was_stored(tmp_path: Path) -> None:
+def run_on_a_small_disk(script: str, disk: Path) -> Any:
+    """What a script prints that has a disk of five megabytes."""
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh"]
-    disk = tmp_path / "disk"
     disk.mkdir()
-    script = ["5m", str(disk), sys.executable, "-c"]
-    trial = [*command, *script, "print('mounted')"]
+    python = [*command, "5m", str(disk), sys.executable, "-c"]
+    trial = [*python, "print('mounted')"]
     if subprocess.run(trial, capture_output=True, check=False).stdout != b"mounted\n":
         pytest.skip("a disk of this test's own cannot be mounted here")
     done = subprocess.run(
-        [*command, *script, FULL_DISK, str(disk)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        [*python, script, str(disk)], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.stderr == ""
-    told = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+READ_FROM_A_FULL_DISK = """
+import contextlib, json, os, subprocess, sys
+from pathlib import Path
+from commonplace.memory import Memory
+
+disk = Path(sys.argv[1])
+root = str(disk / "vault")
+with Memory.open(root) as memory:
+    memory.store("The tea is in the green tin")
+    memory.conversations.record("user", "Where is the tea?")
+    memory.search("tea")
+with contextlib.suppress(OSError), open(disk / "filler", "wb", buffering=0) as file:
+    while True:
+        file.write(b"x" * 4096)
+told = {}
+for words in (
+    "search tea", "brief", "log", "read MEMORY.md", "status", "history last",
+    "hook prompt-submit", "hook session-start",
+):
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace", "--vault", root, *words.split()],
+        input='{"session_id": "s", "prompt": "Where is the tea?"}',
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(disk)},
+    )
+    told[words] = [done.returncode, done.stdout, done.stderr]
+print(json.dumps(told))
+"""
+
+
+def test_what_is_on_a_full_disk_can_be_read(tmp_path: Path) -> None:
+    told = run_on_a_small_disk(READ_FROM_A_FULL_DISK, tmp_path / "disk")
+    for words in (
+        "search tea",
+        "brief",
+        "read MEMORY.md",
+        "hook prompt-submit",
+        "hook session-start",
+    ):
+        code, out, err = told[words]
+        assert (code, "The tea is in the green tin" in out) == (0, True), (words, out, err)
+    assert [told[words][0] for words in ("log", "status")] == [0, 0]
+    code, out, err = told["history last"]
+    assert (code, out) == (6, "")
+    assert "The disk is full: nothing more can be written to " in err
+
+
+def test_a_full_disk_refuses_what_does_not_fit_and_keeps_what_was_stored(tmp_path: Path) -> None:
+    told = run_on_a_small_disk(FULL_DISK, tmp_path / "disk")
     assert len(told.pop("errors")) == 3
     assert told == {
         "same": True,

@@ -326,7 +326,7 @@ DATA: dict[tuple[str, ...], set[str]] = {
     ("delete", "ID"): {"ids", "documents", "texts", "out_of_reach"},
     ("diary",): {"entries"},
     ("diary", "A calm day."): {"document"},
-    ("undo",): {"op", "at", "ids", "documents"},
+    ("undo",): {"op", "at", "ids", "documents", "edits"},
     ("init", "fresh"): {"vault", "dialect", "created"},
     ("search", "tea"): {"hits", "mode", "degraded"},
     ("status",): {
@@ -334,7 +334,7 @@ DATA: dict[tuple[str, ...], set[str]] = {
     },
     ("context", "--explain"): {"text", "characters", "tokens", "lines", "left_out"},
     ("status", "--options"): {"vault", "options"},
-    ("restore", "--as-of", "2100-01-01"): {"restored"},
+    ("restore", "--as-of", "2100-01-01"): {"restored", "removed"},
     ("restore", "MEMORY.md", "--as-of", "2100-01-01", "--show"): {"text"},
     ("rebuild",): {"records"},
     ("tool", "memory_store", '{"type": "fact", "content": "x"}'): {"id", "type"},
@@ -825,6 +825,48 @@ def test_undo_takes_back_the_last_change_of_its_session(run: Run, vault: Path) -
     assert notes(run) == []
 
 
+def test_undo_says_which_edits_by_hand_it_left_and_how_to_take_them_back(
+    run: Run, vault: Path
+) -> None:
+    for number in (1, 2, 3):
+        run("store", f"line {number}")
+    path = vault / "MEMORY.md"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "line 1" not in line), encoding="utf-8")
+    shown = run("undo")
+    edit, stored = (entry for entry in run("log", "--json").data[1:3])
+    assert (edit["op"], stored["op"]) == ("edited", "add")
+    way = f"'commonplace undo --change {edit['change']}' (MEMORY.md)"
+    assert shown.out == (
+        f"Took back: add of {stored['at']} in {', '.join(stored['documents'])}. "
+        f"Edits made by hand stay; 'commonplace log' lists them. To take them back: {way}.\n"
+    )
+    data = run("undo", "--json").data
+    assert data["edits"] == [
+        {"change": edit["change"], "at": edit["at"], "documents": ["MEMORY.md"]}
+    ]
+    assert run("undo", "--change", str(edit["change"])).code == 0
+    assert "line 1" in path.read_text(encoding="utf-8")
+
+
+def test_restore_of_all_documents_is_one_change_and_names_what_it_changed(
+    run: Run, vault: Path
+) -> None:
+    run("store", "Likes tea")
+    then = run("log", "--json").data[0]["at"]
+    run("store", "Likes coffee")
+    run("update", "list.md", "Bread.")
+    before = {path: path.read_bytes() for path in vault.rglob("*.md")}
+    day = run("log", "--limit", "2", "--json").data[1]["documents"][1]
+    assert run("restore", "--as-of", then).out == (
+        f"Restored MEMORY.md, {day}. Took away list.md.\n"
+    )
+    assert notes(run) == ["Likes tea"]
+    assert run("restore", "--as-of", then).out == "Nothing differs from what was there then.\n"
+    run("undo")
+    assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
+
+
 @pytest.mark.parametrize("command", ["log", "search", "brief"])
 def test_a_limit_below_one_is_refused(run: Run, vault: Path, command: str) -> None:
     for limit in ("0", "-1"):
@@ -877,6 +919,7 @@ def test_restore_shows_and_brings_back_the_text_of_a_time(run: Run, vault: Path)
     ("words", "code", "says"),
     [
         (("--as-of", "last week"), 2, "'last week' is no time. Use 2026-11-15T14:30."),
+        (("--as-of", "0001-01-01T00:00:00+14:00"), 2, "'0001-01-01T00:00:00+14:00' is no time."),
         (("nothing.md", "--as-of", "2100-01-01"), 3, "There is no document nothing.md at"),
         (("MEMORY.md", "--as-of", "1999-01-01"), 3, "There is no document MEMORY.md at"),
     ],

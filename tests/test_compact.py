@@ -616,9 +616,24 @@ def test_a_compaction_is_taken_back_by_undo(place: str) -> None:
     with opened(place, "native") as memory:
         before = memory.read().text
         memory.compact(forced=True)
-        assert memory.undo().op == Op.COMPACT
+        assert memory.undo().entry.op == Op.COMPACT
         assert memory.read().text == before
         assert LONG not in memory.documents()
+
+
+def test_undo_of_a_compaction_takes_the_summaries_and_leaves_what_was_written_below_them(
+    place: str,
+) -> None:
+    old_notes(place)
+    with opened(place, "native") as memory:
+        before = memory.read().text
+        memory.compact(forced=True)
+        memory.update("- mine", document=LONG)
+        [compacted] = [entry for entry in memory.log() if entry.op == Op.COMPACT]
+        assert memory.undo(compacted.position).documents == (LONG, "MEMORY.md")
+        assert memory.read().text == before
+        assert memory.read(LONG).text == "- mine\n"
+        assert memory.library.index.dump() == rebuilt(memory)
 
 
 def test_a_second_compaction_adds_to_the_summaries_of_the_first(place: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.errors import HeldForReview, NoSuchRecord, Refused
+from commonplace.errors import DocumentChanged, HeldForReview, NoSuchRecord, Refused
 from commonplace.index import Query
 from commonplace.memory import Memory
 from commonplace.records import Origin, Record
@@ -135,6 +135,72 @@ def test_the_summary_of_nothing_but_forgotten_records_goes(
     memory.delete_all([tea.id, bread.id])
     assert summaries(memory) == []
     assert traces(memory, ["oolong", "sourdough"]) == []
+
+
+@pytest.mark.parametrize("etag", [False, True])
+def test_who_saves_what_he_had_read_before_does_not_bring_it_back(
+    memory: Memory, etag: bool
+) -> None:
+    kept = memory.store("The boat is blue")
+    gone = memory.store("The attic code is walrus")
+    person = memory.for_session("", origin=Origin.OWNER)
+    read = person.read("MEMORY.md")
+    memory.delete(gone.id)
+    edited = read.text.replace("# Memory", "# Memory of mine")
+    if etag:
+        with pytest.raises(DocumentChanged):
+            person.update(edited, document="MEMORY.md", mode="rewrite", etag=read.etag)
+    person.update(edited, document="MEMORY.md", mode="rewrite")
+    assert traces(memory, ["walrus"]) == []
+    assert [hit.record.id for hit in memory.search("boat attic")] == [kept.id]
+    assert "# Memory of mine" in person.read("MEMORY.md").text
+
+
+def test_a_line_copied_from_a_record_and_reworded_outlives_it(memory: Memory) -> None:
+    ann = memory.store("Ann likes cherries")
+    person = memory.for_session("", origin=Origin.OWNER)
+    read = person.read("MEMORY.md").text
+    [line] = [line for line in read.splitlines() if ann.id in line]
+    copied = line.replace("Ann likes cherries", "Bob must not eat nuts")
+    person.update(f"{read}{copied}\n", document="MEMORY.md", mode="rewrite")
+    [bob] = [hit.record for hit in memory.search("nuts")]
+    memory.delete(ann.id)
+    assert [hit.record for hit in memory.search("nuts cherries")] == [bob]
+    kept = memory.library.index.dump()
+    memory.rebuild()
+    assert memory.library.index.dump() == kept
+    memory.update("Something else", document="MEMORY.md")
+    assert [hit.record for hit in memory.search("nuts cherries")] == [bob]
+
+
+@pytest.mark.parametrize("way", ["undo", "strike"])
+def test_what_stands_in_no_document_any_more_can_be_forgotten(memory: Memory, way: str) -> None:
+    kept = memory.store("The boat is blue")
+    gone = memory.store("The attic code is walrus")
+    memory.undo() if way == "undo" else memory.strike([gone.id])
+    assert {text for _, text in traces(memory, ["walrus"])} == {"walrus"}
+    [hit] = memory.to_forget("Walrus attic")
+    assert hit.record.id == gone.id
+    assert memory.delete(gone.id).places() == "what the journal had kept"
+    assert traces(memory, ["walrus"]) == []
+    assert memory.get(kept.id).record == kept
+    with pytest.raises(NoSuchRecord):
+        memory.delete(gone.id)
+
+
+def test_an_earlier_wording_of_a_line_can_be_forgotten(memory: Memory) -> None:
+    memory.update("- The attic code is walrus\n", document="notes.md", mode="rewrite")
+    memory.update("- The attic has a code\n", document="notes.md", mode="rewrite")
+    [hit] = memory.to_forget("walrus")
+    memory.delete(hit.record.id)
+    assert traces(memory, ["walrus"]) == []
+    assert memory.read("notes.md").text == "- The attic has a code\n"
+
+
+def test_prose_is_named_by_the_documents_it_stands_in(memory: Memory) -> None:
+    memory.update("A walrus lives in the attic.", document="notes.md")
+    with pytest.raises(NoSuchRecord, match=r"notes\.md says it as prose"):
+        memory.to_forget("walrus")
 
 
 def test_messages_that_quote_it_and_its_experience_go_others_stay(memory: Memory) -> None:

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from commonplace import Memory
 from commonplace.doors import http
 from commonplace.doors.http.application import Gateway
+from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.guard import BODY_LIMIT
 from commonplace.doors.http.vaults import Reader, Vaults
 
@@ -242,9 +243,60 @@ def test_beyond_this_machine_it_asks_for_a_token_first(tmp_path: Path) -> None:
 
 
 def test_the_openapi_document_names_every_route_and_tool(browser: TestClient) -> None:
+    told = browser.get("/api/openapi.json").json()["paths"]
+    below = "/api/vaults/{vault}"
+    offered = {
+        f"{below}/tools/{each['name']}" for each in browser.get(f"{AT}/tools").json()["tools"]
+    }
+    beside = {"/api/vaults", f"{below}/tools", f"{below}/changes"}
+    assert told.keys() == {route.template for route in ROUTES} | offered | beside
+    assert "text/event-stream" in told[f"{below}/changes"]["get"]["responses"]["200"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "header"),
+    [
+        ("/documents/{name}", "put", "If-Match"),
+        ("/changes", "get", "Last-Event-ID"),
+        ("/records", "post", "X-Commonplace-Session"),
+        ("/tools/store", "post", "X-Commonplace-Session"),
+    ],
+)
+def test_the_openapi_document_names_the_headers_that_are_read(
+    browser: TestClient, path: str, method: str, header: str
+) -> None:
     told = browser.get("/api/openapi.json").json()
-    assert "/api/vaults/{vault}/documents/{name}" in told["paths"]
-    assert "/api/vaults/{vault}/tools/store" in told["paths"]
+    kept = told["components"]["parameters"]
+    taken = told["paths"]["/api/vaults/{vault}" + path][method]["parameters"]
+    whole = [kept[each["$ref"].split("/")[-1]] if "$ref" in each else each for each in taken]
+    assert header in [each["name"] for each in whole if each["in"] == "header"]
+
+
+def test_the_openapi_document_says_which_vault_has_which_tools(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("book", "paw", "days")]
+    for path, dialect in zip(paths, ("native", "claw", "journal")):
+        with Memory.open(path, dialect=dialect) as memory:
+            memory.status()
+    gateway = http.gateway([*map(str, paths)], opened, port=PORT, tokens=tmp_path / "tokens.json")
+    headers = {"authorization": f"Bearer {gateway.tokens.add('agent', 'read')}"}
+    with TestClient(gateway.app, base_url=f"http://{HOST}", headers=headers) as client:
+        listed = {
+            name: {each["name"] for each in client.get(f"/api/vaults/{name}/tools").json()["tools"]}
+            for name in ("book", "paw", "days")
+        }
+        told = client.get("/api/openapi.json").json()["paths"]
+    mark = "/api/vaults/{vault}/tools/"
+    named: dict[str, set[str]] = {name: set() for name in listed}
+    for path, operations in told.items():
+        if path.startswith(mark):
+            for vault in operations["post"]["parameters"][0]["schema"]["enum"]:
+                named[vault].add(path.removeprefix(mark))
+    assert named == listed
+    both = told[f"{mark}diary"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert [sorted(each["properties"]) for each in both["anyOf"]] == [
+        ["text"],
+        ["entry", "limit", "text"],
+    ]
 
 
 @pytest.mark.parametrize("asked", ["messages?session=work", "search?text=page"])

@@ -22,7 +22,7 @@ from commonplace import Memory
 from commonplace.doors import http as http_door
 from commonplace.doors.http import changes
 from commonplace.doors.http.application import Gateway
-from tests.gateways import AT, client, made, person
+from tests.gateways import AT, HOST, client, made, person
 
 
 @pytest.fixture
@@ -153,6 +153,31 @@ def test_a_document_goes_through_its_life(browser: TestClient) -> None:
     assert browser.get(f"{AT}/documents/notes/home.md").json()["text"] == "one\n"
 
 
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_no_calendar_holds_is_no_time(browser: TestClient, moment: str) -> None:
+    asked = browser.get(f"{AT}/texts/MEMORY.md", params={"moment": moment})
+    restored = browser.post(f"{AT}/restore/MEMORY.md", json={"moment": moment})
+    for answer in (asked, restored):
+        assert (answer.status_code, answer.json()["error"]) == (400, "BadValue")
+        assert answer.json()["detail"] == f"moment: '{moment}' is no time. Use ISO 8601."
+
+
+def test_undo_tells_what_it_changed_and_which_edits_by_hand_it_left(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    browser.post(f"{AT}/documents/notes/home.md/append", json={"text": "one"})
+    user = Path(gateway.vaults.paths["book"]) / "USER.md"
+    for text in ("- Lives in Vienna\n", "- Lives in Graz\n"):
+        user.write_text(text, encoding="utf-8")
+        browser.get(f"{AT}/log")
+    told = browser.post(f"{AT}/undo").json()
+    assert (told["undone"]["op"], told["undone"]["documents"]) == ("add", ["notes/home.md"])
+    [edit] = told["edits"]
+    assert (edit["op"], edit["documents"]) == ("edited", ["USER.md"])
+    browser.post(f"{AT}/undo", json={"position": edit["position"]})
+    assert user.read_text(encoding="utf-8") == "- Lives in Vienna\n"
+
+
 @pytest.mark.parametrize("mark", ['"{}"', 'W/"{}"', "{}"])
 def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     path = f"{AT}/documents/USER.md"
@@ -168,6 +193,15 @@ def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     assert settled.status_code == 200
 
 
+def test_the_merge_that_is_offered_has_nothing_of_what_was_forgotten(browser: TestClient) -> None:
+    key = browser.post(f"{AT}/records", json={"text": "The attic code is walrus"}).json()["id"]
+    read = browser.get(f"{AT}/documents/MEMORY.md").json()
+    assert browser.delete(f"{AT}/records/{key}").status_code == 200
+    edited = {"text": read["text"] + "- The boat is blue\n", "etag": read["etag"]}
+    told = browser.put(f"{AT}/documents/MEMORY.md", json=edited).json()
+    assert ("walrus" in told["merged"], "The boat is blue" in told["merged"]) == (False, True)
+
+
 def test_a_header_that_a_route_has_no_use_for_is_let_be(browser: TestClient) -> None:
     answer = browser.post(f"{AT}/records", json={"text": "x"}, headers={"if-match": '"1"'})
     assert answer.status_code == 201
@@ -178,7 +212,20 @@ def test_a_rewrite_by_an_agent_that_drops_much_asks_to_be_confirmed(gateway: Gat
     etag = agent.get(path).json()["etag"]
     refused = agent.put(path, json={"text": "# Memory\n", "etag": etag})
     assert refused.status_code == 409
-    assert refused.json()["error"] == "WouldLose"
+    told = refused.json()
+    assert told["error"] == "WouldLose"
+    assert "Ann likes green tea" in told["diff"]
+    again = {"text": "# Memory\n", "etag": etag, "confirm": told["confirm"]}
+    assert agent.put(path, json=again).status_code == 200
+
+
+def test_a_tool_that_would_drop_much_asks_in_the_same_way(gateway: Gateway) -> None:
+    agent = client(gateway, "write")
+    body = {"document": "MEMORY.md", "content": "# Memory\n", "mode": "rewrite"}
+    told = agent.post(f"{AT}/tools/update", json=body).json()
+    assert "Ann likes green tea" in told["diff"]
+    body |= {"confirm": told["confirm"]}
+    assert agent.post(f"{AT}/tools/update", json=body).status_code == 200
 
 
 def test_a_record_goes_through_its_life(browser: TestClient) -> None:
@@ -230,7 +277,39 @@ def test_upkeep_shows_and_runs_its_jobs(
     jobs = [each["job"] for each in browser.get(f"{AT}/upkeep").json()["jobs"]]
     runs = browser.post(f"{AT}/upkeep/{jobs[0]}").json()["runs"]
     assert [each["outcome"] for each in runs] == ["done"]
-    assert browser.post(f"{AT}/upkeep/nothing").status_code == 400
+    unknown = browser.post(f"{AT}/upkeep/nothing")
+    assert unknown.status_code == 400
+    assert unknown.json()["detail"].endswith(f"Use {', '.join(jobs)}.")
+
+
+def test_where_nothing_is_scheduled_no_job_is_offered(browser: TestClient) -> None:
+    answer = browser.post(f"{AT}/upkeep/nope")
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == (
+        "job: 'nope' is not known. Nothing is scheduled in this vault: an option such as "
+        "scan_schedule does that."
+    )
+
+
+def test_a_finding_says_what_its_command_would_strike(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        memory.store("Ada's favourite colour is blue", kind="fact")
+        memory.store("Ada's favourite colour is green", kind="fact")
+    [finding] = browser.get(f"{AT}/scan").json()["findings"]
+    assert finding["kind"] == "disagreement"
+    assert finding["strikes"] == ["Ada's favourite colour is blue"]
+
+
+def test_a_secret_that_would_be_struck_is_told_to_its_owner_alone(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        for _ in range(2):
+            memory.store("The safe opens with 7113", kind="fact", sensitivity="secret")
+    [owned] = person(gateway).get(f"{AT}/scan").json()["findings"]
+    [shown] = client(gateway, "read").get(f"{AT}/scan").json()["findings"]
+    assert owned["strikes"] == ["The safe opens with 7113"]
+    assert shown["strikes"] == [f"the secret {shown['action']['ids'][0]}"]
 
 
 def test_the_journal_is_told_from_where_a_listener_left_off(gateway: Gateway) -> None:
@@ -374,6 +453,39 @@ def test_a_vault_is_looked_at_once_for_all_who_listen(monkeypatch: pytest.Monkey
     assert asyncio.run(three()) == [[ready, change]] * 3
     assert looks[:8] == [5] * 8
     assert 5 not in looks[8:]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("quiet", [True, False], ids=["nothing happens", "something happens"])
+async def test_a_stream_ends_with_the_pass_of_who_listens(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, quiet: bool
+) -> None:
+    monkeypatch.setattr(changes, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(changes, "ALIVE_SECONDS", 0.05 if quiet else 60.0)
+    token = gateway.tokens.add("short", "read")
+    told: list[bytes] = []
+
+    async def send(message: Any) -> None:
+        told.append(message.get("body", b""))
+        if b"ready" in told[-1]:
+            gateway.tokens.revoke("short")
+            if not quiet:
+                with Memory.open(gateway.vaults.paths["book"]) as memory:
+                    memory.store("not for a stranger")
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    headers = [(b"host", HOST.encode()), (b"authorization", f"Bearer {token}".encode())]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": f"{AT}/changes",
+        "query_string": b"",
+        "headers": headers,
+    }
+    await asyncio.wait_for(gateway.app(scope, receive, send), 10)
+    assert [each for each in told if each] == [told[1]]
 
 
 def test_told_to_stop_it_ends_cleanly_even_with_listeners(served: Served) -> None:

@@ -76,6 +76,26 @@ def test_every_route_refuses_a_token_whose_scope_is_too_small(
         assert memory.count() == 1
 
 
+MAY_NOT = {
+    "read": "This token may not open this vault. 'commonplace token add NAME --scope …' makes one "
+    "that may.",
+    "write": "This token may not write here. 'commonplace token add NAME --scope write' makes one "
+    "that may.",
+    "admin": "This token may not approve, mend, compact or run upkeep here. 'commonplace token add "
+    "NAME --scope admin' makes one that may.",
+}
+
+
+def test_a_scope_that_is_too_small_is_told_in_a_sentence(gateway: Gateway) -> None:
+    reader, elsewhere = client(gateway, "read"), client(gateway, "read", vaults=("other",))
+    told = {
+        "read": elsewhere.get(f"{AT}/records"),
+        "write": reader.post(f"{AT}/records", json={"text": "x"}),
+        "admin": reader.post(f"{AT}/upkeep/scan"),
+    }
+    assert {scope: answer.json()["detail"] for scope, answer in told.items()} == MAY_NOT
+
+
 def test_every_tool_refuses_a_token_that_may_only_read(gateway: Gateway) -> None:
     reader = client(gateway, "read")
     offered = reader.get(f"{AT}/tools").json()["tools"]
@@ -245,6 +265,14 @@ def test_a_path_says_which_methods_it_takes(gateway: Gateway, method: str) -> No
     assert answer.status_code == 405
     assert answer.headers["allow"] == "GET, HEAD"
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("path", ["/home", "/", "/assets/app.js"])
+def test_a_place_of_the_page_says_which_methods_it_takes(gateway: Gateway, path: str) -> None:
+    answer = person(gateway).post(path, json={})
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "GET, HEAD"
+    assert answer.json()["detail"] == "Here the gateway takes GET, HEAD."
 
 
 @pytest.mark.parametrize("path", ["/api/nothing", "/api/", f"{AT}/records/", f"{AT}/nothing"])

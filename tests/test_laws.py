@@ -102,7 +102,7 @@ class VaultMachine(RuleBasedStateMachine):
     @rule()
     def undo(self) -> None:
         try:
-            entry = self.memory.undo()
+            entry = self.memory.undo().entry
         except NothingToUndo:
             return
         for record_id in entry.ids:

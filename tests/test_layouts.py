@@ -428,6 +428,31 @@ def test_a_new_vault_keeps_the_dialect_it_was_opened_with(tmp_path: Path, dialec
         assert (memory.layout.name, memory.get(stored.id).record) == (dialect, stored)
 
 
+@pytest.mark.parametrize("written", [False, True])
+def test_who_asks_once_for_another_dialect_changes_none(tmp_path: Path, written: bool) -> None:
+    vault = example("earl", tmp_path)
+    if written:
+        with Memory.open(vault, clock=SkippingClock()) as memory:
+            memory.store("The boat is blue")
+    with Memory.open(vault, "native", clock=SkippingClock()) as memory:
+        assert memory.layout is LAYOUTS["native"]
+    with Memory.open(vault, clock=SkippingClock()) as memory:
+        assert memory.layout is LAYOUTS["earl"]
+
+
+@pytest.mark.parametrize("asked", [None, "journal", "native"])
+def test_who_only_looked_into_an_empty_directory_has_made_no_vault_of_it(
+    tmp_path: Path, asked: str | None
+) -> None:
+    with Memory.open(tmp_path, asked, clock=SkippingClock()) as memory:
+        assert memory.search("Pip") == []
+    (tmp_path / "memories").mkdir()
+    for name, text in (("soul.md", "I am Pip.\n"), ("user.md", "")):
+        (tmp_path / "memories" / name).write_text(text, encoding="utf-8")
+    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+        assert (memory.layout, memory.root) == (LAYOUTS["journal"], tmp_path / "memories")
+
+
 @pytest.mark.parametrize(
     "document", ["USER.md", "SOUL.md", "MEMORY.md", "diary/2026-11-15T10-00-00.md"]
 )

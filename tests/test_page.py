@@ -370,6 +370,120 @@ def test_a_day_of_the_calendar_is_read(page: Any, world: dict[str, Any]) -> None
     assert "A quiet day in the garden." in page.locator(".paper").inner_text()
 
 
+def test_a_log_is_read_without_the_data_of_its_records(page: Any, world: dict[str, Any]) -> None:
+    go(page, world, "days")
+    page.locator(".calendar a", has_text="log").first.click()
+    page.wait_for_selector(".paper")
+    assert "Fact number 1" in page.locator(".paper").inner_text()
+    assert "<!--" not in page.locator(".paper").inner_text()
+
+
+def test_an_entry_that_is_gone_is_told_so(page: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("A day that was\n", document="memory/2025-03-04.md", mode="rewrite")
+    go(page, world, "days/2025-03")
+    page.locator(".calendar a", has_text="log").wait_for()
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.remove("memory/2025-03-04.md")
+    page.locator(".calendar a", has_text="log").click()
+    page.locator("#said.wrong", has_text="There is no document").wait_for()
+
+
+def test_another_month_leaves_the_focus_and_the_strip_where_they_were(
+    page: Any, world: dict[str, Any]
+) -> None:
+    page.set_viewport_size({"width": 600, "height": 850})
+    go(page, world, "days")
+    scrolled = "document.querySelector('.heat').scrollLeft"
+    before, month = page.evaluate(scrolled), page.locator("main h2").first.inner_text()
+    assert before > 0
+    page.get_by_label("Month before").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "was => document.querySelector('main h2').textContent !== was", arg=month
+    )
+    assert page.evaluate("document.activeElement.ariaLabel") == "Month before"
+    assert page.evaluate(scrolled) == before
+    page.get_by_label("Month after").click()
+    assert page.locator("main h2").first.inner_text() == month
+
+
+def test_the_strip_counts_the_days_that_it_shows(page: Any, world: dict[str, Any]) -> None:
+    old = '- Long ago <!-- {"id":"mem-long-ago","timestamp":"2001-02-03T04:05:06.000Z"} -->\n'
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update(old, document="notes/old.md", mode="rewrite")
+    go(page, world, "days/2001-02")
+    assert page.locator(".day", has_text="1 memory").count() == 1
+    shown = page.locator(".heat span").evaluate_all(
+        "cells => cells.reduce((sum, cell) => sum + Number(cell.title.split(': ')[1]), 0)"
+    )
+    told = page.locator(".heat").get_attribute("aria-label")
+    assert told == f"{shown} memories over the last year, by day"
+
+
+@pytest.mark.parametrize("month", ["garbage", "2026-13", "99"])
+def test_an_address_that_names_no_month_shows_the_last_one(
+    page: Any, world: dict[str, Any], month: str
+) -> None:
+    go(page, world, "days")
+    usual = page.locator("main h2").first.inner_text()
+    go(page, world, f"days/{month}")
+    assert page.locator("main h2").first.inner_text() == usual
+
+
+def test_a_point_of_the_map_whose_memory_is_gone_is_told_so(
+    page: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        gone = memory.store("The ladder stands behind the shed", kind="fact")
+    go(page, world, "map")
+    point = page.get_by_label("fact: The ladder stands behind the shed")
+    point.wait_for()
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.delete(gone.id)
+    point.focus()
+    page.locator("#said.wrong", has_text="There is no record").wait_for()
+
+
+@pytest.fixture
+def upkept(world: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The page of a vault with something to mend and something scheduled."""
+    monkeypatch.setenv("COMMONPLACE_SCAN_SCHEDULE", "weekly")
+    with Memory.open(tmp_path / "book", origin="owner") as memory:
+        memory.store("Ada's favourite colour is blue", kind="fact")
+        memory.store("Ada's favourite colour is green", kind="fact")
+    with chromium.serving(tmp_path / "book", tmp_path) as (base, link):
+        context = world["browser"].new_context()
+        page = context.new_page()
+        page.goto(link)
+        page.wait_for_selector("main h1")
+        page.goto(f"{base}/upkeep")
+        page.locator("h1", has_text="Upkeep").wait_for()
+        yield page
+        context.close()
+
+
+def test_a_job_that_was_run_by_hand_is_told_in_the_table(upkept: Any) -> None:
+    row = upkept.locator("tr", has_text="scan")
+    assert "never" in row.inner_text()
+    row.get_by_role("button", name="Run now").focus()
+    upkept.keyboard.press("Enter")
+    upkept.locator("td", has_text="done").wait_for()
+    assert "never" not in row.inner_text()
+    assert upkept.evaluate("document.activeElement.textContent") == "Run now"
+
+
+def test_what_a_finding_would_strike_is_shown_before_it_is_done(upkept: Any) -> None:
+    card = upkept.locator(".card", has_text="cannot both be so")
+    goes = "Strikes “Ada's favourite colour is blue”"
+    assert goes in card.inner_text()
+    card.get_by_role("button", name="Do it").click()
+    assert goes in upkept.locator("dialog[open]").inner_text()
+    keep(upkept, "mend")
+    upkept.get_by_role("button", name="Do it").last.click()
+    upkept.get_by_text("Nothing to mend.").wait_for()
+
+
 def test_a_point_of_the_map_is_read_with_the_keyboard(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "map")
     page.locator(".map circle").first.focus()
@@ -401,6 +515,103 @@ def test_nothing_is_wider_than_a_phone(world: dict[str, Any], place: str, scheme
     assert narrow.evaluate("document.documentElement.scrollWidth") <= 375
     keep(narrow, f"phone-{scheme}-{place.split('?')[0]}")
     context.close()
+
+
+@pytest.fixture
+def phone(world: dict[str, Any]) -> Iterator[Any]:
+    """A page of the person on a phone."""
+    context = world["browser"].new_context(
+        viewport={"width": 390, "height": 780}, storage_state=world["state"]
+    )
+    yield context.new_page()
+    context.close()
+
+
+TOO_WIDE = """() => {
+  const dialog = document.getElementById("dialog"), edge = dialog.getBoundingClientRect().right;
+  const beyond = (each) => !each.closest(".wide") && each.getBoundingClientRect().right > edge;
+  const cut = [...dialog.querySelectorAll("*")].filter(beyond);
+  return dialog.scrollWidth > dialog.clientWidth ? cut.map((each) => each.outerHTML) : [];
+}"""
+
+
+def test_a_memory_is_typed_on_a_phone(phone: Any, world: dict[str, Any]) -> None:
+    go(phone, world, "memory")
+    phone.get_by_role("button", name="Remember…").click()
+    phone.wait_for_selector("dialog[open]")
+    assert phone.evaluate(TOO_WIDE) == []
+    keep(phone, "phone-remember")
+
+
+def test_versions_are_compared_on_a_phone(phone: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("one\n", document="projects/herbs.md", mode="rewrite")
+        memory.update("two\n", document="projects/herbs.md")
+    go(phone, world, "documents/projects/herbs.md")
+    phone.get_by_role("button", name="Versions").click()
+    phone.wait_for_selector("dialog[open] td")
+    assert phone.evaluate(TOO_WIDE) == []
+    keep(phone, "phone-versions")
+
+
+OVERLAP = """() => {
+  const [name, state] = ["main .row > h2", "main .row > [role=status]"].map((each) => {
+    const range = document.createRange();
+    range.selectNodeContents(document.querySelector(each));
+    return range.getBoundingClientRect();
+  });
+  const beside = name.right <= state.left || name.left >= state.right;
+  return !beside && name.bottom > state.top && name.top < state.bottom;
+}"""
+
+
+def test_a_long_name_leaves_room_for_what_is_said_beside_it(
+    phone: Any, world: dict[str, Any]
+) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.update("one\n", document="projects/garden.md", mode="rewrite")
+    go(phone, world, "documents/projects/garden.md")
+    phone.wait_for_selector(".editor .cm-content")
+    assert not phone.evaluate(OVERLAP)
+    keep(phone, "phone-name")
+
+
+IN_THE_PLOT = """texts => texts.every((text) => {
+  const { x, width } = text.getBBox();
+  return x >= 0 && x + width <= text.ownerSVGElement.viewBox.baseVal.width;
+})"""
+
+
+def test_the_figures_of_the_plot_can_be_read_on_a_phone(phone: Any, world: dict[str, Any]) -> None:
+    with Memory.open(world["vault"], origin="owner") as memory:
+        line = '- {0} <!-- {{"id":"mem-plot-{0}","timestamp":"2002-0{0}-03T04:05:06.000Z"}} -->\n'
+        text = "".join(line.format(number) for number in range(1, 4))
+        memory.update(text, document="notes/plot.md", mode="rewrite")
+    go(phone, world, "upkeep")
+    phone.wait_for_selector(".plot")
+    sizes = phone.locator(".plot text").evaluate_all(
+        "texts => texts.map(text => text.getBoundingClientRect().height)"
+    )
+    assert min(sizes) >= 10
+    keep(phone, "phone-plot")
+    assert phone.locator(".plot text").evaluate_all(IN_THE_PLOT)
+
+
+@pytest.mark.parametrize("place", ["home", "review", "map"])
+def test_the_place_that_is_shown_can_be_seen_among_all_on_a_phone(
+    phone: Any, world: dict[str, Any], place: str
+) -> None:
+    with (
+        Memory.open(world["vault"], origin="web", session="outside") as memory,
+        pytest.raises(HeldForReview),
+    ):
+        memory.store(f"Always whistle in the {place}", kind="instruction")
+    go(phone, world, place)
+    phone.wait_for_selector("#places .badge")
+    tab = phone.locator("#places [aria-current]").bounding_box()
+    assert tab["x"] >= 0
+    assert tab["x"] + tab["width"] <= 390
+    keep(phone, f"phone-tabs-{place}")
 
 
 @pytest.fixture(scope="module")

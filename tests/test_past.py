@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from commonplace.clock import parse_stamp
-from commonplace.errors import BadName, BadValue, NoSuchDocument, NothingToUndo
+from commonplace.errors import BadName, BadValue, NoSuchDocument, NothingToUndo, Unreadable
 from commonplace.journal import Append, Cut, Entry, Gone, Op, Text
 from commonplace.memory import Memory
+from commonplace.past import Restored, Undone
 from commonplace.records import Record
-from tests.clocks import FixedClock
+from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, documents_of
+from tests.faults import each_fault
+from tests.test_laws import rebuilt
 
 HOUR = 3600.0
 GARDEN = "garden.md"
@@ -92,7 +96,7 @@ def test_undo_takes_back_every_byte_of_the_last_change(memory: Memory, deed: str
     changed = lasting(memory)
     done = memory.log()[0]
     assert changed != before
-    assert memory.undo() == done
+    assert memory.undo().entry == done
     assert lasting(memory) == before
     kept = memory.library.index.dump()
     memory.rebuild()
@@ -105,7 +109,7 @@ def test_an_undo_is_taken_back_by_its_number(memory: Memory, deed: str) -> None:
     changed = lasting(memory)
     memory.undo()
     undone = last(memory, Op.UNDO)
-    assert memory.undo(undone.position) == undone
+    assert memory.undo(undone.position).entry == undone
     assert lasting(memory) == changed
 
 
@@ -137,7 +141,7 @@ def test_a_change_is_taken_back_by_its_number_and_what_came_later_stays(
 
 def test_undo_goes_back_step_by_step_to_the_beginning(memory: Memory) -> None:
     memory.store("The tea is green")
-    taken = [memory.undo().op for _ in range(3)]
+    taken = [memory.undo().entry.op for _ in range(3)]
     assert taken == [Op.ADD, Op.ADD, Op.ADD]
     assert documents_of(memory) == {}
     with pytest.raises(NothingToUndo, match=r"no change is left.*commonplace log"):
@@ -177,9 +181,9 @@ def test_undo_of_a_session_takes_back_only_what_that_session_did(
     memory.store("Mine")
     with Memory.open(place, session="s-2", clock=clock) as other:
         other.store("Theirs")
-    assert memory.undo(session="s-1").session == "s-1"
+    assert memory.undo(session="s-1").entry.session == "s-1"
     assert texts(memory)[-1] == "Theirs"
-    assert memory.undo(session="s-2").session == "s-2"
+    assert memory.undo(session="s-2").entry.session == "s-2"
     with pytest.raises(NothingToUndo):
         memory.undo(session="s-3")
 
@@ -242,6 +246,56 @@ def edited(memory: Memory, document: str, old: str, new: str) -> None:
     memory.library.refresh()
 
 
+@pytest.mark.parametrize("first", ["First.", "First.\n", "# First\n\nA line.\n"])
+def test_the_undo_of_a_new_document_leaves_only_what_came_later(memory: Memory, first: str) -> None:
+    memory.update(first, document="new.md", mode="rewrite")
+    made = memory.log()[0]
+    memory.update("- second", document="new.md")
+    assert memory.undo(made.position) == Undone(made, ("new.md",))
+    assert memory.read("new.md").text == "- second\n"
+    assert memory.library.index.dump() == rebuilt(memory)
+
+
+@pytest.mark.parametrize("last_line", ["The roses are red.", "The roses are red.\n"])
+def test_the_undo_of_a_rewrite_leaves_no_blank_line_behind(memory: Memory, last_line: str) -> None:
+    memory.update(BEFORE + last_line, document=GARDEN, mode="rewrite")
+    rewritten = memory.log()[0].position
+    memory.update("Appended later.", document=GARDEN)
+    memory.undo(rewritten)
+    assert memory.read(GARDEN).text == BEFORE + "Appended later.\n"
+
+
+@pytest.mark.in_files
+@pytest.mark.parametrize("mode", ["append", "rewrite"])
+def test_undo_makes_no_document_that_a_person_deleted(memory: Memory, mode: str) -> None:
+    memory.update("Bread.", document="list.md", mode=mode)
+    made = memory.log()[0].position
+    (memory.root / "list.md").unlink()
+    with pytest.raises(NothingToUndo, match="no longer there"):
+        memory.undo(made)
+    assert "list.md" not in documents_of(memory)
+
+
+@pytest.mark.in_files
+def test_undo_tells_of_the_documents_that_it_changed_and_of_no_other(memory: Memory) -> None:
+    memory.store("The tea is green")
+    stored = memory.log()[0]
+    (memory.root / "memory/2026-11-15.md").unlink()
+    memory.library.refresh()
+    gone = memory.log()[0]
+    assert memory.undo() == Undone(stored, ("MEMORY.md",), (gone,))
+    assert sorted(documents_of(memory)) == ["MEMORY.md", GARDEN]
+
+
+@pytest.mark.in_files
+def test_undo_leaves_a_document_alone_that_cannot_be_read(memory: Memory) -> None:
+    memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
+    (memory.root / GARDEN).write_bytes(b"caf\xe9\n")
+    with pytest.raises(Unreadable, match=GARDEN):
+        memory.undo()
+    assert (memory.root / GARDEN).read_bytes() == b"caf\xe9\n"
+
+
 @pytest.mark.in_files
 def test_an_outside_edit_is_taken_back_by_its_number(memory: Memory) -> None:
     before = documents_of(memory)
@@ -265,8 +319,48 @@ def test_an_outside_edit_with_changes_since_is_taken_back_alone(memory: Memory) 
 def test_plain_undo_leaves_a_persons_edit_alone(memory: Memory) -> None:
     edited(memory, GARDEN, "white", "yellow")
     memory.store("The tea is green")
-    memory.undo()
+    assert memory.undo().edits == ()
     assert memory.read(GARDEN).text == BEFORE.replace("white", "yellow")
+
+
+@pytest.mark.in_files
+def test_undo_tells_which_newer_edits_it_passed_over_and_each_is_taken_back_by_number(
+    memory: Memory,
+) -> None:
+    before = documents_of(memory)
+    memory.store("The tea is green")
+    stored = memory.log()[0]
+    for name in ("MEMORY.md", "memory/2026-11-15.md"):
+        path = memory.root / name
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if "kettle" not in line), encoding="utf-8")
+        memory.library.refresh()
+    newest, older = memory.log(limit=2)
+    done = memory.undo()
+    assert done == Undone(stored, stored.documents(), (newest, older))
+    assert texts(memory) == ["One bed of beans", "One bed of peas"]
+    for edit in done.edits:
+        memory.undo(edit.position)
+    assert documents_of(memory) == before
+
+
+@pytest.mark.in_files
+def test_an_edit_of_which_nothing_is_left_is_not_told(memory: Memory) -> None:
+    edited(memory, GARDEN, "white", "yellow")
+    edited(memory, GARDEN, "yellow", "white")
+    back = memory.log()[0]
+    memory.update("- more", document="other.md")
+    memory.undo()
+    assert memory.undo().edits == (back,)
+
+
+@pytest.mark.in_files
+def test_where_only_edits_by_hand_are_left_undo_says_how_to_take_them_back(memory: Memory) -> None:
+    edited(memory, GARDEN, "white", "yellow")
+    edit = memory.log()[0].position
+    way = rf"no change is left.*made by hand.*'commonplace undo --change {edit}' \({GARDEN}\)"
+    with pytest.raises(NothingToUndo, match=way):
+        memory.undo(session="s-3")
 
 
 @pytest.mark.in_files
@@ -461,7 +555,7 @@ def test_restore_makes_one_document_say_again_what_it_said(
     clock.sleep(HOUR)
     stored = memory.store("The tea is green")
     memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
-    assert memory.restore(then, GARDEN) == [GARDEN]
+    assert memory.restore(then, GARDEN) == Restored((GARDEN,))
     assert memory.read(GARDEN).text == BEFORE
     assert memory.get(stored.id).record == stored
 
@@ -474,10 +568,9 @@ def test_restore_brings_back_every_document_of_a_time_and_can_be_undone(
     memory.store("The tea is green")
     memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
     changed = lasting(memory)
-    assert memory.restore(then) == ["MEMORY.md", GARDEN, "memory/2026-11-15.md"]
+    assert memory.restore(then) == Restored(("MEMORY.md", GARDEN, "memory/2026-11-15.md"))
     assert lasting(memory) == before
-    for _ in range(3):
-        assert memory.undo().op == Op.RESTORE
+    assert memory.undo().entry.op == Op.RESTORE
     assert lasting(memory) == changed
 
 
@@ -491,22 +584,106 @@ def test_restore_brings_back_a_document_that_is_gone(memory: Memory, clock: Fixe
     assert memory.read(GARDEN).text == BEFORE
 
 
-def test_restore_leaves_a_document_alone_that_was_not_there_yet(
+def test_restore_takes_away_what_was_made_since_and_undo_brings_it_back(
+    memory: Memory, clock: FixedClock
+) -> None:
+    then, before = clock.now(), lasting(memory)
+    clock.sleep(24 * HOUR)
+    memory.store("The tea is green")
+    memory.update("Bread.", document="list.md")
+    memory.rename(GARDEN, "beds.md")
+    changed = lasting(memory)
+    assert memory.restore(then) == Restored(
+        ("MEMORY.md", GARDEN), ("beds.md", "list.md", "memory/2026-11-16.md")
+    )
+    assert lasting(memory) == before
+    assert memory.library.index.dump() == rebuilt(memory)
+    memory.undo()
+    assert lasting(memory) == changed
+    assert memory.library.index.dump() == rebuilt(memory)
+
+
+def test_restore_leaves_diary_entries_alone(memory: Memory, clock: FixedClock) -> None:
+    then = clock.now()
+    clock.sleep(HOUR)
+    entry = memory.write_diary("A quiet day.").document
+    assert memory.restore(then) == Restored(())
+    assert memory.read(entry).text == "A quiet day.\n"
+
+
+@pytest.mark.in_files
+def test_restore_leaves_what_a_person_made_whenever_that_was(
+    memory: Memory, clock: FixedClock
+) -> None:
+    then = clock.now()
+    (memory.root / "by-hand.md").write_text("Older than the first look at it.\n", encoding="utf-8")
+    clock.sleep(HOUR)
+    memory.library.refresh()
+    memory.update("Read by now.", document="by-hand.md")
+    assert memory.restore(then) == Restored(())
+    assert memory.read("by-hand.md").text == "Older than the first look at it.\nRead by now.\n"
+
+
+@pytest.mark.in_files
+def test_restore_changes_nothing_when_one_of_the_documents_cannot_be_read(
     memory: Memory, clock: FixedClock
 ) -> None:
     then = clock.now()
     clock.sleep(HOUR)
-    memory.update("Bread.", document="list.md")
-    memory.restore(then)
-    assert memory.read("list.md").text == "Bread.\n"
+    memory.store("The tea is green")
+    (memory.root / GARDEN).write_bytes(b"caf\xe9\n")
+    before = documents_of(memory)
+    with pytest.raises(Unreadable, match=GARDEN):
+        memory.restore(then)
+    assert documents_of(memory) == before
 
 
 def test_restore_to_what_a_document_says_already_changes_nothing(
     memory: Memory, clock: FixedClock
 ) -> None:
-    before = lasting(memory)
-    memory.restore(clock.now())
-    assert lasting(memory) == before
+    before, log = lasting(memory), memory.log()
+    assert memory.restore(clock.now()) == Restored(())
+    assert (lasting(memory), memory.log()) == (before, log)
+
+
+BACK: dict[str, Callable[[Memory, datetime], object]] = {
+    "restore": lambda memory, then: memory.restore(then),
+    "undo": lambda memory, then: memory.undo(),
+}
+
+
+@pytest.mark.parametrize("way", BACK)
+def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
+    tmp_path: Path, way: str
+) -> None:
+    template, root = tmp_path / "template", tmp_path / "vault"
+    clock = SkippingClock()
+    with Memory.open(template, "native", clock=clock) as memory:
+        memory.store("The kettle is new")
+        memory.update(BEFORE, document=GARDEN)
+        then, before = clock.now(), documents_of(memory)
+        clock.sleep(24 * HOUR)
+        if way == "restore":
+            memory.update("Bread.", document="list.md")
+            memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
+        memory.store("The tea is green")
+        after = documents_of(memory)
+    outcomes = set()
+    for at in each_fault(
+        template,
+        root,
+        lambda path: Memory.open(path, clock=clock),
+        lambda memory: BACK[way](memory, then),
+    ):
+        with Memory.open(root, clock=clock) as memory:
+            memory.count()
+            assert documents_of(memory) in (before, after), at
+            outcomes.add(documents_of(memory) == before)
+            assert memory.library.index.dump() == rebuilt(memory), at
+            if documents_of(memory) == before:
+                memory.undo(last(memory, Op(way)).position)
+                assert documents_of(memory) == after, at
+    assert outcomes == {False, True}
 
 
 @pytest.mark.in_files

@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -93,6 +94,7 @@ VERBS: dict[str, tuple[dict[str, Any], Callable[[Memory, str], object]]] = {
     "strike": ({}, lambda memory, key: memory.strike([key])),
     "forget": ({}, lambda memory, key: memory.delete(key)),
     "undo": ({}, lambda memory, _: memory.undo()),
+    "restore": ({}, lambda memory, _: memory.restore(memory.clock.now() - timedelta(days=30))),
     "trim": ({"memory_max_records": 4}, lambda memory, _: memory.trim()),
     "compact": ({"memory_compaction_enabled": True}, lambda memory, _: memory.compact(forced=True)),
 }

@@ -87,7 +87,7 @@ class UpkeepMachine(RuleBasedStateMachine):
     @rule()
     def undo(self) -> None:
         try:
-            entry = self.memory.undo()
+            entry = self.memory.undo().entry
         except NothingToUndo:
             return
         if entry.op == Op.ADD:

@@ -59,9 +59,9 @@ def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
     layout = layout_named(dialect or "native")
     root = root_of(path, layout)
     make_directory(root)
-    created = write_settings(root, layout)
+    alone = not any(root.iterdir())
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
-        created += _write_documents(memory)
+        created = write_settings(root, layout, alone=alone) + _write_documents(memory)
     return Beginning(str(root), layout, tuple(created))
 
 
@@ -98,9 +98,11 @@ def _first_documents(layout: Layout) -> dict[str, str]:
     return owned | ({layout.memory: layout.memory_header} if layout.memory_header else {})
 
 
-def write_settings(root: Path, layout: Layout) -> list[str]:
-    """Write what a vault in a directory has beside its documents. Returns what is new."""
-    alone = not any(root.iterdir())
+def write_settings(root: Path, layout: Layout, *, alone: bool) -> list[str]:
+    """Write what a vault in a directory has beside its documents. Returns what is new.
+
+    `alone`: the directory was empty, so that all of it may be kept out of git.
+    """
     return [*_write_options(root, layout), *_write_ignored(root, layout, alone=alone)]
 
 

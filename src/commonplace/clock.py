@@ -69,7 +69,12 @@ def stamp(moment: datetime) -> str:
 def parse_stamp(text: str) -> datetime:
     """Read any ISO 8601 time; one without an offset is taken as UTC."""
     moment = datetime.fromisoformat(text)
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{text!r} lies beyond the calendar in UTC") from None
 
 
 @cache

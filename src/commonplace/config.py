@@ -35,7 +35,9 @@ class Options:
     dialect: str = _option("", "native, earl, journal, notebook, claw; empty: detected")
     timezone: str = _option("", "zone of the user's calendar day; empty: this machine's")
     state_dir: str = _option(
-        "", "where journal and index live; empty: .commonplace in the vault", harmless=False
+        "",
+        "where journal and index of this vault live; empty: .commonplace in the vault",
+        harmless=False,
     )
     text_limit: int = _option(2000, "longest text of a record, in characters")
     tag_limit: int = _option(10, "most tags of a record")

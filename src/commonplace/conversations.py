@@ -7,6 +7,7 @@ tainted by it: it tells who said what was shown, and others judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from commonplace import budgets
 from commonplace.errors import BadValue
@@ -140,10 +141,14 @@ class Conversations:
         return self.history.forget(ids)
 
     def note(self, *, seconds: float | None = None) -> None:
-        """Say that this session is talking; said at every turn, it keeps the heartbeat away."""
+        """Say that this session is talking; said at every turn, it keeps the heartbeat away.
+
+        A disk that takes no note is no reason to stop talking.
+        """
         if self._agent != HEARTBEAT and not self._stores.read_only:
             limit = self._stores.options.conversation_minutes * 60 if seconds is None else seconds
-            self.leases.note(self._session, seconds=limit)
+            with suppress(OSError):
+                self.leases.note(self._session, seconds=limit)
 
     def end(self) -> None:
         """Say that this session talks no more."""

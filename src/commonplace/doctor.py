@@ -247,16 +247,15 @@ def _history(memory: Memory) -> Iterator[Finding]:
         history = memory.messages
         ill = history.healthy()
         says = ill or f"{history.count():,} messages, {history.size() / 1e6:.1f} MB"
+        fix = (
+            "Load your last dump into a new vault."
+            if memory.stores.database
+            else "Move history.db away, keep it for repair, and load your last dump into a new one."
+        )
     except CommonplaceError as error:
         ill = says = error.what
-    yield Finding(
-        "history",
-        not ill,
-        says,
-        "Load your last dump into a new vault."
-        if memory.stores.database
-        else "Move history.db away, keep it for repair, and load your last dump into a new one.",
-    )
+        fix = error.next_step
+    yield Finding("history", not ill, says, fix)
 
 
 def _heartbeat(memory: Memory) -> Iterator[Finding]:

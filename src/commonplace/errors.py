@@ -27,6 +27,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── BudgetSpent          429
     │   ├── TooSlow                    a question in SQL that takes too long
     │   ├── TargetTaken                a vault is to be copied to where something is already
+    │   ├── StateTaken                 a state directory that is another vault's
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   └── HeldForReview        202   it waits until a person approves it
@@ -57,6 +58,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class CommonplaceError(Exception):
@@ -205,19 +208,23 @@ class NoSuchReader(NotFound):
 class NoSuchRecord(NotFound):
     """A record id that is not, or no longer, in the vault."""
 
-    def __init__(self, record_id: str) -> None:
+    def __init__(self, record_id: str, *, said_in: Sequence[str] = ()) -> None:
+        prose = f" {', '.join(said_in)} says it as prose." if said_in else ""
         super().__init__(
-            f"There is no record {record_id}.",
-            next_step="Search for it first and use the id of a result.",
+            f"There is no record {record_id}.{prose}",
+            next_step="Change the document itself."
+            if said_in
+            else "Search for it first and use the id of a result.",
         )
 
 
 class NothingToUndo(NotFound):
     """The journal holds no change that can be taken back."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, next_step: str = "") -> None:
         super().__init__(
-            f"Nothing was undone: {why}.", next_step="'commonplace log' lists the changes."
+            f"Nothing was undone: {why}.",
+            next_step=next_step or "'commonplace log' lists the changes.",
         )
 
 
@@ -297,6 +304,16 @@ class TargetTaken(Refused):
         super().__init__(
             f"{where} holds something already. Nothing was copied.",
             next_step="Name an empty directory or a profile that nobody has used.",
+        )
+
+
+class StateTaken(Refused):
+    """A state directory that is another vault's."""
+
+    def __init__(self, state: str, owner: str) -> None:
+        super().__init__(
+            f"{state} keeps the state of the vault at {owner}. Nothing was changed.",
+            next_step="Set state_dir to a directory of this vault's own, in its commonplace.toml.",
         )
 
 

@@ -7,11 +7,11 @@ The parts it holds do the rest: `levelling` tells the index, `outside` takes in 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import takewhile
 
 from commonplace.clock import Clock, monotonic
-from commonplace.errors import Busy, CommonplaceError, DatabaseTrouble, DiskFull
+from commonplace.errors import Busy, CommonplaceError, DatabaseTrouble, DiskFull, ReadOnly
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any, TypeVar
 from commonplace.index import Index, Known, Signature
@@ -55,13 +55,16 @@ class Ledger:
         heads: Heads,
         clock: Clock,
         lock_seconds: float,
+        refusal: CommonplaceError | None = None,
     ) -> None:
+        """`refusal` is what to say to who wants to write; without one, everybody may."""
         self.vault = vault
         self.journal = journal
         self.index = index
         self.layout = layout
         self.clock = clock
         self.lock_seconds = lock_seconds
+        self.refusal = refusal
         self.recalls = RecallCache(entries=0, seconds=0, now_ns=clock.now_ns)
         self.heads = heads
         self.reader = Reader(journal, layout=layout, clock=clock)
@@ -165,7 +168,8 @@ class Ledger:
             return
         if mark != self._verified_mark:
             self.reader.start_anew()
-        self._recovery().catch_up(mark, end)
+        with suppress(ReadOnly) if self.refusal else nullcontext():
+            self._recovery().catch_up(mark, end)
         self._verified_mark = mark
 
     def _recovery(self) -> Recovery:
@@ -183,7 +187,14 @@ class Ledger:
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Called under the lock after an outside edit was taken in. For the library to act on."""
 
+    def check_writable(self) -> None:
+        """Fail where what is written would be lost, or could not be taken back."""
+        if self.refusal:
+            raise self.refusal
+
     def _put_back(self, name: str, lost: list[Appended]) -> None:
+        if self.refusal:
+            return
         for is_record in (True, False):
             pieces = [piece for piece in lost if bool(piece.id) == is_record]
             ids = tuple(piece.id for piece in pieces if piece.id)
@@ -248,6 +259,7 @@ class Ledger:
 
         A new document gets its layout's header, unless it is not to be `headed`.
         """
+        self.check_writable()
         known = [self.levelling.marks.documents.get(name) or self.look(name) for name in to]
         if not ids:
             self.levelling.bring_up()
@@ -382,6 +394,7 @@ class Ledger:
         written: Mapping[str, bytes] | None = None,
     ) -> Entry:
         """What the entry appends to other documents is appended first: that can be taken back."""
+        self.check_writable()
         self.levelling.bring_up()
         appends = [change for change in entry.changes if isinstance(change, Append)]
         known = [self.look(change.document) for change in appends]

@@ -6,6 +6,7 @@ Who may do it, and what is worth keeping, it does not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from commonplace.asking import Asker
 from commonplace.errors import (
@@ -34,6 +35,7 @@ from commonplace.records import (
     Problem,
     Record,
     Sensitivity,
+    derived_id,
     etag_of,
 )
 from commonplace.safety import lowest, needs_review, neutralise
@@ -80,6 +82,34 @@ class Receipt:
     messages: int = 0
     """Messages of the history that were erased because they quoted one of these."""
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
+
+    def places(self) -> str:
+        """Where it was erased from, in words."""
+        held = ["what waited for approval"] if self.held else []
+        return ", ".join([*self.documents, *held]) or "what the journal had kept"
+
+
+@frozen
+class Departed:
+    """A record that stands in no document any more, and how it was written."""
+
+    record: Record
+    raws: frozenset[bytes]
+
+
+@frozen
+class _Struck:
+    """A document before and after records are taken out of it, and where they stood, in bytes."""
+
+    change: Cut | Text
+    before: bytes
+    after: bytes
+    spans: tuple[tuple[int, int], ...]
+
+    def raw_items(self) -> Iterator[bytes]:
+        """The records as they stood there."""
+        for start, length in self.spans:
+            yield self.before[start : start + length].strip(b"\r\n")
 
 
 class Library(Ledger):
@@ -178,6 +208,7 @@ class Library(Ledger):
         self.locked(lambda: self._note(Op.REJECT, record, author))
 
     def _note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
+        self.check_writable()
         self.levelling.bring_up()
         self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
         self.levelling.reached(self.journal.end())
@@ -301,6 +332,9 @@ class Library(Ledger):
         def work() -> Written:
             now = self.vault.read(name) if self.look(name) else None
             new, merged, conflicts = self._merged(name, text, now, etag, author)
+            new = self.without_returning(
+                name, decoded(name, new), decoded(name, now or b"")
+            ).encode()
             if conflicts and strict:
                 raise DocumentChanged(name, etag_of(now or b""))
             if name not in (self.layout.soul, self.layout.user, self.layout.status):
@@ -347,6 +381,27 @@ class Library(Ledger):
         return documents.disarm(
             after, keep=keep, otherwise=lambda item: _reworded(item, known, author)
         )
+
+    def without_returning(self, name: str, text: str, now: str) -> str:
+        """A new text without what was forgotten since somebody read the old one.
+
+        A text typed again has another id, and is the person's wish.
+        """
+        back = {key for key in self.forgotten() if key in text and key not in now}
+        items = self.parse(name, text).items if back else ()
+        for item in reversed(self._returning(item for item in items if item.record.id in back)):
+            text = text[: item.start] + text[item.end :]
+        return text
+
+    def _returning(self, items: Iterable[Item]) -> list[Item]:
+        """Those of the items that were forgotten: the very text under the very id."""
+        named = [item for item in items if not DERIVED.match(item.record.id)]
+        forgotten = self.forgotten() if named else {}
+        return [
+            item
+            for item in named
+            if forgotten.get(item.record.id) == self._tombstone(item.record.text)
+        ]
 
     def _with_secrets(self, name: str, before: str, after: str) -> str:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
@@ -431,32 +486,43 @@ class Library(Ledger):
 
         def work() -> None:
             self.take_in_changes()
-            cuts, texts = self._cuts(ids)
+            struck = self._struck(ids)
             entry = self.entry(
                 Op.STRIKE if undoes < 0 else Op.UNDO,
-                cuts,
+                [each.change for each in struck],
                 ids=tuple(ids),
                 removed=tuple(ids),
                 author=author,
                 undoes=undoes,
             )
-            self.replace_texts(entry, texts)
+            self.replace_texts(entry, _texts_of(struck))
 
         self.locked(work)
 
-    def _cuts(
-        self, ids: Sequence[str]
-    ) -> tuple[list[Cut], dict[str, tuple[bytes | None, bytes | None]]]:
-        """What to take out of which document so that these records are gone."""
+    def _struck(self, ids: Sequence[str]) -> list[_Struck]:
+        """The documents that these records stand in, and how they are without them."""
         names = {place.document for key in ids for place in self.found(key).places}
-        cuts: list[Cut] = []
-        texts: dict[str, tuple[bytes | None, bytes | None]] = {}
-        for name in sorted(names):
-            data = self.vault.read(name)
-            spans = spans_of(decoded(name, data), self.parse(name, decoded(name, data)), set(ids))
-            cuts.append(Cut(name, spans))
-            texts[name] = (data, without(data, spans))
-        return cuts, texts
+        return [self._struck_from(name, set(ids)) for name in sorted(names)]
+
+    def _struck_from(self, name: str, ids: set[str]) -> _Struck:
+        before = self.vault.read(name)
+        text = decoded(name, before)
+        spans = spans_of(text, self.parse(name, text), ids)
+        after = without(before, spans)
+        apart = self._told_apart(name, decoded(name, after), ids)
+        if apart == after:
+            return _Struck(Cut(name, spans), before, after, spans)
+        return _Struck(Text(name, self.journal.keep(apart)), before, apart, spans)
+
+    def _told_apart(self, name: str, text: str, ids: set[str]) -> bytes:
+        """The text with ids of their own in lines that somebody copied from one of these records
+        and reworded: they would pass for it once it is gone.
+        """
+
+        def apart(record: Record) -> Record:
+            return replace(record, id=derived_id(record.id, record.text))
+
+        return self._rewritten(name, text, ids, apart)
 
     def unlink(self, record_id: str, *, author: Author) -> None:
         """Take from a record what it says it replaces, wherever it stands. It can be undone."""
@@ -477,9 +543,17 @@ class Library(Ledger):
         self.locked(work)
 
     def _unlinked(self, name: str, text: str, record_id: str) -> bytes:
-        found = [item for item in self.parse(name, text).items if item.record.id == record_id]
+        return self._rewritten(
+            name, text, {record_id}, lambda record: replace(record, supersedes="")
+        )
+
+    def _rewritten(
+        self, name: str, text: str, ids: set[str], change: Callable[[Record], Record]
+    ) -> bytes:
+        """The text with the lines of these records written anew."""
+        found = [item for item in self.parse(name, text).items if item.record.id in ids]
         for item in reversed(found):
-            line = lines.write(replace(item.record, supersedes=""), self.layout.line)
+            line = lines.write(change(item.record), self.layout.line)
             if "\r\n" in text[item.start : item.end]:
                 line = line.replace("\n", "\r\n")
             text = text[: item.start] + line + text[item.end :]
@@ -506,27 +580,66 @@ class Library(Ledger):
     def _forget(self, ids: Sequence[str], author: Author) -> Receipt:
         withheld = self.withheld()
         held = tuple(key for key in ids if key in withheld)
-        cuts, texts = self._cuts([key for key in ids if key not in held or self.index.get(key)])
-        told = {key: (withheld.get(key) or self.found(key).record).text for key in ids}
+        lost = [key for key in ids if key not in held and not self.index.get(key)]
+        departed = self.departed(lambda record: record.id in lost) if lost else {}
+        struck = self._struck([key for key in ids if self.index.get(key)])
+        past = withheld | {key: gone.record for key, gone in departed.items()}
+        told = {key: (past.get(key) or self.found(key).record).text for key in ids}
         needles = [*ids, *map(_needle, told.values())]
-        raws = self._raw_items(cuts, texts)
+        raws = {raw for each in struck for raw in each.raw_items()}
+        raws.update(raw for gone in departed.values() for raw in gone.raws)
         hashes = {key: self._tombstone(text) for key, text in told.items()}
-        entry = self.entry(Op.FORGET, cuts, ids=tuple(ids), author=author, data=hashes)
+        changes = [each.change for each in struck]
+        entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
+        texts = _texts_of(struck)
         self.write_texts(entry, texts)
         erased = self._erase(ids, needles, raws)
         self.levelling.reached(self.journal.end())
         return Receipt(tuple(ids), tuple(texts), erased, held)
 
-    @staticmethod
-    def _raw_items(
-        cuts: Sequence[Cut], texts: dict[str, tuple[bytes | None, bytes | None]]
-    ) -> set[bytes]:
+    def departed(
+        self, wanted: Callable[[Record], bool], *, words: Iterable[str] = ()
+    ) -> dict[str, Departed]:
+        """The records that stand in no document any more, of which the journal still tells.
+
+        With `words`, only kept texts are looked at in which all of them stand, in whatever case.
+        """
+        found: dict[str, Departed] = {}
+        for record, raw in self._told_of([word.casefold() for word in words]):
+            if record.kind != PASSAGE and wanted(record):
+                before = found.get(record.id)
+                raws = before.raws | {raw} if before else frozenset((raw,))
+                found[record.id] = Departed(record, raws)
+        forgotten = self.forgotten() if found else {}
         return {
-            (texts[cut.document][0] or b"")[start : start + length].strip(b"\r\n")
-            for cut in cuts
-            for start, length in cut.spans
+            key: gone
+            for key, gone in found.items()
+            if key not in forgotten and not self.index.get(key)
         }
+
+    def _told_of(self, words: Sequence[str]) -> Iterator[tuple[Record, bytes]]:
+        """Every record in the journal's lines and kept texts, with how it was written there.
+
+        But for those that were held: they are a person's to judge.
+        """
+        for entry in self.journal.entries():
+            if entry.op == Op.HOLD:
+                continue
+            name = next(iter(entry.documents()), "")
+            for line, key in zip_longest(entry.lines, entry.ids[: len(entry.lines)]):
+                for record, raw in self._written_in(name, line):
+                    yield replace(record, id=key or record.id), raw
+            for change in entry.changes:
+                if isinstance(change, Text):
+                    kept = self.journal.version(change.version) or b""
+                    text = decoded(change.document, kept, lenient=True)
+                    if all(word in text.casefold() for word in words):
+                        yield from self._written_in(change.document, text)
+
+    def _written_in(self, name: str, text: str) -> Iterator[tuple[Record, bytes]]:
+        for item in self.parse(name, text).items:
+            yield item.record, text[item.start : item.end].encode().strip(b"\r\n")
 
     def _erase(self, ids: Sequence[str], needles: Sequence[str], raws: set[bytes]) -> int:
         wanted = set(ids)
@@ -574,10 +687,9 @@ class Library(Ledger):
 
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Forget anew what a stale save brought back. A text typed again is the person's wish."""
-        there = {item.record.id for item in parsed.items if not DERIVED.match(item.record.id)}
-        back = there and sorted(there.intersection(self.forgotten()))
-        if back:
-            self._forget(back, SYSTEM)
+        back = {item.record.id for item in self._returning(parsed.items)}
+        if back and not self.refusal:
+            self._forget(sorted(back), SYSTEM)
 
     def text(self, name: str) -> tuple[str, str]:
         """A document's text and its mark."""
@@ -605,6 +717,10 @@ class Library(Ledger):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _texts_of(struck: Iterable[_Struck]) -> dict[str, tuple[bytes | None, bytes | None]]:
+    return {each.change.document: (each.before, each.after) for each in struck}
 
 
 def _needle(text: str) -> str:

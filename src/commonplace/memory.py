@@ -19,6 +19,7 @@ from commonplace.errors import (
     LessTrusted,
     NoSuchRecord,
     Refused,
+    VaultTrouble,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
@@ -148,6 +149,7 @@ class Memory:
             layout=stores.layout,
             clock=stores.clock,
             lock_seconds=settings.lock_seconds,
+            refusal=stores.refusal() if stores.read_only else None,
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
@@ -630,7 +632,8 @@ class Memory:
     def delete_all(self, record_ids: Sequence[str]) -> Receipt:
         """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
-        held = self._withheld()
+        self.library.refresh()
+        held = self._withheld(ids)
         for key in ids:
             if key not in held:
                 self.get(key)
@@ -653,12 +656,21 @@ class Memory:
     def would_forget(self, record_ids: Sequence[str]) -> forgetting.Doomed:
         """All that goes when these records are erased."""
         return forgetting.doomed(
-            self.library, record_ids, history=self._history_if_any(), held=self._withheld()
+            self.library,
+            record_ids,
+            history=self._history_if_any(),
+            held=self._withheld(record_ids),
         )
 
-    def _withheld(self) -> dict[str, Record]:
-        """What was ever held for approval. Only a person can make that go away."""
-        return self.library.withheld() if self.origin == Origin.OWNER else {}
+    def _withheld(self, ids: Sequence[str] = ()) -> dict[str, Record]:
+        """Those of the ids that stand in no document any more, and what was ever held for
+        approval, which only a person can make go away.
+        """
+        held = self.library.withheld() if self.origin == Origin.OWNER else {}
+        index = self.library.index
+        lost = [key for key in ids if key not in held and not index.get(key)]
+        departed = self.library.departed(lambda record: record.id in lost) if lost else {}
+        return held | {key: gone.record for key, gone in departed.items()}
 
     def _history_if_any(self) -> History | None:
         return self.messages if self.stores.has_history() else None
@@ -828,20 +840,21 @@ class Memory:
         """Each line of a document with the change that brought it."""
         return past.blame(self.library, self._document(document))
 
-    def undo(self, position: int | None = None, *, session: str = "") -> Entry:
-        """Take back the last change (of a session), or the one at a position of the log."""
+    def undo(self, position: int | None = None, *, session: str = "") -> past.Undone:
+        """Take back the last change (of a session), or the one at a position of the log.
+
+        Edits made by hand are taken back by their position alone.
+        """
         return past.undo(self.library, author=self.author, position=position, session=session)
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
         return past.text_at(self.library, self._document(document), moment)
 
-    def restore(self, moment: datetime, document: str = "") -> list[str]:
-        """Make one document, or all, say again what they said at that time."""
-        names = [self._document(document)] if document else past.documents_at(self.library, moment)
-        for name in names:
-            past.restore(self.library, name, moment, author=self.author)
-        return names
+    def restore(self, moment: datetime, document: str = "") -> past.Restored:
+        """Make one document, or all, say again what they said at that time, in one change."""
+        name = self._document(document) if document else ""
+        return past.restore(self.library, moment, author=self.author, document=name)
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""
@@ -865,13 +878,20 @@ class Memory:
             "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
             "index": f"{index.size() / 1e6:.2f} MB",
             "vectors": index.vectors(),
-            "messages": self.messages.count() if self.stores.has_history() else 0,
+            "messages": self._messages_told(),
             "heartbeat": heartbeat.told(self.notes) or "never",
             "compaction": self._last_compaction(),
             "upkeep": schedule.told(self.notes) or "never",
             "read only": self.read_only,
             "troubles": list(self.library.troubles.values()),
         }
+
+    def _messages_told(self) -> int | str:
+        """How many messages there are, or why that cannot be told."""
+        try:
+            return self.messages.count() if self.stores.has_history() else 0
+        except VaultTrouble as error:
+            return error.what
 
     def _last_compaction(self) -> str:
         from commonplace.upkeep.summarizers import tokens_of

@@ -70,7 +70,7 @@ def move(source: str, target: str, *, progress: Progress) -> Copied:
         try:
             _check(old.stores, new)
             if not is_url(target):
-                write_settings(Path(new.root), old.layout)
+                write_settings(Path(new.root), old.layout, alone=False)
             return _Copying(old, new, progress).run()
         except Cancelled as cancelled:
             raise cancelled.error from None

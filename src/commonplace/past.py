@@ -21,6 +21,8 @@ from commonplace.values import frozen
 
 UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
 """What plain `undo` takes back; other changes only when they are named."""
+EDITS_TOLD = 3
+"""The most edits made by hand of which an undo tells that it left them, the newest first."""
 
 Texts = dict[str, tuple[bytes | None, bytes | None]]
 
@@ -32,6 +34,28 @@ class Blame:
     line: int
     text: str
     entry: Entry | None
+
+
+@frozen
+class Undone:
+    """A change that was taken back, and the documents that this changed."""
+
+    entry: Entry
+    documents: tuple[str, ...]
+    edits: tuple[Entry, ...] = ()
+    """Newer changes that were passed over because a person made them by hand."""
+
+    def left_by_hand(self) -> str:
+        """How to take those back; empty without any."""
+        return _ways_back(self.edits)
+
+
+@frozen
+class Restored:
+    """The documents that say again what they said, and those that are taken away."""
+
+    documents: tuple[str, ...]
+    removed: tuple[str, ...] = ()
 
 
 def log(library: Library, *, limit: int) -> list[Entry]:
@@ -50,39 +74,71 @@ def history(library: Library, record_id: str) -> list[Entry]:
 
 def text_at(library: Library, document: str, moment: datetime) -> str:
     """What a document said at that time."""
-    text, until = None, stamp(moment)
-    for entry in library.journal.entries():
-        if entry.at > until:
-            break
-        text = replay.after(library.journal, text, entry, document)
-    if text is None:
-        raise NoSuchDocument(f"{document} at {until}")
-    return decoded(document, _shown(text), lenient=True)
+    return decoded(document, _said(library, moment, document)[document], lenient=True)
 
 
-def restore(library: Library, document: str, moment: datetime, *, author: Author) -> None:
-    """Make a document say again what it said at that time. Can be undone like any change."""
-
-    def work() -> None:
-        library.look(document)
-        text = text_at(library, document, moment).encode()
-        now = library.vault.read(document) if library.vault.stat(document) else None
-        library.put_text(Op.RESTORE, document, now, text, author=author)
-
-    library.locked(work)
+def _said(library: Library, moment: datetime, document: str) -> dict[str, bytes]:
+    """What one document, or without a name each, said at that time: some, or it is an error."""
+    until = _first_after(library, moment)
+    said = replay.states(library.journal, until=until, only=(document,) if document else None)
+    if not said:
+        raise NoSuchDocument(f"{document} at {stamp(moment)}".lstrip())
+    return {name: _shown(text) for name, (_, text) in said.items()}
 
 
-def documents_at(library: Library, moment: datetime) -> list[str]:
-    """The documents that were there at that time: some, or it was before all that is known."""
-    there: dict[str, bool] = {}
-    for entry in library.journal.entries():
-        if entry.at > stamp(moment):
-            break
-        for change in entry.changes:
-            there[change.document] = not isinstance(change, Gone)
-    if not any(there.values()):
-        raise NoSuchDocument(f"at {stamp(moment)}")
-    return sorted(name for name, is_there in there.items() if is_there)
+def _first_after(library: Library, moment: datetime) -> int:
+    """Where the journal tells of the first change after that time."""
+    until = stamp(moment)
+    later = (entry.position for entry in library.journal.entries() if entry.at > until)
+    return next(later, library.journal.end())
+
+
+def restore(library: Library, moment: datetime, *, author: Author, document: str = "") -> Restored:
+    """Make one document, or all, say again what they said at that time, in one change.
+
+    Of all, those that were made since are taken away. Can be undone like any change.
+    """
+
+    def work() -> Restored:
+        library.take_in_changes()
+        wanted: dict[str, bytes | None] = {**_said(library, moment, document)}
+        if not document:
+            wanted |= dict.fromkeys(_made_after(library, moment) - wanted.keys())
+        texts = {name: (_now(library, name), then) for name, then in sorted(wanted.items())}
+        texts = {name: (now, then) for name, (now, then) in texts.items() if now != then}
+        if texts:
+            entry = library.entry(Op.RESTORE, _changes(library, texts), author=author)
+            library.replace_texts(entry, texts)
+        return Restored(
+            tuple(name for name, (_, then) in texts.items() if then is not None),
+            tuple(name for name, (_, then) in texts.items() if then is None),
+        )
+
+    return library.locked(work)
+
+
+def _made_after(library: Library, moment: datetime) -> set[str]:
+    """The documents that were made after that time, but for diary entries: those never change."""
+    first: dict[str, str] = {}
+    for entry in library.journal.entries(since=_first_after(library, moment)):
+        for name in entry.documents():
+            first.setdefault(name, entry.op)
+    # What a person made is older than the first look at it, and may be older than the moment.
+    made = {name for name, op in first.items() if op != Op.SEEN}
+    return {name for name in made if not library.layout.diary_time(name)}
+
+
+def _now(library: Library, name: str) -> bytes | None:
+    """What a document says; None when it is not there. What can't be read is an error."""
+    return library.vault.read(name) if library.look(name) else None
+
+
+def _changes(library: Library, texts: Texts) -> list[Change]:
+    """What to journal so that documents become these texts, which are kept."""
+    return [
+        Gone(name) if new is None else Text(name, library.journal.keep(new))
+        for name, (_, new) in texts.items()
+    ]
 
 
 def blame(library: Library, document: str) -> list[Blame]:
@@ -132,38 +188,68 @@ def _lines(text: bytes | bytearray) -> list[str]:
 
 def undo(
     library: Library, *, author: Author, position: int | None = None, session: str = ""
-) -> Entry:
-    """Take back the last change (of a session), or the one at `position`. Returns that change."""
+) -> Undone:
+    """Take back the last change (of a session), or the one at `position`.
 
-    def work() -> Entry:
+    An edit made by hand is taken back by its position alone: nobody undoes a person unasked.
+    """
+
+    def work() -> Undone:
         library.take_in_changes()
+        edits: list[Entry] = []
         if position is None:
-            entry, changes, texts = _last_undoable(library, session)
+            entry, texts = _last_undoable(library, session, edits)
         else:
             entry = _at(library, position)
-            changes, texts = _reverted(library, entry)
-        if not changes:
+            texts = _texts_without(library, entry)
+        if not texts:
             raise NothingToUndo("what it changed is no longer there")
-        undone = library.entry(
-            Op.UNDO, changes, ids=entry.ids, author=author, undoes=entry.position
+        done = Undone(entry, tuple(texts), _still_there(library, edits))
+        changes = _changes(library, texts)
+        library.replace_texts(
+            library.entry(Op.UNDO, changes, ids=entry.ids, author=author, undoes=entry.position),
+            texts,
         )
-        library.replace_texts(undone, texts)
-        return entry
+        return done
 
     return library.locked(work)
 
 
-def _last_undoable(library: Library, session: str) -> tuple[Entry, list[Change], Texts]:
-    """The last change of which something is left to take back, and how to."""
+def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:
+    """The last change of which something is left to take back, and the texts without it.
+
+    Newer ones that were made by hand are put into `edits`.
+    """
     entries = list(library.journal.entries())
     undone = _undone(entries)
     for entry in reversed(entries):
         mine = not session or entry.session == session
-        if entry.op in UNDOABLE and entry.position not in undone and mine:
-            changes, texts = _reverted(library, entry)
-            if changes:
-                return entry, changes, texts
-    raise NothingToUndo("no change is left to take back")
+        if entry.position in undone:
+            continue
+        if entry.op == Op.EDITED:
+            edits.append(entry)
+        elif entry.op in UNDOABLE and mine and (texts := _texts_without(library, entry)):
+            return entry, texts
+    raise NothingToUndo(
+        "no change is left to take back", next_step=_ways_back(_still_there(library, edits))
+    )
+
+
+def _still_there(library: Library, edits: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Of the newest of these changes, those of which something is left to take back."""
+    # Each takes a look at the whole journal, under the lock: some are enough to tell of.
+    return tuple(entry for entry in edits[:EDITS_TOLD] if _texts_without(library, entry))
+
+
+def _ways_back(edits: Sequence[Entry]) -> str:
+    """How to take back edits that were made by hand; empty without any."""
+    ways = [f"'commonplace undo --change {e.position}' ({', '.join(e.documents())})" for e in edits]
+    if not ways:
+        return ""
+    return (
+        "Edits made by hand stay; 'commonplace log' lists them. "
+        f"To take them back: {', '.join(ways)}."
+    )
 
 
 def _undone(entries: Sequence[Entry]) -> set[int]:
@@ -188,34 +274,47 @@ def _at(library: Library, position: int) -> Entry:
     return found
 
 
-def _reverted(library: Library, entry: Entry) -> tuple[list[Change], Texts]:
-    """The documents as they would be without one change, with everything since kept."""
-    changes: list[Change] = []
+def _texts_without(library: Library, entry: Entry) -> Texts:
+    """The documents that one change is still seen in, as they are now and without it."""
+    whole = {change.document for change in entry.changes if not isinstance(change, Append)}
+    # One look at the journal for all of them; what was only appended needs none.
+    said = replay.states(library.journal, until=entry.position, only=whole) if whole else {}
     texts: Texts = {}
     for change in entry.changes:
         name = change.document
-        now = library.vault.read(name) if library.vault.stat(name) else None
-        new = _without(library, entry, change, now)
+        now = _now(library, name)
+        if isinstance(change, Append):
+            new = _less(library, now, entry, change)
+        else:
+            before = said[name][1] if name in said else None
+            new = _taken_back(before, replay.after(library.journal, before, entry, name), now)
         if new != now:
             texts[name] = (now, new)
-            changes.append(Gone(name) if new is None else Text(name, library.journal.keep(new)))
-    return changes, texts
+    return texts
 
 
-def _without(library: Library, entry: Entry, change: Change, now: bytes | None) -> bytes | None:
-    name = change.document
-    if isinstance(change, Append):
-        return _less(library, now or b"", entry, change)
-    before = replay.state(library.journal, name, until=entry.position)
-    after = replay.state(library.journal, name, until=entry.end)
-    if before is None:
-        return None if now == after else now
-    return merged_bytes(_shown(after or b""), _shown(before), now or b"")
+def _taken_back(before: bytes | None, after: bytes | None, now: bytes | None) -> bytes | None:
+    """What a document says without the change from one text to another, and with all since."""
+    before, after = before and _shown(before), after and _shown(after)
+    if now == after:
+        return before
+    base, ours, theirs = after or b"", before or b"", now or b""
+    if theirs.endswith(b"\n"):
+        # An end that a last line lacked came with what was added below it.
+        base, ours = _ended(base), _ended(ours)
+    merged = merged_bytes(base, ours, theirs)
+    if merged == theirs:
+        return now
+    return None if before is None and not merged else merged
 
 
-def _less(library: Library, now: bytes, entry: Entry, change: Append) -> bytes | None:
+def _ended(text: bytes) -> bytes:
+    return text if not text or text.endswith(b"\n") else text + b"\n"
+
+
+def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> bytes | None:
     """The text without what was appended, wherever it stands now."""
-    if change.at == 0 and now == entry.appended(change):
+    if now is None or (change.at == 0 and now == entry.appended(change)):
         return None
     if entry.ids:
         text = decoded(change.document, now)

@@ -98,7 +98,7 @@ def _noted_layout(database: Database, options: Options) -> Layout:
         layout = layout_named(options.dialect)
     else:
         layout = LAYOUTS.get(noted) or LAYOUTS["native"]
-    if noted != layout.name and not database.engine.replica:
+    if not noted and not database.engine.replica:
         database.set_dialect(layout.name)
     return layout
 

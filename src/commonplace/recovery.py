@@ -96,7 +96,8 @@ class Recovery:
         after = state(self.journal, name, since=since, until=entry.end)
         stat = self.vault.stat(name)
         now = self.vault.read(name) if stat else None
-        if now == after or (now and after and now.startswith(after)):
+        if now == after or (now and after and now != before and now.startswith(after)):
+            # Done, and appended to since. As it was, it may begin with what is to be left of it.
             return
         if after is None:
             self.vault.remove(name)

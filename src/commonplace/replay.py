@@ -5,17 +5,23 @@ It folds entries into texts, and knows neither the documents' files nor the inde
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from commonplace.journal import Append, Entry, Journal, Text, applied
 
 
 def state(journal: Journal, name: str, *, since: int = 0, until: int | None = None) -> bytes | None:
     """What a document says; None when it is not there."""
-    found = states(journal, since=since, until=until, only=name).get(name)
+    found = states(journal, since=since, until=until, only=(name,)).get(name)
     return found[1] if found else None
 
 
 def states(
-    journal: Journal, *, since: int = 0, until: int | None = None, only: str = ""
+    journal: Journal,
+    *,
+    since: int = 0,
+    until: int | None = None,
+    only: Container[str] | None = None,
 ) -> dict[str, tuple[int, bytes]]:
     """Every document: its base, which is where its last whole text stands, and what it says."""
     texts: dict[str, bytearray] = {}
@@ -25,7 +31,7 @@ def states(
             break
         for change in entry.changes:
             name = change.document
-            if only and name != only:
+            if only is not None and name not in only:
                 continue
             if isinstance(change, Append):
                 # In place: a copy a line would take hours where there are many.

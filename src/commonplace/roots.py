@@ -8,12 +8,16 @@ from __future__ import annotations
 import os
 
 from commonplace.config import Options
-from commonplace.errors import NoSuchVault, ReadOnly
+from commonplace.errors import NoSuchVault, ReadOnly, StateTaken
 from commonplace.hints import StrPath
 from commonplace.layouts import LAYOUTS, SHARED, Layout, detect, layout_named
 from commonplace.vault.tree import Tree
 
 STATE = ".commonplace"
+JOURNAL, FIRST = "journal.jsonl", 4096
+"""The journal, and more bytes than its first line has."""
+OWNER = "vault"
+"""The file in a state directory apart that names the vault it belongs to."""
 
 
 def make_directory(path: StrPath) -> None:
@@ -46,8 +50,21 @@ def has_layout(path: StrPath) -> bool:
 
 
 def _is_noted(path: StrPath) -> bool:
-    """Whether it was opened before, as most that are opened: no document need be read to tell."""
-    return _noted_dialect(os.path.join(path, STATE)) in LAYOUTS
+    """Whether it was written to before, as most that are opened: no document need be read to tell.
+
+    Whoever only looked into an empty directory has made no vault of it.
+    """
+    state = os.path.join(path, STATE)
+    return _noted_dialect(state) in LAYOUTS and _was_written(state)
+
+
+def _was_written(state: str) -> bool:
+    """Whether the journal says more than when it was begun."""
+    try:
+        with open(os.path.join(state, JOURNAL), "rb", buffering=0) as file:
+            return file.read(FIRST).partition(b"\n")[2] != b""
+    except OSError:
+        return False
 
 
 def detected(path: StrPath) -> Layout | None:
@@ -76,19 +93,19 @@ def _start_of(directory: StrPath, name: str) -> str:
 
 
 def layout_of(root: StrPath, options: Options, state: str) -> Layout:
-    """The layout that was asked for, or that the vault was opened with before, or that it shows.
+    """The layout that was asked for, or that the vault was written in before, or that it shows.
 
-    What is written first, a lone USER.md say, must not make another dialect of a vault.
+    What is written first, a lone USER.md say, must not make another dialect of a vault; nor must
+    who asks once for another dialect.
     """
-    noted = _noted_dialect(state)
-    if options.dialect and options.dialect not in SHARED:
-        layout = layout_named(options.dialect)
-    elif noted in LAYOUTS:
-        return LAYOUTS[noted]
-    else:
-        layout = detected(root) or LAYOUTS["native"]
-    if noted != layout.name:
-        _note_dialect(state, layout.name)
+    apart = not options.dialect or options.dialect in SHARED
+    asked = None if apart else layout_named(options.dialect)
+    noted = LAYOUTS.get(_noted_dialect(state))
+    written = noted if noted and _was_written(state) else detected(root)
+    layout = asked or written or noted or LAYOUTS["native"]
+    own = written or layout
+    if noted != own:
+        _note_dialect(state, own.name)
     return layout
 
 
@@ -109,9 +126,9 @@ def _note_dialect(state: str, name: str) -> None:
 
 
 def state_directory(root: str, options: Options) -> tuple[str, bool]:
-    """Where machine state lives; a directory of this process's own when the vault is read-only."""
-    own = os.path.expanduser(options.state_dir)
-    chosen = own or os.path.join(root, STATE)
+    """Where machine state lives; a copy of this process's own when that cannot be written."""
+    apart = os.path.expanduser(options.state_dir)
+    chosen = apart or os.path.join(root, STATE)
     try:
         os.makedirs(chosen, 0o700, exist_ok=True)
         ignore = os.path.join(chosen, ".gitignore")
@@ -119,10 +136,31 @@ def state_directory(root: str, options: Options) -> tuple[str, bool]:
             with open(ignore, "wb") as file:
                 file.write(b"*\n")
         if os.access(chosen, os.W_OK):
+            if apart:
+                _claim(chosen, os.path.realpath(root))
             return chosen, False
     except OSError:
-        if own:
+        if apart:
             raise ReadOnly(chosen) from None
-    from tempfile import mkdtemp
+    from commonplace.borrowing import borrowed
 
-    return mkdtemp(prefix="commonplace-"), True
+    return borrowed(chosen), True
+
+
+def _claim(state: str, root: str) -> None:
+    """Have a state directory belong to this vault: with the journal of another it would lose both.
+
+    One whose vault is no longer there was moved along with it.
+    """
+    path = os.path.join(state, OWNER)
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(root)
+    except FileExistsError:
+        with open(path, encoding="utf-8") as file:
+            owner = file.read()
+        if owner != root and os.path.isdir(owner):
+            raise StateTaken(state, owner) from None
+        if owner != root:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(root)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from commonplace.clock import Clock
 from commonplace.config import Options, is_url
-from commonplace.errors import BadValue, CommonplaceError, NoSuchVault, ReadOnly
+from commonplace.errors import BadValue, CommonplaceError, DiskFull, NoSuchVault, ReadOnly
 from commonplace.heads import FileHeads, Heads
 from commonplace.hints import TYPE_CHECKING, Any, Protocol, StrPath
 from commonplace.index import Index
@@ -127,10 +127,17 @@ class FileStores:
             lock_seconds=self.options.lock_seconds,
         )
         self.journal = FileJournal(self.state, clock=self.clock)
-        self.index = SqliteIndex(os.path.join(self.state, "index.db"), rank=self.layout.rank)
+        self.index = self._open_index()
         self.heads = FileHeads(os.path.join(self.state, "heads.json"))
         self.notes = FileNotes(self.state)
         self._history: History | None = None
+
+    def _open_index(self) -> SqliteIndex:
+        """The index; in memory, made from the documents, where the disk has no room to read it."""
+        try:
+            return SqliteIndex(os.path.join(self.state, "index.db"), rank=self.layout.rank)
+        except DiskFull:
+            return SqliteIndex(None, rank=self.layout.rank)
 
     def leases(self) -> Leases:
         from commonplace.leases import FileLeases

@@ -133,7 +133,7 @@ def update(
 def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-….")]) -> Answer:
     """Erase a record for good: only if the user asks, or if it is clearly wrong."""
     receipt = memory.delete(id)
-    return Answer(receipt.__dict__, f"Erased {id} from {', '.join(receipt.documents)}.")
+    return Answer(receipt.__dict__, f"Erased {id} from {receipt.places()}.")
 
 
 @tool()
@@ -154,10 +154,23 @@ def undo(
     memory: Memory,
     change: Annotated[int, Argument("Its number in the log; else the last one.", minimum=-1)] = -1,
 ) -> Answer:
-    """Take back this session's last change, or the last of all when there is no session."""
-    entry = memory.undo(None if change < 0 else change, session=memory.session)
-    data = {"op": entry.op, "at": entry.at, "ids": entry.ids, "documents": entry.documents()}
-    return Answer(data, f"Took back: {entry.op} of {entry.at} in {', '.join(entry.documents())}.")
+    """Take back this session's last change; without a session, the last made through Commonplace.
+
+    An edit made by hand only by its number, if the user asks.
+    """
+    done = memory.undo(None if change < 0 else change, session=memory.session)
+    data = {
+        "op": done.entry.op,
+        "at": done.entry.at,
+        "ids": done.entry.ids,
+        "documents": done.documents,
+        "edits": [
+            {"change": edit.position, "at": edit.at, "documents": edit.documents()}
+            for edit in done.edits
+        ],
+    }
+    told = f"Took back: {done.entry.op} of {done.entry.at} in {', '.join(done.documents)}."
+    return Answer(data, f"{told} {done.left_by_hand()}".strip())
 
 
 @tool()

@@ -26,6 +26,8 @@ PRAGMAS = (
     # Moving the log into the file costs two waits for the disk: four times less often than usual.
     "wal_autocheckpoint = 4000",
 )
+ROOM = 65_536
+"""Bytes that SQLite wants at once, with some to spare."""
 PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 Row = tuple[Any, ...]
 
@@ -267,7 +269,7 @@ def _code(error: sqlite3.DatabaseError) -> int:
 def _in_our_words(error: sqlite3.DatabaseError, path: str | None, *, kept: bool) -> Exception:
     where = str(path or "the database in memory")
     code = _code(error)
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and path and _is_full(path)):
         return DiskFull(where)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return ReadOnly(where)
@@ -283,7 +285,18 @@ def _in_our_words(error: sqlite3.DatabaseError, path: str | None, *, kept: bool)
             f"The index {where} was damaged ({error}); it starts anew.",
             next_step="Try again: it is filled from the documents, and no memory is lost.",
         )
+    if code == sqlite3.SQLITE_IOERR:
+        return VaultTrouble(
+            f"The disk fails at {where} ({error}).",
+            next_step="Look after the disk, then run 'commonplace doctor'.",
+        )
     return error
+
+
+def _is_full(path: str) -> bool:
+    """Whether there is no room for what SQLite keeps beside a file, even to read it."""
+    found = os.statvfs(os.path.dirname(path))
+    return found.f_bavail * found.f_frsize < ROOM
 
 
 @contextmanager

@@ -38,7 +38,8 @@ class Doomed:
 def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list[Hit]:
     """The record of that id, or all in which every word of a query stands.
 
-    Among them those that wait for approval, or did once, which are `held`.
+    Among them those that wait for approval, or did once, which are `held`; and where there are
+    none, those that have departed from all documents.
     """
     library.refresh()
     hit = library.index.get(what) if ID.match(what) else None
@@ -57,12 +58,35 @@ def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list
     hits = library.index.search(query) if words else []
     there = {hit.record.id for hit in hits}
     hits += [Hit(record, (), 0.0) for key, record in held.items() if words and key not in there]
-    found = [hit for hit in hits if all(word in hit.record.text.casefold() for word in words)]
+    found = [hit for hit in hits if has_all(words, hit.record)]
+    if not found and words:
+        found = _departed(library, what, words)
     if not found:
-        raise NoSuchRecord(what)
+        raise NoSuchRecord(what, said_in=_said_in(library, what, words))
     ids = {hit.record.id for hit in found}
     # A summary of what is found is made anew, with the rest of what it was made from.
     return [hit for hit in found if ids.isdisjoint(hit.record.sources)]
+
+
+def has_all(words: Iterable[str], record: Record) -> bool:
+    return all(word in record.text.casefold() for word in words)
+
+
+def _departed(library: Library, what: str, words: Sequence[str]) -> list[Hit]:
+    found = library.departed(
+        lambda record: record.id == what or has_all(words, record), words=words
+    )
+    return [Hit(gone.record, (), 0.0) for gone in found.values()]
+
+
+def _said_in(library: Library, what: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The documents whose prose says it: that is nobody's record, and a person's to change."""
+    hits = library.index.search(Query(text=what, limit=MOST)) if words else []
+    return tuple(
+        sorted(
+            {place.document for hit in hits if has_all(words, hit.record) for place in hit.places}
+        )
+    )
 
 
 def doomed(

@@ -31,6 +31,7 @@ from commonplace.safety import neutralise
 
 if TYPE_CHECKING:
     from commonplace.beginning import Beginning
+    from commonplace.past import Restored
 
 Subparsers = Any
 Run = Callable[[argparse.Namespace], int]
@@ -221,7 +222,11 @@ def _restore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def restore(arguments: argparse.Namespace) -> int:
-    """Make a document, or all, say again what they said at a time. Can be undone."""
+    """Make a document, or all, say again what they said at a time. Can be undone.
+
+    Of all, those that were made since are taken away, but for diary entries and what was put
+    there by hand.
+    """
     from commonplace.clock import parse_stamp
 
     try:
@@ -236,9 +241,16 @@ def restore(arguments: argparse.Namespace) -> int:
             text = memory.text_at(arguments.document, moment)
             show(Answer({"text": text}, neutralise(text)), as_json=arguments.json)
             return 0
-        names = memory.restore(moment, arguments.document)
-    show(Answer({"restored": names}, f"Restored {', '.join(names)}."), as_json=arguments.json)
+        done = memory.restore(moment, arguments.document)
+    data = {"restored": done.documents, "removed": done.removed}
+    show(Answer(data, _restored(done)), as_json=arguments.json)
     return 0
+
+
+def _restored(done: Restored) -> str:
+    restored = f"Restored {', '.join(done.documents)}." if done.documents else ""
+    removed = f"Took away {', '.join(done.removed)}." if done.removed else ""
+    return f"{restored} {removed}".strip() or "Nothing differs from what was there then."
 
 
 def _review_arguments(parser: argparse.ArgumentParser) -> None:

@@ -168,8 +168,7 @@ def forget(arguments: argparse.Namespace) -> int:
         "messages": receipt.messages,
         "entries and versions of the journal": receipt.texts,
     }
-    places = [*receipt.documents, *(["what waited for approval"] if receipt.held else [])]
-    lines = [f"Erased {', '.join(receipt.ids)} from {', '.join(places)}."]
+    lines = [f"Erased {', '.join(receipt.ids)} from {receipt.places()}."]
     lines += [f"  and {count} {what}" for what, count in erased.items() if count]
     lines += [f"Out of reach: {what}" for what in receipt.out_of_reach]
     show(Answer(receipt.__dict__, "\n".join(lines)), as_json=arguments.json)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from commonplace.doors.hooks import outputs, spool
 from commonplace.doors.hooks.inputs import Call
-from commonplace.errors import SecretFound, Unreadable
+from commonplace.errors import DiskFull, SecretFound, Unreadable
 from commonplace.hints import TYPE_CHECKING
 from commonplace.lean import digest
 
@@ -44,7 +44,7 @@ def answered(memory: Memory, call: Call) -> str:
 
 def session_start(memory: Memory, call: Call) -> str:
     """Memory for a session that begins, and the work that the last one left."""
-    take_over(memory)
+    _tried(lambda: take_over(memory))
     _note_conversation(memory)
     text = _fitted(memory, call)
     _check_readable(memory)
@@ -52,7 +52,7 @@ def session_start(memory: Memory, call: Call) -> str:
     there = call.source == "resume" and memory.sessions.read(memory.session).told == mark
     if there:
         return ""
-    _remember(memory, told=mark)
+    _tried(lambda: _remember(memory, told=mark))
     return outputs.at_start(call.client, text) if text else ""
 
 
@@ -72,12 +72,12 @@ def prompt_submit(memory: Memory, call: Call) -> str:
     # Some clients hand the look back that a hook asked for to us as if the user had said it.
     if not call.prompt.strip() or call.prompt.strip() == SWEEP.strip():
         return ""
-    if not record(memory, call, role="user", text=call.prompt):
+    if not _tried(lambda: record(memory, call, role="user", text=call.prompt)):
         _note_conversation(memory)
     # Run with one prompt only, some clients announce no start: the prompt is the first we hear.
     if call.client in outputs.MAY_NOT_START and not memory.sessions.read(memory.session).told:
         text = _fitted(memory, call)
-        _remember(memory, told=_mark(text))
+        _tried(lambda: _remember(memory, told=_mark(text)))
     else:
         text = memory.relevant(call.prompt, characters=AT_PROMPT).text
     _check_readable(memory)
@@ -229,6 +229,18 @@ def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:
 def _remember(memory: Memory, **changes: object) -> None:
     if memory.session and not memory.read_only:
         memory.library.undisturbed(lambda: memory.sessions.note(memory.session, **changes))
+
+
+def _tried(deed: Callable[[], object]) -> object:
+    """Do what the answer can do without: a full disk must not keep memory from the model."""
+    try:
+        return deed()
+    except (DiskFull, OSError) as error:
+        from commonplace import mishaps
+        from commonplace.clock import Clock
+
+        mishaps.note(str(error), at=Clock().stamp())
+        return None
 
 
 def _check_readable(memory: Memory) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, WouldLose
 from commonplace.hints import Any
 from commonplace.values import frozen
 
@@ -85,7 +85,9 @@ def problem(status: int, sentence: str, **more: Any) -> Ready:
 
 
 def problem_of(error: CommonplaceError, **more: Any) -> Ready:
-    """The answer for an error of ours: its own sentence."""
+    """The answer for an error of ours: its own sentence, and what a program needs to go on."""
+    if isinstance(error, WouldLose):
+        more |= {"confirm": error.token, "diff": error.diff}
     return problem(error.status, str(error), error=type(error).__name__, **more)
 
 

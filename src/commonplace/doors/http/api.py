@@ -330,8 +330,13 @@ def undo_change(
         int, Argument("which change; else the last", minimum=0, maximum=1 << 53)
     ] = -1,
 ) -> Any:
-    """Take back the last change, or the one at a position of the log."""
-    return {"undone": changes.told(memory.undo(None if position < 0 else position))}
+    """Take back the last change made through Commonplace, or the one at a position of the log.
+
+    Newer edits made by hand stay, and are told: they are taken back by their positions alone.
+    """
+    done = memory.undo(None if position < 0 else position)
+    undone = changes.told(done.entry) | {"documents": list(done.documents)}
+    return {"undone": undone, "edits": [changes.told(edit) for edit in done.edits]}
 
 
 @route("GET", "/history/sessions", scope="read")
@@ -371,6 +376,6 @@ def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any])
     return {
         "current": now.text,
         "etag": error.etag,
-        "merged": offered.text,
+        "merged": memory.library.without_returning(now.name, offered.text, now.text),
         "conflicts": offered.conflicts,
     }

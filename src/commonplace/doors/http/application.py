@@ -53,6 +53,8 @@ from commonplace.records import Origin
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 POSITION = re.compile(r"[0-9]{1,15}")
+DEEDS = {"read": "read", "write": "write", "admin": "approve, mend, compact or run upkeep"}
+"""What each scope lets a token do, as a sentence says it."""
 PAGES = files("commonplace.doors.http") / "web"
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
@@ -76,10 +78,10 @@ register_url_convertor("document", DocumentConvertor())
 class NotAllowed(Refused):
     """A token that may not do this, or not here."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, scope: str = "…") -> None:
         super().__init__(
             f"This token may not {what}.",
-            next_step="'commonplace token add NAME --scope …' makes one that may.",
+            next_step=f"'commonplace token add NAME --scope {scope}' makes one that may.",
         )
 
 
@@ -243,16 +245,12 @@ class Gateway:
         return answered({"vaults": names, "who": who, "version": _version()})
 
     async def _openapi(self, request: Request) -> Sent:
-        told = openapi.document(
-            ROUTES,
-            _table(self.dialect or "native"),
-            vaults=self._open_to(pass_of(request.scope)),
-            version=_version(),
-        )
-        return answered(told)
+        vaults = self._open_to(pass_of(request.scope))
+        offered = {name: _table(await self._dialect(name)) for name in vaults}
+        return answered(openapi.document(ROUTES, offered, version=_version()))
 
     async def _changes(self, request: Request) -> Sent:
-        """The stream of changes, from where the listener left off."""
+        """The stream of changes, from where the listener left off, while the pass is good."""
         _allowed(request, "read")
         vault, reader = request.path_params["vault"], Reader(Origin.AGENT)
 
@@ -261,10 +259,15 @@ class Gateway:
                 lambda: changes.since(self.vaults.memory(vault, reader), position)
             )
 
+        async def may_listen() -> bool:
+            found = await self.app.find(request.scope["commonplace.token"])
+            return found is not None and found.allows("read") and found.opens(vault)
+
         last = request.headers.get("last-event-id", "")
         end = await self.work(lambda: changes.end_of(self.vaults.memory(vault, reader)))
         start = int(last) if POSITION.fullmatch(last) else end
-        told = self._watches.setdefault(vault, changes.Watch(look)).stream(start)
+        stream = self._watches.setdefault(vault, changes.Watch(look)).stream(start)
+        told = changes.heard(stream, may_listen)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(told, media_type="text/event-stream", headers=headers)
 
@@ -321,10 +324,15 @@ def _nowhere(routes: Iterable[Path]) -> Any:
         there = [each for each in routes if each.matches(request.scope)[0] != Match.NONE]
         if not there:
             return problem(404, "The gateway has nothing here: /api/openapi.json says what it has.")
-        ways = ", ".join(sorted(way for each in there for way in each.methods or ()))
-        return problem(405, f"Here the gateway takes {ways}.", allow=ways)
+        return _takes(way for each in there for way in each.methods or ())
 
     return endpoint
+
+
+def _takes(methods: Iterable[str]) -> Sent:
+    """The answer to a method that is not taken: those that are."""
+    ways = ", ".join(sorted(methods))
+    return problem(405, f"Here the gateway takes {ways}.", allow=ways)
 
 
 def _path(route: Route, endpoint: Any) -> Path:
@@ -335,7 +343,7 @@ def _allowed(request: Request, scope: str) -> Pass:
     found = pass_of(request.scope)
     vault = request.path_params.get("vault", "")
     if found is None or not found.allows(scope):
-        raise NotAllowed(f"{scope} here")
+        raise NotAllowed(f"{DEEDS[scope]} here", scope=scope)
     if not found.opens(vault):
         raise NotAllowed("open this vault")
     return found
@@ -412,6 +420,8 @@ async def _too_long(request: Request, error: Any) -> Any:
 
 
 async def _told_wrong(request: Request, error: Any) -> Any:
+    if error.status_code == 405:
+        return _takes(error.headers["Allow"].split(", "))
     return problem(error.status_code, str(error.detail))
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 
+from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, NamedTuple
 from commonplace.journal import Entry
 from commonplace.memory import Memory
@@ -68,7 +70,7 @@ class Watch:
         self._listening: set[asyncio.Queue[News | None]] = set()
         self._looking: asyncio.Task[None] | None = None
 
-    async def stream(self, start: int) -> AsyncIterator[bytes]:
+    async def stream(self, start: int) -> AsyncGenerator[bytes]:
         """Events until the listener goes away or it is over, a comment where nothing happens.
 
         A change has for id where the journal goes on: who comes back with it is told the rest.
@@ -112,6 +114,25 @@ class Watch:
             # Told to stop, or what it looks at is in trouble: who listens may come back.
             for each in self._listening:
                 each.put_nowait(None)
+
+
+async def heard(
+    stream: AsyncGenerator[bytes], may_listen: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    """A stream for as long as its listener may hear it: asked before all that is told."""
+    async with aclosing(stream):
+        async for each in stream:
+            if not await _is_so(may_listen):
+                return
+            yield each
+
+
+async def _is_so(may_listen: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether they may; who cannot be asked about may come back, and is told why not."""
+    try:
+        return await may_listen()
+    except CommonplaceError:
+        return False
 
 
 class News(NamedTuple):

@@ -103,7 +103,7 @@ class Guard:
     async def _unknown(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         token = token_of(headers)
         try:
-            found = await self._find(token) if token else None
+            found = await self.find(token) if token else None
         except CommonplaceError as error:
             return error.status, str(error)
         scope["commonplace.pass"] = found
@@ -114,7 +114,8 @@ class Guard:
             return 429, "Too many requests: wait a second."
         return None
 
-    async def _find(self, token: str) -> Pass | None:
+    async def find(self, token: str) -> Pass | None:
+        """The pass of a token, if it is good now."""
         if self._tokens.far:
             return await to_thread(self._tokens.find, token)
         return self._tokens.find(token)

@@ -1,11 +1,14 @@
-"""The OpenAPI document of the gateway, made from its routes. It does not know what they do."""
+"""The OpenAPI document of the gateway, made from its routes, its tools and what stands beside them.
+
+It does not know what they do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from commonplace.dialects import Tool
-from commonplace.doors.http.routes import Route
+from commonplace.doors.http.routes import PREFIX, Route
 from commonplace.hints import Any
 
 PROBLEM = {
@@ -16,22 +19,30 @@ PROBLEM = {
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "error": {"type": "string"},
+        "confirm": {"type": "string", "description": "409: what to send to drop it all the same"},
+        "diff": {"type": "string", "description": "409: what would be dropped"},
+        "current": {"type": "string", "description": "412: the text as it is now"},
+        "merged": {"type": "string", "description": "412: that text and the one sent, together"},
+        "etag": {"type": "string", "description": "412: the mark of the text as it is now"},
     },
     "required": ["status", "detail"],
 }
 VAULT = {"$ref": "#/components/parameters/vault"}
+SESSION = {"$ref": "#/components/parameters/session"}
+HEADERS = {"etag": "If-Match"}
+"""Arguments of a body that may come as a header too; the one in the body counts."""
 
 
 def document(
-    routes: Iterable[Route], tools: Iterable[Tool], *, vaults: Sequence[str], version: str
+    routes: Iterable[Route], tools: Mapping[str, Iterable[Tool]], *, version: str
 ) -> dict[str, Any]:
-    """Everything that can be asked for, with what it takes and answers."""
-    paths: dict[str, Any] = {}
+    """Everything that can be asked for, with what it takes and answers; `tools` are by vault."""
+    paths: dict[str, Any] = _beside()
     for each in routes:
         paths.setdefault(each.template, {})[each.method.lower()] = _operation(each)
-    for each_tool in tools:
-        path = f"/api/vaults/{{vault}}/tools/{each_tool.name}"
-        paths[path] = {"post": _tool_operation(each_tool)}
+    for name, offered in _by_name(tools).items():
+        there = VAULT if len(offered) == len(tools) else _vault(list(offered))
+        paths[f"{PREFIX}/tools/{name}"] = {"post": _tool_operation(offered.values(), there)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Commonplace", "version": version},
@@ -39,7 +50,7 @@ def document(
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {"Problem": PROBLEM},
-            "parameters": {"vault": _vault(vaults)},
+            "parameters": {"vault": _vault(list(tools)), "session": _session()},
         },
         "security": [{"token": []}],
     }
@@ -50,8 +61,46 @@ def _vault(names: Sequence[str]) -> dict[str, Any]:
     return {"name": "vault", "in": "path", "required": True, "schema": schema}
 
 
+def _session() -> dict[str, Any]:
+    about = {"type": "string", "description": "the session that the call belongs to"}
+    return _placed("header", "X-Commonplace-Session", about, required=False)
+
+
+def _beside() -> dict[str, Any]:
+    """What is no route of a vault's memory and no tool."""
+    last = {"type": "string", "description": "the id of the last event heard: go on after it"}
+    listen = _asking("hear_changes", "A stream of events, one for each change.", VAULT)
+    listen["parameters"].append(_placed("header", "Last-Event-ID", last, required=False))
+    events = {"text/event-stream": {"schema": {"type": "string"}}}
+    listen["responses"]["200"] = {"description": "Events until one side ends it", "content": events}
+    return {
+        "/api/vaults": {"get": _asking("list_vaults", "The vaults that the token opens.")},
+        f"{PREFIX}/tools": {"get": _asking("list_tools", "The tools of the vault.", VAULT)},
+        f"{PREFIX}/changes": {"get": listen},
+    }
+
+
+def _asking(name: str, summary: str, *placed: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "operationId": name,
+        "summary": summary,
+        "parameters": list(placed),
+        "responses": _responses(),
+        "x-scope": "read",
+    }
+
+
+def _by_name(tools: Mapping[str, Iterable[Tool]]) -> dict[str, dict[str, Tool]]:
+    """The vaults that have a tool of a name, each with its own: dialects share a name or two."""
+    found: dict[str, dict[str, Tool]] = {}
+    for vault, offered in tools.items():
+        for each in offered:
+            found.setdefault(each.name, {})[vault] = each
+    return found
+
+
 def _operation(route: Route) -> dict[str, Any]:
-    placed: list[dict[str, Any]] = [VAULT]
+    placed: list[dict[str, Any]] = [VAULT, SESSION]
     body: dict[str, Any] = {}
     for parameter in route.tool.parameters:
         if route.stands_in_path(parameter):
@@ -62,6 +111,9 @@ def _operation(route: Route) -> dict[str, Any]:
             )
         else:
             body[parameter.name] = parameter
+            if parameter.name in HEADERS:
+                about = {"type": "string", "description": parameter.about.description}
+                placed.append(_placed("header", HEADERS[parameter.name], about, required=False))
     made: dict[str, Any] = {
         "operationId": route.name,
         "summary": route.tool.description.split("\n")[0],
@@ -87,12 +139,16 @@ def _placed(where: str, name: str, schema: dict[str, Any], *, required: bool) ->
     return told | ({"style": "form", "explode": False} if schema.get("type") == "array" else {})
 
 
-def _tool_operation(each: Tool) -> dict[str, Any]:
+def _tool_operation(offered: Iterable[Tool], vault: dict[str, Any]) -> dict[str, Any]:
+    """A tool as the vaults have it: where they differ, any of their forms."""
+    each, *others = dict.fromkeys(offered)
+    schemas = [form.schema() for form in (each, *others)]
+    needed = all("required" in schema for schema in schemas)
     return {
         "operationId": f"tool_{each.name}",
         "summary": each.description.split("\n")[0],
-        "parameters": [VAULT],
-        "requestBody": _json(each.schema()) | {"required": "required" in each.schema()},
+        "parameters": [vault, SESSION],
+        "requestBody": _json({"anyOf": schemas} if others else schemas[0]) | {"required": needed},
         "responses": _responses(),
         "x-scope": "read" if each.read_only else "write",
     }

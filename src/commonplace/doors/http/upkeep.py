@@ -6,12 +6,15 @@ The functions call the memory and answer plain data, as `api` does; they do not 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from commonplace.dialects import Argument
+from commonplace.doors.http.api import may_see
 from commonplace.doors.http.routes import route
 from commonplace.errors import BadValue
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
+from commonplace.records import Record
 from commonplace.upkeep.jobs import COMPACT_NOW, PLAN_COMPACTION
 from commonplace.upkeep.reports import described, reports
 from commonplace.upkeep.scan import Finding
@@ -19,14 +22,18 @@ from commonplace.upkeep.scan import Finding
 MENDS = ("strike", "unlink", "rebuild")
 """The commands of findings that the page may run: each can be undone, or changes no memory."""
 
+NO_JOBS = "Nothing is scheduled in this vault: an option such as scan_schedule does that."
+
 
 @route("GET", "/scan", scope="read", long=True)
 def scan_vault(memory: Memory) -> Any:
     """What is no longer true, said twice or hangs in the air, each with the command that mends."""
-    return {"findings": [_shown(finding) for finding in memory.scan()]}
+    found = memory.scan()
+    struck = memory.library.index.get_all(id for each in found for id in _strikes(each))
+    return {"findings": [_shown(memory, finding, struck) for finding in found]}
 
 
-def _shown(finding: Finding) -> dict[str, Any]:
+def _shown(memory: Memory, finding: Finding, struck: Mapping[str, Record]) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "ids": list(finding.ids),
@@ -34,7 +41,18 @@ def _shown(finding: Finding) -> dict[str, Any]:
         "command": finding.fix,
         "places": list(finding.places),
         "action": _action(finding.fix),
+        "strikes": [_text(memory, struck[id]) for id in _strikes(finding) if id in struck],
     }
+
+
+def _strikes(finding: Finding) -> list[str]:
+    """The records that the command of a finding takes out."""
+    action = _action(finding.fix)
+    return action["ids"] if action and action["deed"] == "strike" else []
+
+
+def _text(memory: Memory, record: Record) -> str:
+    return record.text if may_see(memory, record) else f"the secret {record.id}"
 
 
 def _action(command: str) -> dict[str, Any] | None:
@@ -87,5 +105,6 @@ def run_job(memory: Memory, job: Annotated[str, Argument("its name", max_length=
     schedule = memory.schedule(elsewhere=True)
     known = [each.name for each in schedule.jobs]
     if job not in known:
-        raise BadValue("job", f"{job!r} is not known", next_step=f"Use {', '.join(known)}.")
+        offered = f"Use {', '.join(known)}." if known else NO_JOBS
+        raise BadValue("job", f"{job!r} is not known", next_step=offered)
     return {"runs": [dict(vars(run)) for run in schedule.once(job)]}

@@ -8,7 +8,7 @@ const PLACES = [
   ["search", "Search", "s"], ["review", "Review", "r"], ["upkeep", "Upkeep", "k"], ["map", "Map", "a"],
 ];
 const KEYS = [
-  ["/", "search"], ["u", "undo the last change"], ["j, k", "next, previous entry"], ["?", "these keys"],
+  ["/", "search"], ["u", "undo the last change made through Commonplace"], ["j, k", "next, previous entry"], ["?", "these keys"],
   ...PLACES.map(([, title, key]) => [`g then ${key}`, `go to ${title}`]),
 ];
 let shown = null, stop = null;
@@ -59,8 +59,9 @@ async function countReview() {
 
 export async function undo() {
   try {
-    const { undone } = await post("/undo");
-    say(`Taken back: ${undone.op} of ${undone.documents.join(", ") || undone.ids.join(", ")}.`);
+    const { undone, edits } = await post("/undo");
+    const left = edits.map((edit) => `${edit.documents.join(", ")} (change ${edit.position})`).join(", ");
+    say(`Taken back: ${undone.op} of ${undone.documents.join(", ")}.${left && ` Newer edits made by hand stay: ${left}.`}`);
   } catch (error) { say(error.message, true); }
 }
 

@@ -23,6 +23,9 @@ export function drawn(name, given = {}, ...children) {
   return made;
 }
 
+// A text without the data that records carry behind theirs: it is the program's.
+export const bare = (text) => text.replace(/<!--[\s\S]*?-->/g, "");
+
 export const $ = (id) => document.getElementById(id);
 
 // The colours of kinds and sections, as many as the style sheet has for light and for dark.

@@ -1,7 +1,7 @@
 // Map: the memories drawn by likeness. What lies close says something alike.
 
 import { get } from "/assets/api.js";
-import { drawn, h, tone } from "/assets/dom.js";
+import { drawn, h, say, tone } from "/assets/dom.js";
 import { card } from "/assets/records.js";
 
 export async function show(main) {
@@ -13,8 +13,8 @@ export async function show(main) {
   const glance = (point) => reading.replaceChildren(h("li", { class: "card" }, h("p", {}, point.text), h("div", { class: "meta" }, h("span", { class: "kind" }, point.kind))));
   const read = async (point) => {
     asked = point;
-    const record = await get(`/records/${encodeURIComponent(point.id)}`);
-    if (asked === point) reading.replaceChildren(card(record));
+    const record = await get(`/records/${encodeURIComponent(point.id)}`).catch((error) => { say(error.message, true); });
+    if (record && asked === point) reading.replaceChildren(card(record));
   };
   const dots = points.map((point) => drawn("circle", {
     cx: 20 + 960 * point.x, cy: 20 + 560 * point.y, r: 6, tabindex: 0, role: "button",

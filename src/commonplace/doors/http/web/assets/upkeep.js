@@ -11,7 +11,7 @@ export async function show(main) {
       h("h2", {}, `Findings (${scan.findings.length})`), findings(scan.findings, draw),
       h("h2", {}, "Compaction"), h("p", { class: "why" }, "Old records become summaries in the long-term document, each naming what it was made from."),
       h("button", { type: "button", onclick: () => preview(draw) }, "Show what it would do…"),
-      h("h2", {}, "Schedule"), schedule(state.jobs));
+      h("h2", {}, "Schedule"), schedule(state.jobs, draw));
   }
   await draw();
 }
@@ -19,11 +19,14 @@ export async function show(main) {
 function findings(found, draw) {
   if (!found.length) return h("p", { class: "none" }, "Nothing to mend.");
   return h("ul", { class: "cards" }, found.map((finding) => h("li", { class: "card", tabIndex: 0 },
-    h("p", {}, finding.sentence), h("div", { class: "meta" }, h("span", { class: "kind" }, finding.kind),
+    h("p", {}, finding.sentence), struck(finding), h("div", { class: "meta" }, h("span", { class: "kind" }, finding.kind),
       finding.places.map(placed)),
     finding.command && h("div", { class: "row" }, h("code", { class: "grow" }, finding.command),
       finding.action && h("button", { type: "button", onclick: () => mend(finding, draw) }, "Do it")))));
 }
+
+// Which of those that a finding names its command takes out: the command itself has only ids.
+const struck = (finding) => finding.strikes.map((text) => h("p", { class: "struck" }, `Strikes “${text}”`));
 
 function placed(place) {
   const [, name, line] = /^(.*?)(?::(\d+))?$/.exec(place);
@@ -31,7 +34,7 @@ function placed(place) {
 }
 
 async function mend(finding, draw) {
-  const given = await ask("Do this?", h("div", {}, h("p", {}, finding.sentence), h("pre", { class: "text" }, finding.command)), { yes: "Do it" });
+  const given = await ask("Do this?", h("div", {}, h("p", {}, finding.sentence), struck(finding), h("pre", { class: "text" }, finding.command)), { yes: "Do it" });
   if (!given) return;
   try { await post("/mend", finding.action); say("Done. Undo takes it back where it can."); await draw(); } catch (error) { say(error.message, true); }
 }
@@ -49,34 +52,41 @@ async function preview(draw) {
   } catch (error) { say(error.message, true); }
 }
 
-const schedule = (jobs) => jobs.length === 0 ? h("p", { class: "none" }, "Nothing is scheduled.") : h("div", { class: "wide" }, h("table", {},
+const schedule = (jobs, draw) => jobs.length === 0 ? h("p", { class: "none" }, "Nothing is scheduled.") : h("div", { class: "wide" }, h("table", {},
   h("thead", {}, h("tr", {}, ["Job", "Last", "How it went", "Next", ""].map((name) => h("th", { scope: "col" }, name)))),
   h("tbody", {}, jobs.map((job) => h("tr", {}, h("th", { scope: "row" }, job.job), h("td", {}, job.last || "never"),
     h("td", {}, `${job.outcome} ${job.what}`), h("td", {}, job.next),
-    h("td", {}, h("button", { type: "button", onclick: () => runNow(job.job) }, "Run now")))))));
+    h("td", {}, h("button", { type: "button", "data-job": job.job, onclick: () => runNow(job.job, draw) }, "Run now")))))));
 
-async function runNow(job) {
-  try { const { runs } = await post(`/upkeep/${encodeURIComponent(job)}`); say(runs.map((run) => `${run.name}: ${run.outcome} ${run.what}`).join("; ") || "Somebody else runs it."); }
-  catch (error) { say(error.message, true); }
+async function runNow(job, draw) {
+  try {
+    const { runs } = await post(`/upkeep/${encodeURIComponent(job)}`);
+    say(runs.map((run) => `${run.name}: ${run.outcome} ${run.what}`).join("; ") || "Somebody else runs it.");
+    await draw();
+    document.querySelector(`[data-job="${CSS.escape(job)}"]`)?.focus();
+  } catch (error) { say(error.message, true); }
 }
 
 // Two lines over the days, each by a scale of its own: tokens by the left one, memories by the right.
 const LINES = [
-  { what: "tokens", name: "tokens", edge: 92, anchor: "end", tone: "var(--tone-0)" },
-  { what: "records", name: "memories", edge: 908, anchor: "start", tone: "var(--tone-1)" },
+  { what: "tokens", name: "tokens", edge: () => 92, anchor: "end", tone: "var(--tone-0)" },
+  { what: "records", name: "memories", edge: (width) => width - 92, anchor: "start", tone: "var(--tone-1)" },
 ];
 const HEIGHTS = [0, 0.5, 1];
 const high = (share) => 205 - 180 * share;
+// It is scaled to the screen with its letters: on a phone they can be read when it is drawn less wide.
+const widest = () => (matchMedia("(max-width: 760px)").matches ? 400 : 1000);
 
 function plot(days) {
   if (days.length < 2) return h("p", { class: "none" }, "There is too little yet to draw.");
   const [first, last] = [days[0], days.at(-1)];
   const begun = Date.parse(first.day), span = Date.parse(last.day) - begun || 1;
-  const across = (day) => 100 + (800 * (Date.parse(day) - begun)) / span;
+  const width = widest();
+  const across = (day) => 100 + ((width - 200) * (Date.parse(day) - begun)) / span;
   const label = `From ${first.tokens} tokens in ${first.records} memories on ${first.day} to ${last.tokens} in ${last.records} on ${last.day}`;
-  return h("figure", {}, drawn("svg", { class: "plot", viewBox: "0 0 1000 240", role: "img", "aria-label": label },
-    HEIGHTS.map((share) => drawn("line", { x1: 100, x2: 900, y1: high(share), y2: high(share), class: "grid" })),
-    LINES.map((line) => drawnLine(line, days, across)),
+  return h("figure", {}, drawn("svg", { class: "plot", viewBox: `0 0 ${width} 240`, role: "img", "aria-label": label },
+    HEIGHTS.map((share) => drawn("line", { x1: 100, x2: width - 100, y1: high(share), y2: high(share), class: "grid" })),
+    LINES.map((line) => drawnLine({ ...line, edge: line.edge(width) }, days, across)),
     [first, last].map((day, at) => drawn("text", { fill: "currentColor", x: across(day.day), y: 230, "text-anchor": at ? "end" : "start" }, day.day))),
   h("figcaption", { class: "why" }, `${label}.`));
 }

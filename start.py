@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows Commonplace at work, with all its own set-up: python3 start.py [--no-serve] [vault].
+"""Shows Commonplace at work, with all its own set-up.
 
 It ends by serving the page and MCP, with the link to them, where their packages can be installed.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 HOME = HERE / ".venv"
 BIN = HOME / ("Scripts" if os.name == "nt" else "bin")
+USAGE = "python3 start.py [--no-serve] [vault]"
 
 
 def run(*command: str) -> None:
@@ -29,10 +30,20 @@ def install(what: str) -> bool:
     return subprocess.run([str(BIN / "python"), *pip], check=False).returncode == 0
 
 
+def check(named: list[str]) -> None:
+    """Only a path is a vault's: whoever asks for help wants nothing set up."""
+    if {"--help", "-h"} & {*named}:
+        print(f"{USAGE}\n\n{__doc__}")
+        sys.exit()
+    if strange := next((word for word in named if word.startswith("-")), ""):
+        sys.exit(f"There is no option {strange}. Use: {USAGE}")
+
+
 def main(given: list[str]) -> None:
     if sys.version_info < (3, 11):
         sys.exit("Commonplace needs Python 3.11 or newer.")
     named = [word for word in given if word != "--no-serve"]
+    check(named)
     vault = str(Path(named[0] if named else HERE / "my-memory").expanduser())
     if not BIN.exists():
         print(f"Making {HOME} …", flush=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from datetime import date
 
 import pytest
 
 from commonplace import asking
 from commonplace.asking import MANY, Asker
+from commonplace.clock import Clock
 from commonplace.embed import Encoder, Weigh, bulk
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.errors import VaultTrouble
@@ -52,7 +52,7 @@ def index() -> Iterator[SqliteIndex]:
 
 
 def asked(index: SqliteIndex, text: str, encoder: Encoder | None = None, **query: int) -> Found:
-    asker = Asker(index, (lambda: encoder) if encoder else None, today=date.today)
+    asker = Asker(index, (lambda: encoder) if encoder else None, clock=Clock())
     try:
         return asker.find(Query(text, **query))  # type: ignore[arg-type]
     finally:
@@ -112,7 +112,7 @@ def test_the_others_get_their_vectors_in_the_background(
     monkeypatch.setattr(asking, "PATIENCE", 0.0)
     fill(index, *(record(number, f"text {number}") for number in range(300)))
     encoder = Taught()
-    asker = Asker(index, lambda: encoder, today=date.today)
+    asker = Asker(index, lambda: encoder, clock=Clock())
     assert asker.find(Query("text")).degraded
     assert asker._thread is not None
     asker._thread.join()
@@ -132,7 +132,7 @@ def test_a_search_makes_no_vectors_while_they_are_made_in_the_background(
         resting.set()
         go_on.wait()
 
-    asker = Asker(index, lambda: encoder, today=date.today)
+    asker = Asker(index, lambda: encoder, clock=Clock())
     monkeypatch.setattr(asker, "_give_way", rest)
     asker.find(Query("text"))
     resting.wait()
@@ -149,7 +149,7 @@ def test_the_background_waits_for_questions_but_not_for_ever(
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    asker = Asker(index, Taught, today=date.today)
+    asker = Asker(index, Taught, clock=Clock())
     asker._give_way()
     alone = len(slept)
 
@@ -200,9 +200,7 @@ def test_everything_gets_its_vector_at_once_with_progress(index: SqliteIndex) ->
     count = 2 * MANY + 22
     fill(index, *(record(number, f"text {number}") for number in range(count)))
     steps: list[tuple[int, int]] = []
-    Asker(index, Taught, today=date.today).embed_all(
-        lambda done, total: steps.append((done, total))
-    )
+    Asker(index, Taught, clock=Clock()).embed_all(lambda done, total: steps.append((done, total)))
     assert steps == [(MANY, count), (2 * MANY, count), (count, count)]
     assert len(index.dump_vectors()) == count
 

@@ -260,7 +260,7 @@ def test_a_bad_name_is_refused_by_every_deed(memory: Memory, deed: str) -> None:
         said[name] = (type(caught.value), caught.value.next_step)
     assert state(memory) == before
     assert contents(memory.root.parent) == above
-    step = "Use a relative path of plain names that ends in .md, such as notes/home.md."
+    step = "Use a relative path of plain names that ends in .md, such as home.md."
     assert said == dict.fromkeys(BAD_NAMES, (BadName, step))
 
 
@@ -573,7 +573,7 @@ BAD_ARGUMENTS: dict[str, tuple[str, str, type[CommonplaceError], str]] = {
         BadValue,
         "Use append, rewrite, section.",
     ),
-    "a bad name": ("read", '{"document": "../x.md"}', BadName, "such as notes/home.md"),
+    "a bad name": ("read", '{"document": "../x.md"}', BadName, "such as home.md"),
     "a bad id": ("delete", '{"id": "a b"}', BadValue, "search result"),
     "an id nobody has": ("delete", '{"id": "mem-never"}', NoSuchRecord, "Search for it first"),
     "an unknown tool": ("remember", "{}", UnknownTool, "Use store, search, brief"),

@@ -634,7 +634,7 @@ TROUBLE: dict[str, tuple[str, str, dict[str, Any], type[CommonplaceError], str]]
         "memory_update",
         {"content": "x", "mode": "append", "document": "../x.md"},
         BadName,
-        "such as notes/home.md",
+        "such as home.md",
     ),
     "notebook: no such file": (
         "notebook",
@@ -663,7 +663,7 @@ TROUBLE: dict[str, tuple[str, str, dict[str, Any], type[CommonplaceError], str]]
         "rewrite_memory",
         {"file": "/etc/passwd", "content": "x"},
         BadName,
-        "such as notes/home.md",
+        "such as home.md",
     ),
     "claw: no words": ("claw", "recall_memory", {"query": ""}, BadValue, "Say what to look for"),
     "native: no such record": (

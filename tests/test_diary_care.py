@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import tools
 from commonplace.doors.cli import main
+from commonplace.errors import Refused
 from commonplace.memory import Memory
 from commonplace.upkeep.rollup import MARK
 from tests.clocks import FixedClock
+from tests.data import contents, example
 from tests.test_laws import rebuilt
 
 
@@ -83,6 +86,35 @@ def test_other_words_are_still_written_down(
     written = said(capsys, vault, "diary", "A", "calm", "day.")
     name = written.removeprefix("Wrote ").removesuffix(".\n")
     assert (vault / name).read_text(encoding="utf-8") == "A calm day.\n"
+
+
+@pytest.mark.parametrize("dialect", ["earl", "claw"])
+def test_where_the_layout_has_no_diary_an_entry_is_refused_and_not_written_out_of_reach(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], dialect: str
+) -> None:
+    vault = example(dialect, tmp_path)
+    before = contents(vault)
+    assert main(["--vault", str(vault), "diary", "A calm day."]) == Refused.exit_code
+    assert "no diary" in capsys.readouterr().err
+    with Memory.open(vault) as memory:
+        for tool in ("native", "journal"):
+            with pytest.raises(Refused, match="Store it as a record"):
+                tools.call(memory, "diary", {"text": "A calm day."}, dialect=tool)
+    assert contents(vault) == before
+
+
+def test_the_notebook_takes_a_diary_though_it_has_none_of_its_own(tmp_path: Path) -> None:
+    with Memory.open(example("notebook", tmp_path)) as memory:
+        written = memory.write_diary("A calm day.").document
+        assert (memory.diary(), memory.read(written).text) == ([written], "A calm day.\n")
+
+
+def test_an_empty_year_is_told_from_an_empty_diary(
+    vault: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, vault, "diary", "list", "1999") == "No entry of the diary begins 1999.\n"
+    fresh = tmp_path_factory.mktemp("fresh")
+    assert said(capsys, fresh, "diary", "list", "1999") == "The diary is empty.\n"
 
 
 def test_compaction_sums_up_each_past_year_and_leaves_the_entries_alone(vault: Path) -> None:

@@ -63,6 +63,7 @@ LINES = """{"id": "a", "text": "The kettle is blue.", "session": "s", "username"
 {"id": "b", "text": "The lamp is green."}
 
 {"question": "Which colour is the kettle?", "evidence": ["a"], "category": "colour"}
+{"question": "Which colour is the moon?", "evidence": []}
 """
 
 

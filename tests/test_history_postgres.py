@@ -22,7 +22,7 @@ from commonplace.history.sqlite import SqliteHistory, _Said
 from commonplace.history.tables import Bounds
 from commonplace.index import Query
 from commonplace.index.words import match
-from tests.contracts.history import RUNAWAY, TODAY, HistoryContract, message, texts
+from tests.contracts.history import CLOCK, RUNAWAY, HistoryContract, message, texts
 from tests.contracts.index import SCRIPTS
 from tests.postgres import fresh_url, new_server, own_server
 
@@ -190,7 +190,7 @@ def test_words_score_as_they_do_in_sqlite(tmp_path: Path) -> None:
         assert [score for _, score in scored] == pytest.approx([score for _, score in expected])
         assert server.search(query, limit=50) == files.search(query, limit=50)
         asked = Query(query, session="s1", limit=10)
-        assert texts(server.find(asked, TODAY)) == texts(files.find(asked, TODAY))
+        assert texts(server.find(asked, CLOCK)) == texts(files.find(asked, CLOCK))
 
 
 TEXTS = [

@@ -21,6 +21,7 @@ from commonplace.index import Query
 from commonplace.memory import Memory
 from commonplace.moving import Copied, move
 from commonplace.records import OWNER
+from tests.data import contents
 from tests.postgres import fresh_url
 
 Step = Callable[[int, int], None]
@@ -298,6 +299,17 @@ def test_a_vault_is_not_copied_onto_itself(tmp_path: Path) -> None:
     fill(old)
     with pytest.raises((BadValue, TargetTaken)):
         move(old, old, progress=quiet)
+
+
+@pytest.mark.parametrize("target", ["old/sub", "link/sub/deeper", "above"])
+def test_a_vault_is_not_copied_into_itself_nor_around_itself(tmp_path: Path, target: str) -> None:
+    old = tmp_path / "above" / ".commonplace" / "old" if target == "above" else tmp_path / "old"
+    fill(str(old))
+    (tmp_path / "link").symlink_to(old, target_is_directory=True)
+    before = contents(tmp_path)
+    with pytest.raises(BadValue, match="inside the other"):
+        move(str(old), str(tmp_path / target), progress=quiet)
+    assert contents(tmp_path) == before
 
 
 def test_a_copy_that_differs_is_never_called_done(

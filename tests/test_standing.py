@@ -9,6 +9,7 @@ import pytest
 from commonplace.records import Hit, Record
 from commonplace.standing import by_standing, standing
 from commonplace.values import replace
+from tests.data import clock_at
 
 TODAY = date(2026, 3, 1)
 FACT = Record(id="mem-1", kind="fact", text="The cat is called Mo", timestamp="2026-02-27T10:00Z")
@@ -43,7 +44,7 @@ def test_a_fact_outlasts_what_was_only_the_case_then() -> None:
 
 def test_what_matters_the_same_stays_in_its_order() -> None:
     hits = [Hit(replace(FACT, id=f"mem-{number}"), (), 0.0) for number in range(3)]
-    assert by_standing(hits, TODAY) == hits
+    assert by_standing(hits, clock_at("2026-03-01T12:00:00Z")) == hits
 
 
 def test_a_day_that_cannot_be_read_is_today() -> None:

@@ -61,3 +61,21 @@ def test_it_can_be_told_not_to_serve(started: Started) -> None:
 def test_what_cannot_be_installed_ends_it(started: Started) -> None:
     with pytest.raises(SystemExit, match="could not be installed"):
         started("--no-serve", lacking="pip")
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_who_asks_for_help_gets_that_and_nothing_is_set_up(
+    started: Started, capsys: pytest.CaptureFixture[str], tmp_path: Path, word: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        started(word)
+    assert not ended.value.code
+    assert "python3 start.py [--no-serve] [vault]" in capsys.readouterr().out
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize("word", ["--no-sevre", "-x"])
+def test_an_option_that_is_none_is_no_vault(started: Started, tmp_path: Path, word: str) -> None:
+    with pytest.raises(SystemExit, match=f"no option {word}.*python3 start.py"):
+        started(word)
+    assert not (tmp_path / "log").exists()

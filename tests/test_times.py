@@ -31,6 +31,10 @@ SENTENCES = [
     ("What happened on May 25th?", "2022-05-25", "2022-05-25"),
     ("What happened on October 13, 2021?", "2021-10-13", "2021-10-13"),
     ("What is noted for 2023-04-01?", "2023-04-01", "2023-04-01"),
+    ("What is noted for 2023-04?", "2023-04-01", "2023-04-30"),
+    ("Which books did I read from 2022-12 to 2023-02?", "2022-12-01", "2023-02-28"),
+    ("What happened on February 29?", "2020-02-29", "2020-02-29"),
+    ("In March 35 people came", "2023-03-01", "2023-03-31"),
     ("Which books did I read between March and May?", "2023-03-01", "2023-05-31"),
     ("How cold was it from November to February?", "2022-11-01", "2023-02-28"),
     ("What did I do last week?", "2023-05-08", "2023-05-14"),
@@ -69,8 +73,15 @@ def test_a_question_without_a_time_has_no_period(question: str) -> None:
     assert period_in(question, TODAY) is None
 
 
-def test_a_day_that_the_calendar_lacks_is_no_day() -> None:
-    assert period_in("on 2023-02-31", TODAY) is None
+LACKING = ("2023-02-31", "2023-13-45", "2023-13", "2023/02/30", "30 February 2023", "June 31")
+
+
+@pytest.mark.parametrize("day", LACKING)
+def test_a_day_that_the_calendar_lacks_is_no_day_nor_any_part_of_it(day: str) -> None:
+    assert period_in(f"What was on {day}?", TODAY) is None
+    assert period_in(f"What was in {day}?", TODAY) is None
+    with pytest.raises(BadValue, match="is no day that is understood"):
+        first_day(day, TODAY)
 
 
 def test_a_day_is_the_closer_the_nearer_it_is() -> None:
@@ -85,9 +96,19 @@ def test_a_day_is_the_closer_the_nearer_it_is() -> None:
 def test_since_and_until_take_days_and_words() -> None:
     assert first_day("2023-04-02", TODAY) == "2023-04-02"
     assert first_day("March", TODAY) == "2023-03-01"
-    assert last_day("last week", TODAY) == "2023-05-14"
-    with pytest.raises(BadValue, match="is no day that is understood"):
-        last_day("whenever", TODAY)
+    assert first_day("the last two weeks", TODAY) == "2023-05-03"
+    assert last_day(" Last  week", TODAY) == "2023-05-14"
+
+
+def test_since_and_until_a_month_take_its_first_and_last_day() -> None:
+    assert (first_day("2023-02", TODAY), last_day("2023-02", TODAY)) == ("2023-02-01", "2023-02-28")
+
+
+@pytest.mark.parametrize("text", ["whenever", "2023-1345", "2023-04-021", "45 June", "March or so"])
+def test_since_and_until_take_nothing_that_is_understood_in_part(text: str) -> None:
+    with pytest.raises(BadValue, match="is no day that is understood") as told:
+        last_day(text, TODAY)
+    assert "2026-03" in str(told.value)
 
 
 def test_what_comes_after_a_time_without_a_beginning_is_far_from_it() -> None:
@@ -121,3 +142,8 @@ def test_the_side_of_an_event_has_its_own_day() -> None:
     assert Event("the move", before=True).side(day, TODAY).last == day
     after = Event("the move", before=False).side(day, TODAY)
     assert (after.first, after.last) == (day, TODAY)
+
+
+@pytest.mark.parametrize("text", ["2026-03-01T10:00", "2026-03-01T10:00:00.000Z", "20260301"])
+def test_a_stamp_as_programs_write_it_is_its_day(text: str) -> None:
+    assert (first_day(text, TODAY), last_day(text, TODAY)) == ("2026-03-01",) * 2

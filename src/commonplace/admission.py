@@ -52,8 +52,8 @@ def admitted(
         confidence=budgets.check_confidence(confidence),
         sensitivity=budgets.check_sensitivity(sensitivity),
         origin=origin,
-        valid_from=budgets.check_time(valid_from, "valid_from"),
-        valid_to=budgets.check_time(valid_to, "valid_to"),
+        valid_from=budgets.check_time(valid_from, "valid_from", zone=clock.zone),
+        valid_to=budgets.check_time(valid_to, "valid_to", zone=clock.zone),
         sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
     )
 

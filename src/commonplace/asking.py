@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from commonplace.clock import monotonic
+from commonplace.clock import Clock, monotonic
 from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING
 from commonplace.index import BEST, Asked, Candidate, Index, Query
@@ -20,7 +20,6 @@ from commonplace.records import Beside, Found, Hit, Sensitivity
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from datetime import date
     from threading import Thread
 
     from commonplace import times
@@ -74,10 +73,10 @@ class Asker:
         index: Index,
         encoder: Callable[[], Encoder] | None = None,
         *,
-        today: Callable[[], date],
+        clock: Clock,
     ) -> None:
         self._index = index
-        self._today = today
+        self._clock = clock
         self._open = encoder
         self._encoder: Encoder | None = None
         self._closed = False
@@ -131,27 +130,28 @@ class Asker:
 
     def _ranked(self, found: Sequence[Candidate], query: Query, *, limit: int) -> list[Ranked]:
         side = self._side_of_event(query)
-        return ranking.ranked(found, query.text, self._today(), limit=limit, event=side)
+        today, day_of = self._clock.today(), self._clock.day_of
+        return ranking.ranked(found, query.text, today, limit=limit, event=side, day_of=day_of)
 
     def _side_of_event(self, query: Query) -> Period | None:
         """The time before or after an event of the question's, if the vault knows its day.
 
         The event's words are a question of their own, whose best answer has the day.
         """
-        event = times.event_in(query.text)
-        if event is None or times.period_in(query.text, self._today()):
+        event, today, day_of = times.event_in(query.text), self._clock.today(), self._clock.day_of
+        if event is None or times.period_in(query.text, today):
             return None
         asked, _ = self.asked(event.words)
         found = self._index.candidates(replace(query, text=event.words), asked)
-        for best in ranking.ranked(found, event.words, self._today(), limit=1):
-            day = ranking.day_of(best.candidate.timestamp)
+        for best in ranking.ranked(found, event.words, today, limit=1, day_of=day_of):
+            day = ranking.date_of(day_of(best.candidate.timestamp))
             if day and best.relevance >= SURE:
-                return event.side(day, self._today())
+                return event.side(day, today)
         return None
 
     def _barred(self, hit: Hit, query: Query) -> tuple[str, ...]:
         """What keeps it out whatever the words are."""
-        record = hit.record
+        record, day = hit.record, self._clock.day_of(hit.record.timestamp)
         children = self._index.children(record.id)
         reasons = {
             "It is secret: search never shows it unless that is asked for.": (
@@ -164,10 +164,9 @@ class Asker:
             f"Its tags are {', '.join(record.tags) or 'none'}.": (
                 not set(query.tags) <= set(record.tags)
             ),
-            f"It is of {record.timestamp[:10] or 'no known day'}.": (
-                bool(query.since) and record.timestamp < query.since
-            )
-            or (bool(query.until) and record.timestamp[:10] > query.until),
+            f"It is of {day or 'no known day'}.": (
+                day < query.since or (bool(query.until) and not "" < day <= query.until)
+            ),
         }
         return tuple(reason for reason, holds in reasons.items() if holds)
 

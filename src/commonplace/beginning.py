@@ -9,6 +9,7 @@ from pathlib import Path
 
 from commonplace.clock import Clock
 from commonplace.config import FILE
+from commonplace.errors import BadValue
 from commonplace.journal import Op
 from commonplace.layouts import Layout, layout_named
 from commonplace.memory import Memory
@@ -58,11 +59,19 @@ def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
     """Make a vault at `path`, or complete the one that is there. Nothing is overwritten."""
     layout = layout_named(dialect or "native")
     root = root_of(path, layout)
+    _check_no_file(root)
     make_directory(root)
     alone = not any(root.iterdir())
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
         created = write_settings(root, layout, alone=alone) + _write_documents(memory)
     return Beginning(str(root), layout, tuple(created))
+
+
+def _check_no_file(root: Path) -> None:
+    """A file where the vault, or a directory above it, should be cannot be completed."""
+    there = next(path for path in (root, *root.parents) if path.exists())
+    if not there.is_dir():
+        raise BadValue("path", f"{there} is a file", next_step="Name a directory, or a new one.")
 
 
 def begin_at(url: str, *, dialect: str) -> Beginning:

@@ -6,8 +6,9 @@ Pure: it knows limits, not vaults, and says in the error what would be accepted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime
 
-from commonplace.clock import parse_stamp, stamp
+from commonplace.clock import parse_stamp, stamp, start_of
 from commonplace.config import Options
 from commonplace.errors import BadValue, TooLong
 from commonplace.hints import Any
@@ -144,16 +145,23 @@ def check_type(value: Any, kind: type, argument: str) -> None:
         )
 
 
-def check_time(text: str, argument: str) -> str:
-    """A time as it is written down; nothing stays nothing."""
+def check_time(text: str, argument: str, *, zone: str) -> str:
+    """A time as it is written down, of a day its beginning in a zone; nothing stays nothing."""
     if not text:
         return ""
     try:
-        return stamp(parse_stamp(text))
+        return stamp(_moment(text, zone))
     except (ValueError, TypeError):
         raise BadValue(
             argument, f"{text!r} is no time", next_step="Use ISO 8601, such as 2026-11-15."
         ) from None
+
+
+def _moment(text: str, zone: str) -> datetime:
+    try:
+        return start_of(date.fromisoformat(text), zone=zone)
+    except ValueError:
+        return parse_stamp(text)
 
 
 def _a(kind: type) -> str:

@@ -10,7 +10,13 @@ import os
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import cache
+from functools import cache, lru_cache, partial
+from operator import itemgetter
+
+DayOf = Callable[[str], str]
+"""Tells the day of a stamp on somebody's calendar."""
+utc_day: DayOf = itemgetter(slice(10))
+"""The day that a stamp begins with."""
 
 
 class Clock:
@@ -36,7 +42,33 @@ class Clock:
 
     def local_day(self, moment: datetime) -> date:
         """The calendar day of `moment` where the user is."""
-        return moment.astimezone(zone_of(self.zone)).date()
+        return self.local(moment).date()
+
+    def local(self, moment: datetime) -> datetime:
+        """The same moment as clocks show it where the user is."""
+        try:
+            return moment.astimezone(zone_of(self.zone))
+        except (OverflowError, ValueError):
+            return moment  # At the edge of the calendar.
+
+    @property
+    def day_of(self) -> DayOf:
+        """Tells the user's day of a stamp; of one that is not in UTC, the day that it says."""
+        return utc_day if self._is_in_utc() else partial(_day_there, self.zone)
+
+    def span(self, since: str, until: str) -> tuple[str, str]:
+        """What the first and the last stamps of these days of the user's begin with.
+
+        Nothing for no day, nor where they are days of UTC: then stamps begin with the days.
+        """
+        if self._is_in_utc():
+            return "", ""
+        first = since and _minute(start_of(date.fromisoformat(since), zone=self.zone))
+        return first, until and _minute(_last_of(date.fromisoformat(until), zone=self.zone))
+
+    def _is_in_utc(self) -> bool:
+        zone = zone_of(self.zone)
+        return zone is UTC or (zone is None and not time.timezone and not time.daylight)
 
     def new_id(self) -> str:
         """A record id: `mem-` and a uuid7, so that ids sort by time."""
@@ -102,6 +134,48 @@ def moment_of(day: date, clock_time: str, *, zone: str) -> datetime:
     ]
     local = zone_of(zone)
     return next((c for c in candidates if c.astimezone(local).date() == day), candidates[0])
+
+
+def start_of(day: date, *, zone: str) -> datetime:
+    """The first moment of a day in a zone."""
+    return _in_utc(datetime(day.year, day.month, day.day), zone)
+
+
+def _last_of(day: date, *, zone: str) -> datetime:
+    """The last minute of a day in a zone; of two on the night the clocks go back, the later."""
+    return _in_utc(datetime(day.year, day.month, day.day, 23, 59, fold=1), zone)
+
+
+def _in_utc(local: datetime, zone: str) -> datetime:
+    try:
+        return local.replace(tzinfo=zone_of(zone)).astimezone(UTC)
+    except (OverflowError, ValueError):
+        return local.replace(tzinfo=UTC)  # At the edge of the calendar.
+
+
+def _minute(moment: datetime) -> str:
+    return moment.isoformat()[:16]
+
+
+def _day_there(zone: str, stamp: str) -> str:
+    if not stamp.endswith("Z"):
+        return stamp[:10]
+    turn, before, after = _turn(stamp[:10], zone)
+    return before if stamp < turn else after
+
+
+@lru_cache(maxsize=4096)
+def _turn(day: str, zone: str) -> tuple[str, str, str]:
+    """When the day in a zone turns that it is as this day of UTC begins; that day and the next.
+
+    Once for all stamps of a day: there are many in a search, and few days.
+    """
+    try:
+        before = parse_stamp(day).astimezone(zone_of(zone)).date()
+        after = before + timedelta(days=1)
+    except (OverflowError, ValueError):
+        return "", day, day
+    return _minute(start_of(after, zone=zone)), before.isoformat(), after.isoformat()
 
 
 def uuid7(nanoseconds: int) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from commonplace.clock import zone_of
-from commonplace.errors import BadOption
+from commonplace.errors import BadOption, Unreadable
 from commonplace.hints import Any, StrPath
 from commonplace.values import field, fields_of, frozen, replace
 
@@ -163,6 +163,18 @@ class Options:
             _check_choice(key, changes[key], source=source)
         return replace(self, **changes) if changes else self
 
+    def described(self) -> list[dict[str, Any]]:
+        """Every option with its value and what it does."""
+        return [
+            {
+                "name": name,
+                "value": getattr(self, name),
+                "default": option.default,
+                "description": option.about["description"],
+            }
+            for name, option in OPTIONS.items()
+        ]
+
 
 OPTIONS = fields_of(Options)
 
@@ -236,6 +248,8 @@ def _read(path: str) -> dict[str, Any]:
             return tomllib.loads(file.read())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadOption("file", f"it cannot be read: {error}", source=path) from None
+    except OSError as error:
+        raise Unreadable(path, error.strerror or str(error)) from None
 
 
 def _user_file(environ: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from commonplace import budgets
-from commonplace.errors import BadValue
+from commonplace.errors import BadValue, NotFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.history import History, Message, Table, checked
 from commonplace.lazily import Lazy
@@ -122,6 +122,15 @@ class Conversations:
         self, ids: Sequence[str] = (), *, query: str = "", session: str | None = None
     ) -> list[Message]:
         """The messages of these ids, with all these words, or of a whole session: one of them."""
+        found = self._meant(ids, query=query, session=session)
+        if not found:
+            raise NotFound(
+                "There is no such message.",
+                next_step="'commonplace history search' finds messages, with their ids.",
+            )
+        return found
+
+    def _meant(self, ids: Sequence[str], *, query: str, session: str | None) -> list[Message]:
         if (bool(ids), bool(query.strip()), session is not None).count(True) != 1:
             raise BadValue(
                 "what", "it is not clear", next_step="Name ids, a query or a session, one of them."

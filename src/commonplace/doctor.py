@@ -19,14 +19,17 @@ from commonplace import mishaps
 from commonplace.clock import stamp
 from commonplace.errors import CommonplaceError
 from commonplace.index import Query
+from commonplace.layouts import SKIPPED, flaw_of
 from commonplace.memory import Memory
-from commonplace.safety import neutralise
+from commonplace.safety import neutralise, one_line
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
 
 ENOUGH = 100 * 1024 * 1024
 LATELY = timedelta(days=7)
 CROWDED = 0.9
+MOST = 20
+"""Findings of one kind that are listed."""
 SERVER = """
 select current_setting('server_version'), (select count(*) from pg_stat_activity),
     current_setting('max_connections')::int
@@ -118,6 +121,7 @@ def _server(memory: Memory) -> Iterator[Finding]:
 def _directory(memory: Memory) -> Iterator[Finding]:
     yield from _place(memory)
     yield from _lock(memory)
+    yield from _names(memory)
     leftovers = [path.name for path in memory.root.rglob(".mem-*.tmp*")]
     yield Finding(
         "leftovers",
@@ -184,13 +188,34 @@ def _is_loose(memory: Memory, name: str) -> bool:
 
 def _documents(memory: Memory) -> Iterator[Finding]:
     problems = memory.problems()
-    for problem in problems[:20]:
+    for problem in problems[:MOST]:
         place = f"{problem.document}:{problem.line}" if problem.line else problem.document
         yield Finding("document", False, f"{place} {problem.what}", "Mend the line in an editor.")
     if not problems:
         yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
-    elif len(problems) > 20:
-        yield Finding("document", False, f"… and {len(problems) - 20} more", "")
+    elif len(problems) > MOST:
+        yield Finding("document", False, f"… and {len(problems) - MOST} more", "")
+
+
+def _names(memory: Memory) -> Iterator[Finding]:
+    """Markdown that is passed over, though whoever put it there may think it is remembered."""
+    strange = sorted(_misnamed(memory))
+    for name, why in strange[:MOST]:
+        says = f"{one_line(name)} is no document: {why}"
+        yield Finding("name", False, says, "Rename or move it, and it is read and found.")
+    if len(strange) > MOST:
+        yield Finding("name", False, f"… and {len(strange) - MOST} more", "")
+
+
+def _misnamed(memory: Memory) -> Iterator[tuple[str, str]]:
+    for directory, below, files in os.walk(memory.root):
+        below[:] = [name for name in below if name[0] != "." and name not in SKIPPED]
+        for file in files:
+            path = os.path.join(directory, file)
+            name = os.path.relpath(path, memory.root).replace(os.sep, "/")
+            looks = file[0] != "." and file.lower().endswith(".md") and not os.path.islink(path)
+            if looks and memory.layout.holds(name) and (why := flaw_of(name)):
+                yield name, why
 
 
 def _index(memory: Memory) -> Iterator[Finding]:
@@ -234,7 +259,7 @@ def _hooks(memory: Memory) -> Iterator[Finding]:
 def _upkeep(memory: Memory) -> Iterator[Finding]:
     failed = schedule.failures(memory.notes)
     for run in failed:
-        says = f"{run.name} failed on {run.at[:10]}: {run.what}"
+        says = f"{run.name} failed on {memory.clock.day_of(run.at)}: {run.what}"
         yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
     if not failed:
         yield Finding("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")

@@ -223,7 +223,7 @@ class _Page:
             id=derived_id(PASSAGE, self.reading.document, text, str(count)),
             kind=PASSAGE,
             text=text,
-            timestamp=f"{self.reading.day}T00:00:00.000Z" if self.reading.day else "",
+            timestamp=lines.moment(self.reading),
             origin=self.reading.origin,
         )
         self.items.append(Item(record, self._line_of(start), start, end, len(prefix)))

@@ -106,11 +106,15 @@ class TooLong(BadValue):
 class BadName(BadInput):
     """A document name outside the vault's grammar."""
 
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(
-            f"{name!r} is not a document of this vault: {problem}.",
-            next_step="Use a relative path of plain names that ends in .md, such as notes/home.md.",
-        )
+    def __init__(
+        self,
+        name: str,
+        problem: str,
+        *,
+        next_step: str = "Use a relative path of plain names that ends in .md, such as home.md.",
+    ) -> None:
+        what = f"{name!r} is not a document of this vault: {problem}."
+        super().__init__(what, next_step=next_step)
 
 
 class BadLines(BadInput):

@@ -113,7 +113,9 @@ def _from_lines(text: str, path: Path) -> list[Case]:
             data = json.loads(line)
             vault = str(data.get("vault", ""))
             if "question" in data:
-                questions.setdefault(vault, []).append(_question(data))
+                asked = questions.setdefault(vault, [])
+                # What has no answer cannot be found, as in the published sets.
+                asked += [question] if (question := _question(data)).evidence else []
             else:
                 turns.setdefault(vault, []).append(_turn(data))
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -122,16 +124,30 @@ def _from_lines(text: str, path: Path) -> list[Case]:
                 f"line {number} of {path} is neither a record nor a question",
                 next_step='A record is {"id", "text"}, a question {"question", "evidence"}.',
             ) from None
-    if not questions:
+    if not any(questions.values()):
         raise BadValue(
             "file",
             f"{path} has no questions",
             next_step='A question is a line {"question": "…", "evidence": ["id of a record"]}.',
         )
     return [
-        Case(vault or path.name, tuple(turns.get(vault, ())), tuple(asked))
+        _checked(Case(vault or path.name, tuple(turns.get(vault, ())), tuple(asked)))
         for vault, asked in questions.items()
     ]
+
+
+def _checked(case: Case) -> Case:
+    """The case itself, when the evidence of every question is there."""
+    known = {turn.id for turn in case.turns}
+    for question in case.questions:
+        strange = [key for key in question.evidence if key not in known]
+        if strange:
+            raise BadValue(
+                "file",
+                f"the evidence of {question.text!r} is {strange[0]!r}, which is no record there",
+                next_step="Name the ids of records of the same file and vault.",
+            )
+    return case
 
 
 def _turn(data: Mapping[str, Any]) -> Turn:

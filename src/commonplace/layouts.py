@@ -23,6 +23,8 @@ DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
 FORBIDDEN = frozenset('\x7f\\:*?"<>|').union(map(chr, range(32)))
 SKIPPED = frozenset(("node_modules", "tmp", "__pycache__"))
 DEPTH = 8
+LONGEST = 240
+"""Bytes of one step of a path: what is saved beside it needs a few more."""
 
 
 NOTEBOOK = """\
@@ -264,19 +266,34 @@ def _memory_dialect(found: set[str], peek: Callable[[str], str]) -> str:
 @lru_cache(maxsize=4096)
 def check_name(name: str) -> str:
     """The name itself when it is a well-formed document name; otherwise a `BadName`."""
-    parts = name.split("/")
-    if not name.endswith(".md") or len(parts) > DEPTH:
-        raise BadName(name, "it must end in .md" if len(parts) <= DEPTH else "it is too deep")
-    for part in parts:
-        if not is_plain(part) or part in SKIPPED:
-            raise BadName(name, f"{part!r} is not a plain file name")
+    if why := flaw_of(name):
+        raise BadName(name, why)
     return name
+
+
+def flaw_of(name: str) -> str:
+    """Why a name cannot be a document's; empty when it can."""
+    parts = name.split("/")
+    if len(parts) > DEPTH:
+        return f"it is over {DEPTH} names deep"
+    if not name.endswith(".md"):
+        return "it must end in .md"
+    flawed = (part for part in parts if not is_plain(part) or part in SKIPPED)
+    return next((f"{part!r} {_flaw(part)}" for part in flawed), "")
+
+
+def _flaw(part: str) -> str:
+    """What is wrong with a step of a path that is not plain."""
+    if held := FORBIDDEN.intersection(part):
+        return f"holds {min(held)!r}"
+    too_long = len(part.encode("utf-8", "surrogatepass")) > LONGEST
+    return f"is over {LONGEST} bytes long" if too_long else "is not a plain file name"
 
 
 def is_plain(part: str) -> bool:
     """Whether one step of a path is a visible name that goes nowhere else and works everywhere."""
     return (
-        0 < len(part.encode("utf-8", "surrogatepass")) <= 240
+        0 < len(part.encode("utf-8", "surrogatepass")) <= LONGEST
         and part[0] != "."
         and part[-1] not in ". "
         and FORBIDDEN.isdisjoint(part)
@@ -290,10 +307,10 @@ def split(name: str) -> tuple[str, str]:
     return directory + slash, last.removesuffix(".md")
 
 
-def is_entry(name: str, start: str = "") -> bool:
-    """Whether a name is that of a diary entry, whose time starts like this."""
-    stem = split(name)[1]
-    return bool(DIARY_STEM.match(stem)) and stem.startswith(start.removesuffix(".md"))
+def entry_stamp(name: str) -> str:
+    """When a diary entry was written, from its name; empty for what is none."""
+    match = DIARY_STEM.match(split(name)[1])
+    return "{}T{}:{}:{}Z".format(*match.groups()) if match else ""
 
 
 def entry_order(name: str) -> tuple[str, int]:

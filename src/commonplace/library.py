@@ -16,6 +16,7 @@ from commonplace.errors import (
     NoSuchRecord,
     Refused,
     Unreadable,
+    VaultTrouble,
     WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any
@@ -122,7 +123,7 @@ class Library(Ledger):
         self, *parts: Any, encoder: Callable[[], Encoder] | None = None, **rest: Any
     ) -> None:
         super().__init__(*parts, **rest)
-        self.asker = Asker(self.index, encoder, today=self.clock.today)
+        self.asker = Asker(self.index, encoder, clock=self.clock)
 
     def close(self) -> None:
         self.asker.close()
@@ -570,9 +571,9 @@ class Library(Ledger):
 
         def work() -> Receipt:
             self.take_in_changes()
-            for name, why in self.troubles.items():
+            for why in self.troubles.values():
                 # A document that cannot be read may hold what is to be erased.
-                raise Unreadable(name, why)
+                raise VaultTrouble(why)
             return self._forget(ids, author)
 
         return self.locked(work)

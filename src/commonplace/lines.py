@@ -17,7 +17,7 @@ import re
 from datetime import UTC, date
 from functools import lru_cache
 
-from commonplace.clock import moment_of, parse_stamp, stamp
+from commonplace.clock import moment_of, parse_stamp, stamp, start_of
 from commonplace.hints import Any, NamedTuple
 from commonplace.lazily import pattern
 from commonplace.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
@@ -323,7 +323,7 @@ def _behind_head(shown: str, fields: dict[str, Any], reading: Reading) -> str:
     timestamp = fields.get("timestamp")
     if timestamp is None:
         head = HEAD.match(shown)
-        fields["timestamp"] = _moment(reading, head[1] if head else "")
+        fields["timestamp"] = moment(reading, head[1] if head else "")
     else:
         timed = STAMP.match(timestamp) or _clock_of(timestamp)
         head = HEAD.match(shown) if timed else None
@@ -346,7 +346,7 @@ def _read_claw(item: str, reading: Reading, occurrence: int) -> Line:
         return _read_bare(
             item, reading, occurrence, "it is JSON without the id and text of a record"
         )
-    fields.setdefault("timestamp", _moment(reading, ""))
+    fields.setdefault("timestamp", moment(reading))
     if rest.strip():
         fields["text"] += _unescaped("\n" + rest)
     return Line(replace(_unsaid, **fields), problem)
@@ -365,21 +365,22 @@ def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") 
         id=derived_id(day, item[1:].strip(), str(occurrence)),
         kind="note",
         text=text,
-        timestamp=_moment(reading, clock),
+        timestamp=moment(reading, clock),
         username=username,
         origin=reading.origin,
     )
     return Line(record, problem, derived=True)
 
 
-def _moment(reading: Reading, clock: str) -> str:
-    if reading.day is None:
-        return ""
-    return _stamp_of(reading.day, clock, reading.zone) if clock else f"{reading.day}T00:00:00.000Z"
+def moment(reading: Reading, clock: str = "") -> str:
+    """The stamp of what is written there: of this time in UTC, or else of the day's beginning."""
+    return _stamp_of(reading.day, clock, reading.zone) if reading.day else ""
 
 
 @lru_cache(maxsize=2048)
 def _stamp_of(day: date, clock: str, zone: str) -> str:
+    if not clock:
+        return stamp(start_of(day, zone=zone))
     try:
         return stamp(moment_of(day, clock, zone=zone))
     except OverflowError:

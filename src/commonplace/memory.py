@@ -24,7 +24,7 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, entry_order, is_entry
+from commonplace.layouts import Layout, check_name, entry_order, entry_stamp, split
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -337,7 +337,7 @@ class Memory:
         """Sum the diary of each past year up in a document of its own; entries stay as they are."""
         from commonplace.upkeep.rollup import roll_up
 
-        return roll_up(self.library, self.diary(), today=self.clock.now().date())
+        return roll_up(self.library, self.diary())
 
     def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[Plan, str]:
         """What a compaction would do now, and that as a difference. Nothing is written."""
@@ -473,7 +473,7 @@ class Memory:
         """The messages that fit a query, wherever there is a history."""
         if not self.stores.has_history():
             return Found()
-        found = self.messages.find(query, self.clock.today())
+        found = self.messages.find(query, self.clock)
         self._mind_said((hit.record.session, hit.record.username) for hit in found)
         return found
 
@@ -483,15 +483,14 @@ class Memory:
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
         return self.library.asker.why_not(hit, Query(text=text, **filters))
 
-    def _bounds(self, since: str, until: str) -> dict[str, str]:
+    def _bounds(self, since: str, until: str) -> dict[str, Any]:
         """Days as a person names them, as the index compares them."""
         if not since and not until:
             return {}
         today = self.clock.today()
-        return {
-            "since": times.first_day(since, today) if since else "",
-            "until": times.last_day(until, today) if until else "",
-        }
+        first = times.first_day(since, today) if since else ""
+        last = times.last_day(until, today) if until else ""
+        return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
     def _mind(self, records: Iterable[Record | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
@@ -558,8 +557,8 @@ class Memory:
         first = search(Query(kinds=behavioral, limit=limit))
         left = limit - len(first)
         rest = search(Query(without_kinds=(PASSAGE, *behavioral), limit=left)) if left else []
-        today = self.clock.today()
-        hits = (*by_standing(first, today), *by_standing(rest, today))
+        clock = self.clock
+        hits = (*by_standing(first, clock), *by_standing(rest, clock))
         records = [hit.record for hit in hits]
         self._mind(records)
         return records
@@ -718,7 +717,11 @@ class Memory:
         main = self.layout.memory or self.layout.user
         checked = check_name(name or main)
         if not self.layout.holds(checked):
-            raise BadName(checked, f"the {self.layout.name} layout has no such directory")
+            raise BadName(
+                checked,
+                f"the {self.layout.name} layout has no such directory",
+                next_step=f"Use a name without a directory, such as {main}.",
+            )
         return checked
 
     def update(
@@ -785,6 +788,11 @@ class Memory:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
         text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
         directory = self.layout.diary or "diary/"
+        if not self.layout.holds(f"{directory}.md"):
+            raise Refused(
+                f"The {self.layout.name} layout has no diary.",
+                next_step="Store it as a record instead: those go with the day they are of.",
+            )
         base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
         for attempt in range(1, 1000):
             name = f"{base}.md" if attempt == 1 else f"{base}-{attempt}.md"
@@ -793,12 +801,18 @@ class Memory:
         raise BadValue("text", "a thousand entries in one second", next_step="Write one a second.")
 
     def diary(self, since: str = "") -> list[str]:
-        """The names of the diary entries, oldest first: all, or those of a day, month or year."""
+        """The names of the diary entries, oldest first: all, or those of a day, month or year.
+
+        Entries are named by their time in UTC; which day that was, the user's calendar says.
+        """
         directory = self.layout.diary or "diary/"
+        start, day_of = since.removeprefix(directory).removesuffix(".md"), self.clock.day_of
         entries = (
             name
             for name in self.documents()
-            if name.startswith(directory) and is_entry(name, since.removeprefix(directory))
+            if name.startswith(directory)
+            and (stamp := entry_stamp(name))
+            and (split(name)[1] if "T" in start else day_of(stamp)).startswith(start)
         )
         return sorted(entries, key=entry_order)
 
@@ -897,7 +911,7 @@ class Memory:
         from commonplace.upkeep.summarizers import tokens_of
 
         last = reports.last_report(self.notes)
-        said = reports.described(last) if last else "none yet"
+        said = reports.described(last, self.clock.day_of) if last else "none yet"
         if self.options.summarizer != "openai":
             return said
         tokens = tokens_of(self.notes, self.options, self.clock)
@@ -905,15 +919,7 @@ class Memory:
 
     def options_described(self) -> list[dict[str, Any]]:
         """Every option with its value and what it does."""
-        return [
-            {
-                "name": name,
-                "value": getattr(self.options, name),
-                "default": option.default,
-                "description": option.about["description"],
-            }
-            for name, option in OPTIONS.items()
-        ]
+        return self.options.described()
 
     def problems(self) -> list[Problem]:
         """Every mistake in the documents' text, and everything that cannot be read."""

@@ -66,6 +66,8 @@ def move(source: str, target: str, *, progress: Progress) -> Copied:
         if old.read_only:
             raise old.stores.refusal()
         old.library.refresh()
+        if not (is_url(source) or is_url(target)):
+            _check_apart(old.root, root_of(Path(target).expanduser(), old.layout))
         new = _opened(target, old.layout)
         try:
             _check(old.stores, new)
@@ -76,6 +78,15 @@ def move(source: str, target: str, *, progress: Progress) -> Copied:
             raise cancelled.error from None
         finally:
             _close(new)
+
+
+def _check_apart(source: Path, target: Path) -> None:
+    """What is copied into the source would be part of it, and copied again, without end."""
+    one, other = source.resolve(), target.resolve()
+    if one in other.parents or other in one.parents:
+        raise BadValue(
+            "to", "one of the two places is inside the other", next_step="Name one beside it."
+        )
 
 
 def _opened(target: str, layout: Layout) -> Stores:

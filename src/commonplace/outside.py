@@ -64,7 +64,7 @@ class Outside:
         self.put_back = put_back
         self.edited = edited
         self.troubles: dict[str, str] = {}
-        """What could not be read at the last look, and why."""
+        """What could not be read at the last look, and a sentence that says why."""
         self.after_power_cut = False
         """Then what the system says of reads and saves tells nothing."""
         self._missing: dict[str, float] = {}

@@ -40,7 +40,7 @@ class Reader:
         by_agent = diary or (day and not self.layout.carries_data)
         return lines.Reading(
             document=name,
-            day=day or (diary.date() if diary else None),
+            day=day or (self.clock.local_day(diary) if diary else None),
             zone="UTC" if self.layout.utc_days else self.clock.zone,
             origin=Origin.AGENT if by_agent else Origin.OWNER,
             bullets=not diary and name not in (self.layout.soul, self.layout.status),

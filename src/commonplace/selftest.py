@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from commonplace.clock import Clock, monotonic
-from commonplace.errors import VaultTrouble
+from commonplace.errors import BadValue, VaultTrouble
 from commonplace.hints import StrPath
 from commonplace.memory import Memory
 from commonplace.values import frozen
@@ -90,6 +90,8 @@ class Writer:
 
 def run(place: StrPath, *, writers: int, kills: int, seed: int = 0, progress: Progress) -> Report:
     """Let `writers` processes store into the vault at `place` while `kills` of them are killed."""
+    _check_number("writers", writers, least=1)
+    _check_number("kills", kills, least=0)
     chance, clock = random.Random(seed), Clock()
     crowd = [Writer(place, f"writer-{number}") for number in range(writers)]
     try:
@@ -106,6 +108,11 @@ def run(place: StrPath, *, writers: int, kills: int, seed: int = 0, progress: Pr
             writer.kill()
     progress(kills, kills)
     return check(place, {key for writer in crowd for key in writer.acknowledged}, kills=kills)
+
+
+def _check_number(argument: str, number: int, *, least: int) -> None:
+    if number < least:
+        raise BadValue(argument, f"{number} is too few", next_step=f"Use {least} or more.")
 
 
 def check(place: StrPath, acknowledged: set[str], *, kills: int) -> Report:

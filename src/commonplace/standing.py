@@ -1,8 +1,7 @@
 """Standing: how much a record matters when nothing in particular is asked, as in a brief.
 
 Four small factors and their product: what kind it is and how fast such things fade, how sure it
-was, how far its origin is believed, and whether it still holds. It knows neither the index nor the
-clock: it is told the day.
+was, how far its origin is believed, and whether it still holds. It does not know the index.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
+from commonplace.clock import Clock, DayOf, utc_day
 from commonplace.records import Hit, Record
 from commonplace.safety import Trust, trust_of
 
@@ -35,27 +35,24 @@ OVER = 0.1
 """What is left of a record that is no longer valid, or not yet."""
 
 
-def standing(record: Record, today: date) -> float:
-    """How much it matters, from 0 to 1."""
+def standing(record: Record, today: date, day_of: DayOf = utc_day) -> float:
+    """How much it matters, from 0 to 1; `day_of` tells the day of a stamp on today's calendar."""
     worth, fades = KINDS.get(record.kind, ANY_OTHER)
-    fresh = 1 / (1 + _age(record, today) / fades)
+    fresh = 1 / (1 + _age(day_of(record.timestamp), today) / fades)
     believed = BELIEVED.get(trust_of(record.origin), 1.0)
-    holds = 1.0 if _holds(record, today.isoformat()) else OVER
-    return worth * fresh * record.confidence * believed * holds
+    begins, ends = day_of(record.valid_from), day_of(record.valid_to)
+    holds = begins <= today.isoformat() and (not ends or today.isoformat() <= ends)
+    return worth * fresh * record.confidence * believed * (1.0 if holds else OVER)
 
 
-def by_standing(hits: Iterable[Hit], today: date) -> list[Hit]:
+def by_standing(hits: Iterable[Hit], clock: Clock) -> list[Hit]:
     """What matters most first; what matters the same stays in its order."""
-    return sorted(hits, key=lambda hit: standing(hit.record, today), reverse=True)
+    today, day_of = clock.today(), clock.day_of
+    return sorted(hits, key=lambda hit: standing(hit.record, today, day_of), reverse=True)
 
 
-def _age(record: Record, today: date) -> int:
+def _age(day: str, today: date) -> int:
     try:
-        return max((today - date.fromisoformat(record.timestamp[:10])).days, 0)
+        return max((today - date.fromisoformat(day)).days, 0)
     except ValueError:
         return 0
-
-
-def _holds(record: Record, day: str) -> bool:
-    begins, ends = record.valid_from[:10], record.valid_to[:10]
-    return begins <= day and (not ends or day <= ends)

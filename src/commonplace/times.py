@@ -13,6 +13,7 @@ from datetime import MAXYEAR, MINYEAR, date, timedelta
 from functools import cache
 from math import exp
 
+from commonplace.clock import parse_stamp
 from commonplace.errors import BadValue
 from commonplace.lazily import pattern
 from commonplace.values import frozen
@@ -21,6 +22,8 @@ LONGEST = 2000
 """Characters of a question that are looked at."""
 OPEN = 30
 """Days that a period without a beginning counts as, for what is near it but not within."""
+LEAPS = 9
+"""So many years have a 29 February among them."""
 EARLIEST, LATEST = date(MINYEAR, 1, 1), date(MAXYEAR, 12, 31)
 
 
@@ -82,14 +85,25 @@ def last_day(text: str, today: date) -> str:
 
 
 def _period(text: str, today: date, argument: str) -> Period:
-    found = _named(f"in {text.strip()[:LONGEST]}", today)
-    if found is None:
+    named = "in " + " ".join(_without_time(text[:LONGEST]).split())
+    found = _named(named, today)
+    # A person who is not understood wholly means another day.
+    if found is None or not {"in", "the"}.issuperset(named.replace(found.words, "", 1).split()):
         raise BadValue(
             argument,
             f"{text!r} is no day that is understood",
-            next_step="Write it as 2026-03-01, or in words such as March, 2025 or last week.",
+            next_step="Write it as 2026-03-01 or 2026-03, or in words such as March, 2025 or last "
+            "week.",
         )
     return found
+
+
+def _without_time(text: str) -> str:
+    """The day of a stamp, as programs write it."""
+    try:
+        return parse_stamp(text).date().isoformat()
+    except ValueError:
+        return text
 
 
 def _between(text: str, today: date) -> Period | None:
@@ -105,28 +119,33 @@ def _between(text: str, today: date) -> Period | None:
 
 
 def _named(text: str, today: date) -> Period | None:
-    """The period of the pattern that matches earliest; of two in one place, the longer."""
-    best: tuple[int, int, Period] | None = None
+    """The period of the pattern that matches earliest; of two in one place, the longer.
+
+    Of a date that the calendar lacks no part is a period: 2026-02-30 does not mean all of 2026.
+    """
+    found: list[tuple[int, int, Period]] = []
+    lacking: list[tuple[int, int]] = []
     there = _words(text)
     for signs, form, days in _forms():
         for match in form.finditer(text) if not signs.isdisjoint(there) else ():
-            found = _within_calendar(days, match, today)
             # A word such as `in` before it says nothing of where the time itself begins.
-            start = match.start(1 if match.lastindex else 0)
-            if found and (best is None or (start, -match.end()) < best[:2]):
-                best = (start, -match.end(), Period(*found, match[0]))
-    return best[2] if best else None
+            start, end = match.start(1 if match.lastindex else 0), match.end()
+            try:
+                named = days(match, today)
+            except (ValueError, OverflowError):
+                lacking.append((start, end))
+            else:
+                found += [(start, -end, Period(*named, match[0]))] if named else []
+    real = [
+        each
+        for each in found
+        if all(-each[1] <= first or last <= each[0] for first, last in lacking)
+    ]
+    return min(real, key=lambda each: each[:2])[2] if real else None
 
 
 Days = tuple[date, date]
 Reader = Callable[["re.Match[str]", date], Days | None]
-
-
-def _within_calendar(days: Reader, match: re.Match[str], today: date) -> Days | None:
-    try:
-        return days(match, today)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _bounded(found: Period, text: str, today: date) -> Period:
@@ -172,7 +191,7 @@ UNIT = r"(?P<unit>day|week|month|year)s?"
 WEEKDAY = "(?P<weekday>" + "|".join(DAYS) + ")"
 MONTH = r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
 MONTH += r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 YEAR = r"(?P<year>(?:19|20)\d\d)"
 SEASON = "(?P<season>spring|summer|autumn|fall|winter)"
 
@@ -208,6 +227,7 @@ def _forms() -> tuple[tuple[frozenset[str], re.Pattern[str], Reader], ...]:
     year, weekday, season = FOUR_DIGITS, " ".join(DAYS), " ".join(SEASONS)
     table: tuple[tuple[str, str, Reader], ...] = (
         (year, r"\b(?P<year>\d{4})[-/](?P<month>\d\d?)[-/](?P<day>\d\d?)\b", _iso_day),
+        (year, r"\b(?P<year>(?:19|20)\d\d)[-/](?P<month>\d\d)\b", _iso_month),
         (month, rf"\b{DAY}(?: of)? {MONTH}(?:,? {YEAR})?\b", _month_day),
         (month, rf"\b{MONTH} {DAY}\b(?!:)(?:,? {YEAR})?", _month_day),
         (month, rf"\b{MONTH}(?: of|,)? {YEAR}\b", _month),
@@ -308,14 +328,25 @@ def _iso_day(match: re.Match[str], today: date) -> Days:
     return day, day
 
 
+def _iso_month(match: re.Match[str], today: date) -> Days:
+    return _of_month(int(match["year"]), int(match["month"]))
+
+
 def _month_day(match: re.Match[str], today: date) -> Days | None:
     if _is_verb(match["month"]):
         return None
     month, day = _month_number(match["month"]), int(match["day"])
     if match["year"]:
         return (date(int(match["year"]), month, day),) * 2
-    found = date(today.year, month, day)
-    return (found if found <= today else date(today.year - 1, month, day),) * 2
+    return (_last_such(month, day, today),) * 2
+
+
+def _last_such(month: int, day: int, today: date) -> date:
+    """The last day of that name, which for 29 February may be years ago."""
+    for year in range(today.year, today.year - LEAPS, -1):
+        if day <= _of_month(year, month)[1].day and date(year, month, day) <= today:
+            return date(year, month, day)
+    raise ValueError("the calendar lacks it")
 
 
 def _month(match: re.Match[str], today: date) -> Days | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import date
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from commonplace.history import Conversation, History, Message
 from commonplace.index import Query
 from commonplace.records import MESSAGE, Hit
 from tests.contracts.index import HOSTILE, SCRIPTS
+from tests.data import clock_at
 
 
 def message(number: int, content: str = "", **rest: str) -> Message:
@@ -32,11 +32,11 @@ def message(number: int, content: str = "", **rest: str) -> Message:
     return Message(**{**fields, **rest})
 
 
-TODAY = date(2026, 11, 15)
+CLOCK = clock_at("2026-11-15T20:00:00Z")
 
 
 def found(history: History, text: str, **query: Any) -> list[Hit]:
-    return history.find(Query(text, **query), TODAY)
+    return history.find(Query(text, **query), CLOCK)
 
 
 def texts(hits: list[Hit]) -> list[str]:

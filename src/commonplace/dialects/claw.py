@@ -46,7 +46,7 @@ def recall_memory(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
     """Recall the memories most like the query, without loading all of MEMORY.md."""
     _check_offered(memory, recall_memory)
     hits = memory.recall(_asked(query), limit=limit)
-    return _recalled(hits, none="No memory is like this. Try other words.")
+    return _recalled(memory, hits, none="No memory is like this. Try other words.")
 
 
 @tool(read_only=True)
@@ -54,7 +54,7 @@ def query_experiences(memory: Memory, query: Question, limit: TopK = 10) -> Answ
     """Find past experiences like the query, to learn from what happened before."""
     _check_offered(memory, query_experiences)
     hits = memory.recall_experiences(_asked(query), limit=limit)
-    return _recalled(hits, none="No experience is like this. Try other words.")
+    return _recalled(memory, hits, none="No experience is like this. Try other words.")
 
 
 TOOLS = (remember_this, recall_memory, query_experiences)
@@ -100,15 +100,16 @@ def _asked(query: str) -> str:
     return query
 
 
-def _recalled(hits: list[Hit], *, none: str) -> Answer:
+def _recalled(memory: Memory, hits: list[Hit], *, none: str) -> Answer:
     # A cosine of nothing or less is no likeness: those only fill up the count.
     hits = [hit for hit in hits if hit.score > 0]
     data = [as_mapping(hit.record) | {"similarity": round(hit.score, 4)} for hit in hits]
-    return Answer(data, "\n".join(map(_line, hits)) or none)
+    lines = (_line(hit, memory.clock.day_of(hit.record.timestamp)) for hit in hits)
+    return Answer(data, "\n".join(lines) or none)
 
 
-def _line(hit: Hit) -> str:
-    record, day = hit.record, hit.record.timestamp[:10] or "undated"
+def _line(hit: Hit, day: str) -> str:
+    record, day = hit.record, day or "undated"
     return f"- {hit.score:.2f} {day} {record.kind}: {one_line(record.text)} [{record.id}]"
 
 
@@ -169,7 +170,8 @@ class MemoryStore:
         records = self._records()
         replaced = {record.supersedes for record in records}
         held = [record for record in records if record.id not in replaced]
-        return [*contradictions(held), *stale(held, now=self.memory.clock.now())]
+        now, day_of = self.memory.clock.now(), self.memory.clock.day_of
+        return [*contradictions(held), *stale(held, now=now, day_of=day_of)]
 
     def _records(self) -> list[Record]:
         # Secrets too: who asks says whether they are wanted.

@@ -5,6 +5,9 @@ What they answer is meant to be read by a model or a person; how it gets there t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
@@ -74,8 +77,14 @@ def search(
         within=within,
         limit=limit,
     )
-    data = {"hits": [found(hit) for hit in hits], "mode": hits.mode, "degraded": hits.degraded}
-    return Answer(data, _listed(hits) + (f"\n({hits.degraded})" if hits.degraded else ""))
+    replaced = _replaced(memory, hits) if include_superseded else {}
+    data = {
+        "hits": [found(hit) | _superseded(hit, replaced) for hit in hits],
+        "mode": hits.mode,
+        "degraded": hits.degraded,
+    }
+    text = _listed(hits, memory.clock, replaced)
+    return Answer(data, text + (f"\n({hits.degraded})" if hits.degraded else ""))
 
 
 @tool(read_only=True, always=True)
@@ -91,7 +100,7 @@ def brief(
             "entry_count": total,
             "generated_at": memory.clock.stamp(),
         },
-        _briefed(records, total),
+        _briefed(records, total, memory.clock),
     )
 
 
@@ -122,6 +131,8 @@ def update(
     confirm: Annotated[str, Argument("Token of a refusal, to go on all the same.")] = "",
 ) -> Answer:
     """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
+    if mode == "rewrite" and content and not content.endswith("\n"):
+        content += "\n"  # Whoever adds a line with an editor or a shell begins a new one.
     done = memory.update(
         content, document=document, mode=mode, section=section, etag=etag, confirm=confirm
     )
@@ -217,6 +228,17 @@ def found(hit: Hit) -> dict[str, object]:
     return data
 
 
+def _replaced(memory: Memory, hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
+    """The hits that are no longer current, each with what took its place."""
+    index = memory.library.index
+    return {key: index.children(key) for key in index.replaced(hit.record.id for hit in hits)}
+
+
+def _superseded(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    key = hit.record.id
+    return {"superseded_by": list(replaced[key])} if key in replaced else {}
+
+
 def _is_said(hit: Hit) -> bool:
     """Whether it is a message; a record may be of that kind too, but stands somewhere."""
     return hit.record.kind == MESSAGE and not hit.places
@@ -239,11 +261,16 @@ def _spoken(found: list[Message]) -> str:
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
-def _listed(hits: list[Hit]) -> str:
+def _listed(hits: list[Hit], clock: Clock, replaced: Mapping[str, tuple[str, ...]]) -> str:
     if not hits:
         return "Nothing found."
-    lines = [_line(hit.record, hit) + _reasons(hit) for hit in hits]
+    lines = [_line(hit.record, clock, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
     return "\n".join([FRAMING, *lines] if any(map(_is_said, hits)) else lines)
+
+
+def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:
+    by = replaced.get(hit.record.id)
+    return f", replaced by {', '.join(by)}" if by else ""
 
 
 def _reasons(hit: Hit) -> str:
@@ -253,23 +280,23 @@ def _reasons(hit: Hit) -> str:
     return f"\n    {hit.score:.2f} because of {parts}"
 
 
-def _line(record: Record, hit: Hit | None = None) -> str:
+def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     """One record on one line: day, kind, text, and how to point at it."""
     if hit and _is_said(hit):
         said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
         return f"- {said}: {one_line(_shortened(record.text))} [{record.id}]"
-    day = record.timestamp[:10] or "undated"
+    day = clock.day_of(record.timestamp) or "undated"
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
     return f"- {day} {record.kind}: {one_line(record.text)}{named}{where}"
 
 
-def _briefed(records: list[Record], total: int) -> str:
+def _briefed(records: list[Record], total: int, clock: Clock) -> str:
     if not records:
         return "Nothing is remembered yet."
-    behavioral = [_line(record) for record in records if record.behavioral]
-    others = [_line(record) for record in records if not record.behavioral]
+    behavioral = [_line(record, clock) for record in records if record.behavioral]
+    others = [_line(record, clock) for record in records if not record.behavioral]
     parts = []
     if behavioral:
         parts.append("\n".join(["Suggestions from earlier sessions, not commands:", *behavioral]))

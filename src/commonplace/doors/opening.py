@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from commonplace.config import is_url
+from commonplace.errors import Unreadable, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,9 +25,18 @@ def vault_path(vault: str, dialect: str) -> str:
     """The vault that is named, the working directory if it is one, or the one at home."""
     if vault:
         return vault if is_url(vault) else os.path.expanduser(vault)
-    here = os.getcwd()
+    here = _working_directory()
     is_vault = os.path.isdir(f"{here}/.commonplace") or os.path.isfile(f"{here}/commonplace.toml")
     return here if is_vault else os.path.expanduser(HOMES.get(dialect, HOME))
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise VaultTrouble(
+            "The working directory is gone.", next_step="Name the vault with --vault."
+        ) from None
 
 
 def open_vault(
@@ -47,17 +57,20 @@ def open_vault(
     from commonplace.roots import has_layout
 
     environ = dict(environ)
-    if for_tools and (is_url(path) or (os.path.isdir(path) and has_layout(path))):
-        dialect = environ["COMMONPLACE_DIALECT"] = ""
-    return Memory.open(
-        path,
-        dialect=_layout_dialect(dialect),
-        session=session,
-        origin=origin or _origin(),
-        environ=environ,
-        create=False,
-        **options,
-    )
+    try:
+        if for_tools and (is_url(path) or (os.path.isdir(path) and has_layout(path))):
+            dialect = environ["COMMONPLACE_DIALECT"] = ""
+        return Memory.open(
+            path,
+            dialect=_layout_dialect(dialect),
+            session=session,
+            origin=origin or _origin(),
+            environ=environ,
+            create=False,
+            **options,
+        )
+    except PermissionError as error:
+        raise Unreadable(error.filename or path, "permission denied") from None
 
 
 def _layout_dialect(dialect: str) -> str | None:
@@ -69,4 +82,4 @@ def _layout_dialect(dialect: str) -> str | None:
 
 def _origin() -> str:
     """A person types at a terminal; anything else is an agent's call."""
-    return "owner" if sys.stdin.isatty() else "agent"
+    return "owner" if sys.stdin and sys.stdin.isatty() else "agent"

@@ -16,8 +16,7 @@ from commonplace.hints import TYPE_CHECKING, Any, Protocol
 from commonplace.values import fields_of, frozen
 
 if TYPE_CHECKING:
-    from datetime import date
-
+    from commonplace.clock import Clock
     from commonplace.index import Query
     from commonplace.records import Found
 
@@ -85,7 +84,7 @@ class History(Protocol):
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
         """What fits the words best first; without words, the newest first."""
 
-    def find(self, query: Query, today: date) -> Found:
+    def find(self, query: Query, clock: Clock) -> Found:
         """What fits a query best, ranked as records are; without text, the newest first."""
 
     def sql(self, statement: str, *, limit: int) -> Table:

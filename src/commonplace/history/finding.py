@@ -7,8 +7,8 @@ words, what was said right before and after, whose they are and when decide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 
+from commonplace.clock import Clock
 from commonplace.hints import Any, Protocol
 from commonplace.index import Candidate, Query
 from commonplace.index.conditions import clean
@@ -37,19 +37,24 @@ class Said(Protocol):
         """The newest messages with this in them; nothing at all is in every one."""
 
 
-def found(said: Said, query: Query, today: date) -> Found:
+def found(said: Said, query: Query, clock: Clock) -> Found:
     """The messages that fit a query best; without text, the newest."""
     if query.kinds or query.tags or query.documents or query.limit <= 0:
         # No message has any of these.
         return Found()
-    bounds = {name: clean(getattr(query, name)) for name in ("session", "since", "until")}
+    since, until = query.span
+    bounds = {
+        "session": clean(query.session),
+        "since": since or clean(query.since),
+        "until": until or clean(query.until),
+    }
     if not match(query.text):
         # It has no words in it, such as a picture character.
         rows = said.containing(clean(query.text.strip()), bounds, query.limit)
         return Found(Hit(_record(row), (), 0.0) for row in rows)
     may = _candidates(said, query.text, bounds)
     by_key = {each.key: each for each in may}
-    best = ranked(may, query.text, today, limit=query.limit)
+    best = ranked(may, query.text, clock.today(), limit=query.limit, day_of=clock.day_of)
     return Found(_hit(each, by_key, explain=query.explain) for each in best)
 
 

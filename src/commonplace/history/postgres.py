@@ -7,8 +7,8 @@ which order is what the history in SQLite would say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date
 
+from commonplace.clock import Clock
 from commonplace.database import Database
 from commonplace.database.questions import Limits, ask
 from commonplace.errors import BadValue, CommonplaceError
@@ -139,8 +139,8 @@ class PostgresHistory:
         asked = self._arguments(bounds, text=_storable(text.strip()), limit=limit)
         return _told(self._database.rows(CONTAINING.format(shown=SHOWN), asked))
 
-    def find(self, query: Query, today: date) -> Found:
-        return finding.found(self, query, today)
+    def find(self, query: Query, clock: Clock) -> Found:
+        return finding.found(self, query, clock)
 
     def by_words(self, text: str, bounds: Bounds) -> list[tuple[int, float]]:
         return self._scored(BY_WORDS, text, bounds)

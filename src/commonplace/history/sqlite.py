@@ -20,8 +20,7 @@ from commonplace.index.words import match, spellings
 from commonplace.lazily import Lazy
 
 if TYPE_CHECKING:
-    from datetime import date
-
+    from commonplace.clock import Clock
     from commonplace.history import asking, finding
     from commonplace.history.finding import Bounds
     from commonplace.index import Query
@@ -99,9 +98,9 @@ class SqliteHistory:
         found = (FOUND, words) if words else (CONTAINING, _encodable(text.strip()))
         return self._messages(*found, session, session, limit)
 
-    def find(self, query: Query, today: date) -> Found:
+    def find(self, query: Query, clock: Clock) -> Found:
         with self._connections.lent() as db:
-            return finding.found(_Said(db), query, today)
+            return finding.found(_Said(db), query, clock)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:

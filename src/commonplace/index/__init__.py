@@ -68,6 +68,8 @@ class Query:
     """Of this time or later: the beginning of a stamp, such as a day."""
     until: str = ""
     """Of this time or earlier, with the whole of the day when it is a day."""
+    span: tuple[str, str] = ("", "")
+    """The same two for stamps in UTC, where the user's days are not those of UTC."""
     include_superseded: bool = False
     include_secret: bool = False
     include_passages: bool = True

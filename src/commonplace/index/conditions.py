@@ -37,8 +37,10 @@ class Wording(NamedTuple):
 
     superseded: str = SUPERSEDED
     kind_among: str = "r.kind IN (SELECT value FROM json_each(?))"
+    since: str = "r.timestamp >= ?"
     until: str = "r.timestamp <= ? || char(1114111) AND r.timestamp <> ''"
     """Whatever follows in a stamp that begins like this is less than the last letter of all."""
+    in_utc: str = "substr(r.timestamp, -1) = 'Z'"
     has_tag: str = "instr(r.tags, ?)"
     stands_in: str = STANDS_IN
     among_those_in: str = AMONG_THOSE_IN
@@ -78,12 +80,11 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     if query.session:
         tests.append("r.session = ? AND r.session <> ''")
         arguments.append(wording.text(query.session))
-    if query.since:
-        tests.append("r.timestamp >= ?")
-        arguments.append(wording.text(query.since))
-    if query.until:
-        tests.append(wording.until)
-        arguments.append(wording.text(query.until))
+    bounds = ((wording.since, query.since), (wording.until, query.until))
+    for (test, day), stamp in zip(bounds, query.span):
+        if day:
+            tests.append(_bound(test, wording) if stamp else test)
+            arguments += map(wording.text, (stamp, day) if stamp else (day,))
     for tag in query.tags:
         tests.append(wording.has_tag)
         arguments.append(wording.text(listed((tag,))))
@@ -91,6 +92,11 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
         tests.append(wording.stands_in if query.text or query.session else wording.among_those_in)
         arguments.append(wording.texts(query.documents))
     return tests, arguments
+
+
+def _bound(test: str, wording: Wording) -> str:
+    """Of what is not stamped in UTC, as a person may write it, the day that it says counts."""
+    return f"CASE WHEN {wording.in_utc} THEN {test} ELSE {test} END"
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -205,6 +205,7 @@ WORDING = Wording(
     superseded=SUPERSEDED,
     kind_among="(r.kind = any(?))",
     until="r.timestamp <= ? || chr(1114111) and r.timestamp <> ''",
+    in_utc="right(r.timestamp, 1) = 'Z'",
     has_tag="strpos(r.tags, ?) > 0",
     stands_in=STANDS_IN,
     among_those_in=AMONG_THOSE_IN,

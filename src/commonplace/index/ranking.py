@@ -14,6 +14,7 @@ from itertools import islice, pairwise, repeat
 from math import exp, log
 from operator import itemgetter, or_
 
+from commonplace.clock import DayOf, utc_day
 from commonplace.hints import Any, NamedTuple
 from commonplace.index import BEST, STEEP, Candidate
 from commonplace.index.words import match
@@ -124,6 +125,7 @@ class Scene:
         question: str,
         today: date,
         event: Period | None = None,
+        day_of: DayOf = utc_day,
     ) -> None:
         self.found = found
         self.nothing = [0.0] * len(found)
@@ -142,7 +144,7 @@ class Scene:
             1.0 if "?" in text and text.rstrip().endswith("?") else 0.0 for text in self.texts
         ]
         self.assistant = self._by_assistant()
-        self.days = [stamp[:10] for stamp in self.all.timestamp]
+        self.days = [*map(day_of, self.all.timestamp)]
         self.event = event
         self.together = _together(self.all.within)
         self.before = [*map(self.at.get, self.all.before, repeat(-1))]
@@ -467,12 +469,14 @@ def ranked(
     *,
     limit: int,
     event: Period | None = None,
+    day_of: DayOf = utc_day,
 ) -> list[Ranked]:
     """The likeliest answers, best first; of those that are level, the newest.
 
-    `event` is the time before or after an event of the question's, where one was made out.
+    `event` is the time before or after an event of the question's, where one was made out;
+    `day_of` tells the day of a stamp on the calendar of which `today` is one.
     """
-    scene = Scene(found, question, today, event)
+    scene = Scene(found, question, today, event, day_of)
     signals = _weighed(scene)
     totals = _totals(signals, len(found))
     best, base = max(totals, default=0.0), _logit(strength(scene))
@@ -511,10 +515,10 @@ def _totals(signals: Sequence[Weighed], count: int) -> Column:
 
 
 @lru_cache(1024)
-def day_of(stamp: str) -> date | None:
-    """The day of a stamp, where it has one."""
+def date_of(day: str) -> date | None:
+    """A day as a date, where it is one."""
     try:
-        return date.fromisoformat(stamp[:10])
+        return date.fromisoformat(day)
     except ValueError:
         return None
 
@@ -618,14 +622,14 @@ def _by_assistant(username: str, channel: str) -> float:
     return float(username.lower() in ASSISTANTS or channel.lower() in ASSISTANTS)
 
 
-def _closeness(period: Period, stamp: str) -> float:
-    day = day_of(stamp)
-    return period.closeness(day) if day else 0.0
+def _closeness(period: Period, day: str) -> float:
+    then = date_of(day)
+    return period.closeness(then) if then else 0.0
 
 
 @lru_cache(1024)
 def _recency(day: str, today: date) -> float:
-    then = day_of(day)
+    then = date_of(day)
     return exp(-max((today - then).days, 0) / MONTH) if then else 0.0
 
 

@@ -11,7 +11,7 @@ from commonplace.index.conditions import IS_BEHAVIORAL
 from commonplace.index.tellings import COLUMNS
 from commonplace.index.words import TOKENIZER
 
-EDITION = 3
+EDITION = 4
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
 edition is dropped.
 """

@@ -150,7 +150,7 @@ def history(state: State) -> list[Section]:
 def _said(state: State, message: Message) -> Line:
     return Line(
         neutralise(message.content),
-        reason=f"said on {message.time[:10]}",
+        reason=f"said on {state.library.clock.day_of(message.time)}",
         age_days=state.age_days(message.time),
         role=message.role,
     )

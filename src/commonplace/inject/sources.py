@@ -117,7 +117,8 @@ def dated(state: State, record: Record, raw: str = "") -> str:
     if not record.timestamp:
         return as_it_stands(state, record, raw)
     who = f" (@{one_line(record.username)})" if record.username else ""
-    return f"- {record.timestamp[:10]} {record.kind}{who}: {one_line(record.text)}"
+    day = state.library.clock.day_of(record.timestamp)
+    return f"- {day} {record.kind}{who}: {one_line(record.text)}"
 
 
 def text_of(state: State, name: str) -> str:

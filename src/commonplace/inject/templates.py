@@ -321,10 +321,10 @@ def _experiences(state: State) -> Section:
 
 def typed(state: State) -> list[Section]:
     """The brief: behavioural entries before the others, what matters most first."""
-    search, most = state.library.index.search, _most(state)
-    behavioral = by_standing(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), state.today)
+    search, most, clock = state.library.index.search, _most(state), state.library.clock
+    behavioral = by_standing(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), clock)
     others = search(Query(without_kinds=(PASSAGE, *BEHAVIORAL_KINDS), limit=most))
-    others = by_standing(others, state.today)
+    others = by_standing(others, clock)
     first, first_out = record_lines(state, behavioral, reason="behavioral", write=_entry)
     second, second_out = record_lines(state, others, reason="a fact or context", write=_entry)
     more = len(behavioral) == most or len(others) == most

@@ -45,6 +45,7 @@ HEADER = "# Long-term memory\n\n"
 LONG, SHARE = 1_000_000, 4
 """Characters from which the archive is written anew, and how many times as long it may be."""
 LOCK = "compaction.lock"
+NOTHING = "this layout has no document to compact"
 
 
 @frozen
@@ -174,7 +175,8 @@ class Compaction:
 
     def run(self, *, forced: bool = False, scheduled: bool = False) -> Report:
         """Compact if it is time to. Whatever goes wrong, the documents are as they were."""
-        if not forced and (why := self.not_due(scheduled=scheduled)):
+        why = self.not_due(scheduled=scheduled)
+        if why and not (forced and self.settings.document):
             return Report("skipped", why, at=self.library.clock.stamp())
         started = monotonic()
         try:
@@ -187,7 +189,7 @@ class Compaction:
         """Why this is not the time; empty when it is."""
         settings = self.settings
         if not settings.document:
-            return "this layout has no document to compact"
+            return NOTHING
         if not settings.enabled:
             return "memory_compaction_enabled is off"
         return "" if scheduled or self.is_over() else "no threshold is exceeded"
@@ -211,6 +213,8 @@ class Compaction:
 
     def planned(self) -> tuple[Plan, str]:
         """What a run would do now, and that as a difference. Nothing is written."""
+        if not self.settings.document:
+            return Plan(), f"{NOTHING.capitalize()}."
         now = self._read()
         made = self._plan(now)
         settings = self.settings
@@ -290,6 +294,7 @@ class Compaction:
             summarizer=self.summarizer,
             new_id=self.library.clock.new_id,
             text_limit=self.settings.text_limit,
+            day_of=self.library.clock.day_of,
         )
 
     def _read(self) -> _Snapshot:

@@ -156,7 +156,10 @@ def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: 
     ]
     if left:
         new_id: Callable[[], str] = library.clock.new_id
-        fresh, _ = plans.summary_of(left, Extractive(), new_id=new_id, text_limit=text_limit)
+        day_of = library.clock.day_of
+        fresh, _ = plans.summary_of(
+            left, Extractive(), new_id=new_id, text_limit=text_limit, day_of=day_of
+        )
         places = library.get(summary.id).places
         documents = list(dict.fromkeys(place.document for place in places))
         library.add([fresh], to=documents, author=SYSTEM)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from commonplace.clock import parse_stamp, stamp
+from commonplace.clock import DayOf, parse_stamp, stamp, utc_day
 from commonplace.errors import CommonplaceError
 from commonplace.records import COMPACTION, Origin, Record, Sensitivity
 from commonplace.safety import lowest, one_line
@@ -77,7 +77,7 @@ def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
     ]
 
 
-def grouped(records: Iterable[Record]) -> list[list[Record]]:
+def grouped(records: Iterable[Record], *, day_of: DayOf = utc_day) -> list[list[Record]]:
     """The records in groups that make one summary each: of one month, session, kind and subject.
 
     Origin and sensitivity are the same in a group, so that no record lowers the trust of another.
@@ -85,7 +85,8 @@ def grouped(records: Iterable[Record]) -> list[list[Record]]:
     groups: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda record: (record.timestamp, record.id)):
         subject = record.tags[0] if record.tags else ""
-        groups[(*_alike(record), record.session, subject)].append(record)
+        month = day_of(record.timestamp)[:7]
+        groups[(month, *_alike(record), record.session, subject)].append(record)
     merged: dict[tuple[str, ...], list[Record]] = defaultdict(list)
     for key, group in groups.items():
         merged[key if len(group) >= FEW else key[:4]].extend(group)
@@ -99,7 +100,7 @@ def grouped(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def _alike(record: Record) -> tuple[str, ...]:
-    return record.timestamp[:7], record.kind, record.origin, record.sensitivity
+    return record.kind, record.origin, record.sensitivity
 
 
 def plan(
@@ -109,13 +110,14 @@ def plan(
     summarizer: Summarizer,
     new_id: Callable[[], str],
     text_limit: int,
+    day_of: DayOf = utc_day,
 ) -> Plan:
     """What to do with the records of a document: a function of them and of the summarizer."""
     chosen = in_scope(records, before=before)
     summaries, refused = [], []
-    for number, group in enumerate(grouped(chosen)):
+    for number, group in enumerate(grouped(chosen, day_of=day_of)):
         asked = summarizer if number < ASKED else Extractive()
-        summary, why = summary_of(group, asked, new_id=new_id, text_limit=text_limit)
+        summary, why = summary_of(group, asked, new_id=new_id, text_limit=text_limit, day_of=day_of)
         summaries.append(summary)
         if why:
             refused.append(why)
@@ -130,6 +132,7 @@ def summary_of(
     *,
     new_id: Callable[[], str],
     text_limit: int,
+    day_of: DayOf = utc_day,
 ) -> tuple[Record, str]:
     """The record that stands for a group, and why a model's summary was not taken, if it wasn't."""
     texts = [one_line(record.text) for record in group]
@@ -139,7 +142,7 @@ def summary_of(
     record = Record(
         id=new_id(),
         kind=COMPACTION,
-        text=headed(group, body, limit=text_limit),
+        text=headed(group, body, limit=text_limit, day_of=day_of),
         timestamp=max(record.timestamp for record in group),
         tags=tuple(most_common(record.kind for record in group)[:3]),
         session=_common(record.session for record in group),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
+from commonplace.clock import DayOf
 from commonplace.notes import Notes
 from commonplace.values import frozen
 
@@ -53,14 +54,15 @@ def last_report(notes: Notes) -> Report | None:
     return found[-1] if found else None
 
 
-def described(report: Report) -> str:
+def described(report: Report, day_of: DayOf) -> str:
     """A report in one sentence."""
+    day = day_of(report.at)
     if report.status != "done":
-        return f"{report.status} on {report.at[:10]}: {report.why}"
+        return f"{report.status} on {day}: {report.why}"
     by = f"{report.summaries:,} summaries by {report.summarizer}"
     refused = f", {len(report.refused):,} of them extractive instead" if report.refused else ""
     return (
-        f"on {report.at[:10]} from {report.records_before:,} records to {report.records_after:,}, "
+        f"on {day} from {report.records_before:,} records to {report.records_after:,}, "
         f"{by}{refused}, in {report.seconds:.1f} s"
     )
 

@@ -6,8 +6,8 @@ The entries themselves are read and never touched. What they say it knows only a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from commonplace import documents
 from commonplace.errors import NoSuchDocument, Unreadable
@@ -38,13 +38,14 @@ CHARACTERS = 240
 """What an entry is cut down to."""
 
 
-def roll_up(library: Library, names: Iterable[str], *, today: date) -> tuple[str, ...]:
+def roll_up(library: Library, names: Iterable[str]) -> tuple[str, ...]:
     """Write the roll-ups that are missing or out of date. Returns their names."""
-    years: dict[int, list[str]] = defaultdict(list)
+    years: dict[int, dict[str, datetime]] = defaultdict(dict)
     for name in names:
         moment = library.layout.diary_time(name)
-        if moment and moment.year < today.year:
-            years[moment.year].append(name)
+        local = moment and library.clock.local(moment)
+        if local and local.year < library.clock.today().year:
+            years[local.year][name] = local
     return tuple(
         rolled
         for year, entries in sorted(years.items())
@@ -52,16 +53,16 @@ def roll_up(library: Library, names: Iterable[str], *, today: date) -> tuple[str
     )
 
 
-def _roll_up_year(library: Library, year: int, names: Sequence[str]) -> str:
+def _roll_up_year(library: Library, year: int, entries: Mapping[str, datetime]) -> str:
     name = f"{library.layout.diary}{year}.md"
     texts = []
-    for entry in names:
+    for entry, moment in entries.items():
         try:
-            texts.append((entry, library.text(entry)[0]))
+            texts.append((entry, moment, library.text(entry)[0]))
         except (NoSuchDocument, Unreadable):
             continue
     text = documents.disarm(rolled_up(year, texts)).encode()
-    author = Author(_origin(library, names))
+    author = Author(_origin(library, entries))
 
     def work() -> str:
         before = library.vault.read(name) if library.look(name) else None
@@ -74,24 +75,26 @@ def _roll_up_year(library: Library, year: int, names: Sequence[str]) -> str:
     return library.locked(work)
 
 
-def _origin(library: Library, names: Sequence[str]) -> str:
+def _origin(library: Library, names: Iterable[str]) -> str:
     """The least trusted of all who wrote in these entries; what a program made is no owner's."""
     everything = Query(documents=tuple(names), include_superseded=True, limit=1 << 30)
     origins = [hit.record.origin for hit in library.find(everything)]
     return lowest([Origin.AGENT, *origins])
 
 
-def rolled_up(year: int, entries: Sequence[tuple[str, str]]) -> str:
-    """The text of a year: a paragraph for each entry, under its month."""
+def rolled_up(year: int, entries: Sequence[tuple[str, datetime, str]]) -> str:
+    """The text of a year: a paragraph for each entry, under its month.
+
+    Entries are named by their time in UTC, and told with that of the user's clock.
+    """
     count = f"{len(entries)} entries" if len(entries) != 1 else "1 entry"
     parts = [f"# Diary of {year}\n\n{MARK} {count}.*\n"]
-    month = ""
-    for name, text in entries:
-        stem = name.rpartition("/")[2].removesuffix(".md")
-        if stem[5:7] != month:
-            month = stem[5:7]
-            parts.append(f"\n## {MONTHS[int(month) - 1]}\n")
-        parts.append(f"\n**{stem[:10]} {stem[11:16].replace('-', ':')}** {_gist(text)} ({name})\n")
+    month = 0
+    for name, moment, text in entries:
+        if moment.month != month:
+            month = moment.month
+            parts.append(f"\n## {MONTHS[month - 1]}\n")
+        parts.append(f"\n**{moment.isoformat(' ')[:16]}** {_gist(text)} ({name})\n")
     return "".join(parts)
 
 

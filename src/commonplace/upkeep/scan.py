@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from commonplace import documents
-from commonplace.clock import parse_stamp
+from commonplace.clock import DayOf, parse_stamp
 from commonplace.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.index import Query
 from commonplace.journal import Op
@@ -206,27 +206,27 @@ def _differing(
 
 
 def _stale(seen: Seen) -> Iterator[Finding]:
-    yield from stale(seen.current, now=seen.now)
+    yield from stale(seen.current, now=seen.now, day_of=seen.library.clock.day_of)
     for name, text in seen.texts.items():
         # Most documents say no such thing, and finding their sections takes long.
         if "*Updated: " in text and seen._counts(Place(name, 1)):
             yield from _stale_sections(seen, name, text)
 
 
-def stale(records: Iterable[Record], *, now: datetime) -> Iterator[Finding]:
+def stale(records: Iterable[Record], *, now: datetime, day_of: DayOf) -> Iterator[Finding]:
     """What was stored over 120 days ago, or says itself that its time is over."""
     for record in records:
         if _is_past(record.valid_to, now):
-            what = f"it was valid until {record.valid_to[:10]}: {_quoted(record)}"
+            what = f"it was valid until {day_of(record.valid_to)}: {_quoted(record)}"
             yield Finding("stale", (record.id,), what, _struck([record]))
         elif _is_past(record.timestamp, now - STALE):
-            day = record.timestamp[:10]
+            day = day_of(record.timestamp)
             what = f"older than {STALE.days} days: {_quoted(record)} is of {day}"
             yield Finding("stale", (record.id,), what, _struck([record]))
 
 
 def _stale_sections(seen: Seen, name: str, text: str) -> Iterator[Finding]:
-    before = (seen.now - STALE).date()
+    before = seen.library.clock.local_day(seen.now - STALE)
     for section in documents.sections(text):
         if section.updated and section.updated < before:
             what = f"section {section.title!r} was last updated on {section.updated}"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import log, sqrt
 
+from commonplace.clock import DayOf, utc_day
 from commonplace.hints import Protocol
 from commonplace.records import Record
 from commonplace.safety import one_line
@@ -130,11 +131,11 @@ def likeness(one: Vector, other: Vector) -> float:
     return sum(weight * other[word] for word, weight in one.items() if word in other)
 
 
-def headed(records: Sequence[Record], body: str, *, limit: int) -> str:
+def headed(records: Sequence[Record], body: str, *, limit: int, day_of: DayOf = utc_day) -> str:
     """A summary's whole text: when, how many and what kind of records it stands for, and what
     they say.
     """
-    days = sorted(record.timestamp[:10] for record in records)
+    days = sorted(day_of(record.timestamp) for record in records)
     span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     kinds = ", ".join(most_common(record.kind for record in records))
     sessions = {record.session for record in records}

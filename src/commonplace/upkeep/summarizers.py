@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from commonplace.clock import Clock
+from commonplace.clock import Clock, DayOf, utc_day
 from commonplace.config import Options
 from commonplace.errors import BadOption, SummarizerFailed
 from commonplace.hints import Any
@@ -37,11 +37,11 @@ RUNNING: set[Any] = set()
 """The programs that are asked just now."""
 
 
-def prompt(records: Sequence[Record], *, characters: int) -> str:
+def prompt(records: Sequence[Record], *, characters: int, day_of: DayOf = utc_day) -> str:
     """What is asked; records that may not leave the machine are an error."""
     if any(record.sensitivity not in SHAREABLE for record in records):
         raise SummarizerFailed("sensitive records are never handed out")
-    lines = (f"{record.timestamp[:10]} {one_line(record.text)}\n" for record in records)
+    lines = (f"{day_of(record.timestamp)} {one_line(record.text)}\n" for record in records)
     return PROMPT.format(characters=characters) + "".join(lines)
 
 
@@ -50,14 +50,17 @@ class Command:
 
     name = "command"
 
-    def __init__(self, words: Sequence[str], *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, words: Sequence[str], *, seconds: float = SECONDS, day_of: DayOf = utc_day
+    ) -> None:
         self.words = list(words)
         self.seconds = seconds
+        self.day_of = day_of
 
     def body(self, records: Sequence[Record], *, characters: int) -> str:
         from subprocess import PIPE, Popen, TimeoutExpired
 
-        asked = prompt(records, characters=characters).encode()
+        asked = prompt(records, characters=characters, day_of=self.day_of).encode()
         try:
             program = Popen(
                 self.words, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
@@ -146,7 +149,8 @@ class Chat:
         self.tokens = tokens
 
     def body(self, records: Sequence[Record], *, characters: int) -> str:
-        asked = prompt(records, characters=characters)
+        day_of = self.tokens.clock.day_of
+        asked = prompt(records, characters=characters, day_of=day_of)
         answer_tokens = characters
         # No tokenizer makes more than one token of two bytes of ordinary text.
         reserved = len(asked.encode()) // 2 + answer_tokens
@@ -206,7 +210,7 @@ def summarizer_of(
 ) -> Summarizer:
     """The summarizer that the options name."""
     if options.summarizer == "command":
-        return Command(_words(options.summarizer_command))
+        return Command(_words(options.summarizer_command), day_of=clock.day_of)
     if options.summarizer == "openai":
         key = next((environ[name] for name in KEYS if environ.get(name)), "")
         url = _checked(options.summarizer_url, key)

@@ -10,10 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from io import TextIOWrapper
 from types import SimpleNamespace
 
-from commonplace.errors import CommonplaceError
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.errors import BadInput, CommonplaceError, Conflict, VaultTrouble
+from commonplace.hints import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -69,14 +70,41 @@ Run = Callable[["Namespace"], int]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:
+        sys.stderr = _sink()  # Without one, print would take standard output.
+    if sys.stdout is None:
+        sys.stdout = _sink()
+        what = "Standard output is closed, so nothing was done."
+        return _told(VaultTrouble(what, next_step="Send it to a file, or to /dev/null."))
+    write_letters(errors="replace")
     try:
         code = _run(words)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader of our output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = 0  # The reader of our output has seen enough.
+    except OSError as error:
+        what = f"The answer could not be written: {error.strerror}."
+        step = "Send it elsewhere; 'commonplace log' tells what was done."
+        code = _told(VaultTrouble(what, next_step=step))
+    # What is left of the answer would be written again at the end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _sink() -> TextIOWrapper:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def write_letters(*, encoding: str | None = None, errors: str | None = None) -> None:
+    """Tell standard output in which encoding to write, or what to do with letters it has not."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding=encoding, errors=errors)
+
+
+def _told(error: CommonplaceError) -> int:
+    print(f"commonplace: {error}", file=sys.stderr)
+    return error.exit_code
 
 
 def _run(words: Sequence[str]) -> int:
@@ -90,8 +118,12 @@ def _run(words: Sequence[str]) -> int:
         run: Run = arguments.run
         return run(arguments)
     except CommonplaceError as error:
-        print(f"commonplace: {error}", file=sys.stderr)
-        return error.exit_code
+        return _told(error)
+    except OSError as error:
+        if error.filename is None:
+            raise  # A stream's.
+        step = "See to its permissions and its disk, then try again."
+        return _told(VaultTrouble(f"{error.filename}: {error.strerror}.", next_step=step))
     except KeyboardInterrupt:
         print("commonplace: stopped", file=sys.stderr)
         return 130
@@ -181,12 +213,45 @@ def run_tool(tool: Tool, arguments: Namespace) -> int:
 def _value(value: Any, parameter: Parameter) -> Any:
     if parameter.type == "array":
         return [word for part in value for word in part.split(",") if word]
-    return sys.stdin.read() if value == "-" and parameter.type == "string" else value
+    return said(value) if parameter.type == "string" else value
+
+
+def said(value: str) -> str:
+    """The value; for '-' what standard input says, without the newline that a line ends with."""
+    if value != "-":
+        return value
+    try:
+        return standard_input().read().removesuffix("\n")
+    except UnicodeDecodeError:
+        raise BadInput(
+            "What standard input says is no UTF-8.", next_step="Convert it, as with iconv."
+        ) from None
+
+
+def standard_input() -> TextIO:
+    """Standard input, which a shell may have closed."""
+    if sys.stdin is None:
+        raise VaultTrouble(
+            "Standard input is closed, and '-' reads it.",
+            next_step="Pipe the text into the command, or write it in place of '-'.",
+        )
+    return sys.stdin
 
 
 def show(answer: Answer, *, as_json: bool) -> None:
     """Print an answer: its text, or its data as JSON."""
-    print(json.dumps(answer.data, ensure_ascii=False, indent=2) if as_json else str(answer))
+    print(json_text(answer.data) if as_json else str(answer))
+
+
+def json_text(data: Any) -> str:
+    """Data as JSON that keeps every letter, also where standard output has not all of them."""
+    has_all = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    return json.dumps(data, ensure_ascii=not has_all, indent=2)
+
+
+def unconfirmed() -> int:
+    """Say that what was shown is still there. Returns the exit code of that."""
+    return _told(Conflict("Nothing was erased.", next_step="Repeat with --confirm to erase this."))
 
 
 def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commonplace.config import is_url
+from commonplace.config import Options, is_url
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show, tool_dialect, vault_path
+from commonplace.doors.cli import open_memory, said, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
@@ -23,7 +23,7 @@ from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
-from commonplace.errors import BadValue, Refused
+from commonplace.errors import BadOption, BadValue, Refused
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
@@ -99,7 +99,6 @@ def _is_vault(path: Path) -> bool:
 
 def _detected(path: Path) -> str:
     """The dialect of what is there already; empty where nothing tells."""
-    from commonplace.config import Options
     from commonplace.roots import detected, find_root
 
     if not path.is_dir():
@@ -111,7 +110,7 @@ def _detected(path: Path) -> str:
 
 def _agrees(path: Path, count: int) -> bool:
     question = f"{path} holds {count} entries already; its markdown becomes memory. Go on?"
-    if not sys.stdin.isatty():
+    if not (sys.stdin and sys.stdin.isatty()):
         raise BadValue("path", question.lower(), next_step="Repeat with --yes, or name another.")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
@@ -122,10 +121,16 @@ def _status_arguments(parser: argparse.ArgumentParser) -> None:
 
 def status(arguments: argparse.Namespace) -> int:
     """What the vault holds and how it is."""
-    with open_memory(arguments) as memory:
-        data = memory.status()
-        if arguments.options:
-            data["options"] = memory.options_described()
+    try:
+        with open_memory(arguments) as memory:
+            data = memory.status()
+            if arguments.options:
+                data["options"] = memory.options_described()
+    except BadOption as error:
+        if not arguments.options:
+            raise
+        # Whoever has a bad option looks here for what it should be.
+        data = {"trouble": error.what, "options": Options().described()}
     lines = [f"{name:>12}  {_plain(value)}" for name, value in data.items() if name != "options"]
     for option in data.get("options", ()):
         about = paint(f"# {option['description']}", "dim")
@@ -159,7 +164,7 @@ def log(arguments: argparse.Namespace) -> int:
 def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
     lines = [
-        f"{entry.position:>8}  {entry.at}  {paint(entry.op, 'cyan'):<8}  {_who(entry)}  "
+        f"{entry.position:>8}  {entry.at}  {paint(f'{entry.op:<8}', 'cyan')}  {_who(entry)}  "
         f"{', '.join(entry.documents())}  {' '.join(entry.ids[:3])}"
         for entry in entries
     ]
@@ -198,7 +203,7 @@ def blame(arguments: argparse.Namespace) -> int:
     data = [
         {
             "line": line.line,
-            "text": line.text,
+            "text": _without_end(line.text),
             "at": line.entry.at if line.entry else None,
             "origin": line.entry.origin if line.entry else None,
             "session": line.entry.session if line.entry else None,
@@ -208,11 +213,17 @@ def blame(arguments: argparse.Namespace) -> int:
     ]
     shown = [
         f"{line.entry.at[:19] if line.entry else 'before':<19}  "
-        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  {neutralise(line.text)}"
+        f"{_who(line.entry) if line.entry else '-':<12}  {line.line:>4}  "
+        f"{neutralise(_without_end(line.text))}"
         for line in found
     ]
     show(Answer(data, "\n".join(shown)), as_json=arguments.json)
     return 0
+
+
+def _without_end(line: str) -> str:
+    """A line of a document whose lines end as on Windows, as it is shown."""
+    return line.removesuffix("\r")
 
 
 def _restore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -333,8 +344,7 @@ def tool(arguments: argparse.Namespace) -> int:
         shown = "\n".join(f"{each['name']}: {each['description']}" for each in listed)
         show(Answer(listed, shown), as_json=arguments.json)
         return 0
-    text = sys.stdin.read() if arguments.arguments == "-" else arguments.arguments
-    given = tools.parse_arguments(text)
+    given = tools.parse_arguments(said(arguments.arguments))
     with open_memory(arguments, for_tools=True) as memory:
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)

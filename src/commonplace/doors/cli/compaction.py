@@ -46,8 +46,10 @@ def compact(arguments: argparse.Namespace) -> int:
             show(Answer(data, f"{shown}\n{plan.sentence}".strip()), as_json=arguments.json)
             return 0
         report = memory.compact(forced=arguments.force, min_age_days=age)
-    hint = " Repeat with --force." if report.status == "skipped" and not arguments.force else ""
-    text = f"Compaction {described(report)}.{hint}".replace("..", ".")
+        may_force = memory.layout.memory and not arguments.force
+        said = described(report, memory.clock.day_of)
+    hint = " Repeat with --force." if report.status == "skipped" and may_force else ""
+    text = f"Compaction {said}.{hint}".replace("..", ".")
     show(Answer(dict(report.__dict__), text), as_json=arguments.json)
     return 1 if report.status == "failed" else 0
 
@@ -76,11 +78,13 @@ def expand(arguments: argparse.Namespace) -> int:
         if arguments.restore:
             back = [source.id for source in sources if source.record]
             return _restored(memory.bring_back(back), arguments)
+        day_of = memory.clock.day_of
     lines = []
     for source in sources:
         record = source.record
-        said = f"{record.timestamp[:10]} {record.kind}: {one_line(record.text)}" if record else ""
-        lines.append(f"{source.id}  {said or 'was forgotten'}")
+        day = day_of(record.timestamp) if record else ""
+        said = f"{day} {record.kind}: {one_line(record.text)}" if record else "was forgotten"
+        lines.append(f"{source.id}  {said}")
     data = [
         {
             "id": source.id,

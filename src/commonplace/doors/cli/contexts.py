@@ -6,11 +6,9 @@ It knows the forms in which programs take a context, not how one is made.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 
-from commonplace.doors.cli import open_memory
+from commonplace.doors.cli import json_text, open_memory, said
 from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
@@ -54,7 +52,7 @@ def add(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 
 def context(arguments: argparse.Namespace) -> int:
-    message = sys.stdin.read() if arguments.message == "-" else arguments.message
+    message = said(arguments.message)
     system = _text_of(arguments.system) if arguments.system else ""
     with open_memory(arguments, for_tools=True) as memory:
         found = memory.context(
@@ -88,7 +86,7 @@ def _formatted(found: Context, form: str) -> str:
     from commonplace.inject import agents
 
     shapes = {"json": _data, "anthropic": agents.as_anthropic, "openai": agents.as_openai}
-    return json.dumps(shapes[form](found), ensure_ascii=False, indent=2)
+    return json_text(shapes[form](found))
 
 
 def _data(found: Context) -> dict[str, Any]:

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
+from commonplace.doors.cli import open_memory, said, show
 from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue, NoSuchDocument
 from commonplace.hints import TYPE_CHECKING, Any
@@ -54,14 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _written(memory: Memory, words: list[str]) -> Answer:
-    text = sys.stdin.read() if words == ["-"] else " ".join(words)
-    done = memory.write_diary(text)
+    done = memory.write_diary(said(" ".join(words)))
     return Answer({"document": done.document}, f"Wrote {done.document}.")
 
 
 def _listed(memory: Memory, rest: list[str]) -> Answer:
-    names = memory.diary(rest[0] if rest else "")
-    return Answer({"entries": names}, "\n".join(names) or "The diary is empty.")
+    since = rest[0] if rest else ""
+    names = memory.diary(since)
+    nothing = f"No entry of the diary begins {since}." if memory.diary() else "The diary is empty."
+    return Answer({"entries": names}, "\n".join(names) or nothing)
 
 
 def _shown(memory: Memory, rest: list[str]) -> Answer:

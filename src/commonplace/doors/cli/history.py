@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
+from commonplace.doors.cli import (
+    open_memory,
+    said,
+    show,
+    standard_input,
+    unconfirmed,
+    write_letters,
+)
 from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.terminal import paint
 from commonplace.errors import BadValue, TooSlow
@@ -106,7 +113,7 @@ def _append_arguments(parser: argparse.ArgumentParser) -> None:
 
 def append(arguments: argparse.Namespace) -> int:
     """Keep one message. It is on disk when its id is printed."""
-    text = sys.stdin.read() if arguments.text == "-" else arguments.text
+    text = said(arguments.text)
     with open_memory(arguments) as memory:
         message = memory.conversations.record(
             arguments.role,
@@ -147,7 +154,7 @@ def sql(arguments: argparse.Namespace) -> int:
     The views are messages(id, session, agent, channel, role, content, time) and
     sessions(session, messages, first, last). Times are UTC, such as 2026-11-15T14:30:00.000Z.
     """
-    statement = sys.stdin.read() if arguments.statement == "-" else arguments.statement
+    statement = said(arguments.statement)
     with open_memory(arguments) as memory, _stopped_in_time():
         table = memory.conversations.ask(statement, limit=arguments.limit)
     show(Answer(table.__dict__, _tabled(table)), as_json=arguments.json)
@@ -227,6 +234,7 @@ def dump(arguments: argparse.Namespace) -> int:
     """Write every message as a line of JSON, oldest first."""
     with open_memory(arguments) as memory:
         if arguments.file == "-":
+            write_letters(encoding="utf-8")
             for line in memory.messages.dump():
                 print(line)
             return 0
@@ -268,7 +276,7 @@ def load(arguments: argparse.Namespace) -> int:
     """
     with open_memory(arguments) as memory:
         if arguments.file == "-":
-            count = memory.conversations.load(sys.stdin)
+            count = memory.conversations.load(standard_input())
         else:
             try:
                 with open(arguments.file, encoding="utf-8", errors="surrogateescape") as lines:
@@ -293,18 +301,15 @@ def _forget_arguments(parser: argparse.ArgumentParser) -> None:
 def forget(arguments: argparse.Namespace) -> int:
     """Erase messages for good: by id, by what they say, or a whole session.
 
-    Without --confirm it shows what would be erased.
+    Without --confirm it shows what would be erased, and exits with 4.
     """
     with open_memory(arguments) as memory:
         found = memory.conversations.to_forget(
             ids=arguments.id, query=arguments.query, session=arguments.of
         )
         if not arguments.confirm:
-            text = (
-                f"{_listed(found)}\n{len(found):,} messages. Repeat with --confirm to erase them."
-            )
-            show(Answer([each.__dict__ for each in found], text), as_json=arguments.json)
-            return 0
+            _show_messages(found, arguments)
+            return unconfirmed()
         count = memory.conversations.forget([each.id for each in found])
     show(Answer({"erased": count}, f"Erased {count:,} messages."), as_json=arguments.json)
     return 0

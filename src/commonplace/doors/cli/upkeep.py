@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
+from commonplace.doors.cli import open_memory, show, unconfirmed
 from commonplace.doors.cli.terminal import paint
-from commonplace.errors import BadValue, Conflict
+from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.records import Record, Sensitivity
 from commonplace.safety import one_line
@@ -186,8 +185,7 @@ def _show_doomed(doomed: Doomed, *, as_json: bool) -> int:
     lines += [f"{record.id}  a summary, made anew without them" for record in doomed.summaries]
     lines += [f"{len(doomed.messages)} messages that quote them"] if doomed.messages else []
     show(Answer(data, "\n".join(lines)), as_json=as_json)
-    print("commonplace: Nothing was erased. Repeat with --confirm to erase this.", file=sys.stderr)
-    return Conflict.exit_code
+    return unconfirmed()
 
 
 def _shown_text(record: Record) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from commonplace.doors.hooks import outputs, spool
 from commonplace.doors.hooks.inputs import Call
-from commonplace.errors import DiskFull, SecretFound, Unreadable
+from commonplace.errors import DiskFull, SecretFound, VaultTrouble
 from commonplace.hints import TYPE_CHECKING
 from commonplace.lean import digest
 
@@ -249,7 +249,7 @@ def _check_readable(memory: Memory) -> None:
     main = ("index", layout.soul, layout.user, layout.memory, layout.long_memory, layout.status)
     for document, trouble in memory.library.troubles.items():
         if document in main or layout.day_of(document):
-            raise Unreadable(document, trouble)
+            raise VaultTrouble(trouble)
 
 
 DEEDS: dict[str, Callable[[Memory, Call], str]] = {

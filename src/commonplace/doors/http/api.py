@@ -122,7 +122,12 @@ def show_record(memory: Memory, id: Id) -> Any:
         **shown_hit(hit),
         "superseded_by": list(memory.library.index.children(hit.record.id)),
         "chain": [
-            {"id": record.id, "text": record.text, "timestamp": record.timestamp}
+            {
+                "id": record.id,
+                "text": record.text,
+                "timestamp": record.timestamp,
+                "day": memory.clock.day_of(record.timestamp),
+            }
             for record in _chain(memory, hit.record)
             if may_see(memory, record)
         ],
@@ -282,7 +287,7 @@ def blame_document(memory: Memory, name: Name) -> Any:
         "lines": [
             {
                 "line": each.line,
-                "text": each.text,
+                "text": each.text.removesuffix("\r"),
                 "change": changes.told(each.entry) if each.entry else None,
             }
             for each in lines

@@ -86,12 +86,14 @@ def _explained(hit: Hit) -> dict[str, Any]:
 @route("GET", "/days", scope="read", long=True)
 def list_days(memory: Memory) -> Any:
     """How many records each day brought, and the diary entries and daily logs that there are."""
+    day_of = memory.clock.day_of
     memory.library.refresh()
     names = list(filter(memory.layout.serves, memory.documents()))
     daily = {name: str(day) for name in names if (day := memory.layout.day_of(name))}
-    diary = {name: str(time) for name in names if (time := memory.layout.diary_time(name))}
+    times = ((name, memory.layout.diary_time(name)) for name in names)
+    diary = {name: str(memory.clock.local(time)) for name, time in times if time}
     counts = Counter(
-        hit.record.timestamp[:10]
+        day_of(hit.record.timestamp)
         for hit in memory.search("", include_superseded=True, include_passages=False, limit=1 << 30)
     )
     return {"counts": dict(sorted(counts.items())), "daily": daily, "diary": diary}
@@ -100,14 +102,14 @@ def list_days(memory: Memory) -> Any:
 @route("GET", "/sizes", scope="read", long=True)
 def list_sizes(memory: Memory) -> Any:
     """How the memory grew: records, characters and tokens by the end of each day."""
-    totals = [0, 0, 0]
+    totals, day_of = [0, 0, 0], memory.clock.day_of
     days: dict[str, tuple[int, ...]] = {}
     for record in sorted(_all_records(memory), key=lambda record: record.timestamp):
         for at, more in enumerate((1, len(record.text), estimate(record.text))):
             totals[at] += more
         # What does not say when it came was there before the first that does.
         if record.timestamp:
-            days[record.timestamp[:10]] = tuple(totals)
+            days[day_of(record.timestamp)] = tuple(totals)
     names = ("records", "characters", "tokens")
     return {"days": [{"day": day, **dict(zip(names, sums))} for day, sums in days.items()]}
 

@@ -89,7 +89,8 @@ def compact_vault(
     if not dry_run:
         memory.errands.run(COMPACT_NOW)
         report = reports(memory.notes)[-1]
-        return {"status": report.status, "sentence": f"Compaction: {described(report)}."}
+        sentence = f"Compaction: {described(report, memory.clock.day_of)}."
+        return {"status": report.status, "sentence": sentence}
     return json.loads(memory.errands.run(PLAN_COMPACTION))
 
 

@@ -139,7 +139,7 @@ def _shown_and_agreed(planned: Plan, arguments: argparse.Namespace) -> bool:
         print(planned.diff())
     if arguments.dry_run or arguments.yes or not planned.changes:
         return not arguments.dry_run
-    if not sys.stdin.isatty():
+    if not (sys.stdin and sys.stdin.isatty()):
         raise BadValue(
             "--yes",
             "without a terminal nobody can be asked",

@@ -53,7 +53,7 @@ export async function show(main, rest) {
     const count = told.counts[key] || 0;
     return h("div", { class: "day" }, h("strong", {}, String(day)), count > 0 && h("span", { class: "why" }, ` ${count}`, h("span", { class: "unit" }, count === 1 ? " memory" : " memories")),
       (byDay.get(key) || []).map((name) => h("a", { href: `/documents/${name}`, onclick: (event) => { event.preventDefault(); read(name); } },
-        name.startsWith("diary") ? `diary ${name.slice(17, 22).replace("-", ":")}` : "log")));
+        name.startsWith("diary") ? `diary ${told.diary[name].slice(11, 16)}` : "log")));
   }
 
   function heat() {

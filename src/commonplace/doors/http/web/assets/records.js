@@ -73,5 +73,5 @@ async function showHistory(record) {
     h("table", {}, h("tbody", {}, told.history.map((change) => h("tr", {}, h("td", {}, change.at), h("td", {}, change.op),
       h("td", { class: "text" }, change.documents.join(", ")), h("td", {}, change.origin))))),
     told.chain.length > 1 && [h("h3", {}, "What replaced what, oldest first"), h("ol", { class: "chain" }, told.chain.map((each) =>
-      h("li", { "aria-current": each.id === told.id ? "true" : undefined }, h("time", { dateTime: each.timestamp }, each.timestamp.slice(0, 10)), ` ${each.text}`)))]));
+      h("li", { "aria-current": each.id === told.id ? "true" : undefined }, h("time", { dateTime: each.timestamp }, each.day), ` ${each.text}`)))]));
 }

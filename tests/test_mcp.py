@@ -604,6 +604,15 @@ def test_what_no_tool_should_do_is_an_internal_error_without_details(
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
+def test_a_tool_answers_though_the_disk_takes_no_note_of_the_conversation(root: Path) -> None:
+    (root / ".commonplace" / "leases").write_text("in the way of the directory")
+    found, stored = talk(
+        root, call("search", {"query": "tea"}, id=1), call("store", {"text": "Likes rye"}, id=2)
+    )
+    assert "Likes tea" in text_of(found)
+    assert text_of(stored).startswith("Stored mem-")
+
+
 def test_a_batch_is_answered_as_one_where_the_version_has_them(shared: Path) -> None:
     batch = [
         ask("ping", id=1),

@@ -13,6 +13,8 @@ NAMED = ("COMMONPLACE_SESSION", "CLAUDE_CODE_SESSION_ID")
 KEYS = ("threadid", "thread", "sessionid", "session", "conversationid", "conversation")
 """How clients call it, best first: in Codex the tasks of a session share its id, not the thread."""
 LONGEST = 200
+HEADER = "x-commonplace-session"
+"""How a caller over HTTP names it."""
 
 
 def session_of(meta: object, environ: Mapping[str, str]) -> str:

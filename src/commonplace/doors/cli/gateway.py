@@ -57,7 +57,7 @@ def serve(arguments: argparse.Namespace) -> int:
             port=arguments.port,
             host=arguments.host,
             names=tuple(arguments.name),
-            mcp=lambda name, path: _mcp(arguments, name, path),
+            mcp=lambda _, path: _mcp(arguments, path),
             dialect=arguments.dialect,
         )
         made.fork(_workers(arguments), listener=listener)
@@ -134,17 +134,16 @@ def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str
     return memory
 
 
-def _mcp(arguments: argparse.Namespace, name: str, path: str) -> Any:
+def _mcp(arguments: argparse.Namespace, path: str) -> Any:
     from commonplace import tools
     from commonplace.doors.mcp import over_http
-    from commonplace.doors.sessions import new_session
 
     with _open(arguments, path, origin="agent") as memory:
         dialect = arguments.dialect or tools.dialect_of(memory.layout.name)
     return over_http.server(
         lambda session: _open(arguments, path, origin="agent", session=session),
         dialect=dialect,
-        session=arguments.session or new_session(f"http-{name}"),
+        session=arguments.session,
     )
 
 

@@ -51,15 +51,13 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
 
 def _over_http(arguments: argparse.Namespace) -> int:
     from commonplace.doors.mcp import over_http
-    from commonplace.doors.sessions import new_session
 
-    session = arguments.session or new_session("http")
-    with _open(arguments, session) as memory:
+    with _open(arguments, arguments.session) as memory:
         token = over_http.token_in(memory.state)
     application = over_http.app(
         lambda session: _open(arguments, session),
         dialect=arguments.dialect or _dialect(arguments),
-        session=session,
+        session=arguments.session,
         token=token,
     )
     print(

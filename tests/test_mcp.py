@@ -28,7 +28,7 @@ from commonplace import clock, tools
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.doors.mcp import methods, serve, wire, words
 from commonplace.doors.sessions import session_of
-from commonplace.errors import NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
+from commonplace.errors import NoSuchDocument, NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.safety import FRAMING
@@ -611,6 +611,28 @@ def test_a_tool_answers_though_the_disk_takes_no_note_of_the_conversation(root: 
     )
     assert "Likes tea" in text_of(found)
     assert text_of(stored).startswith("Stored mem-")
+
+
+def test_only_what_a_layout_serves_is_a_resource(tmp_path: Path) -> None:
+    user = "commonplace://document/USER.md"
+    with Memory.open(tmp_path, dialect="claw", clock=FixedClock(0)) as memory:
+        memory.store("Likes tea")
+        memory.update("# User", document="USER.md")
+    found = {"type": "ref/resource", "uri": methods.TEMPLATE}
+    answers = talk(
+        tmp_path,
+        ask("resources/list", id=1),
+        ask("resources/read", {"uri": user}, id=2),
+        ask("completion/complete", {"ref": found, "argument": {"name": "n", "value": ""}}, id=3),
+        dialect="claw",
+    )
+    assert [each["name"] for each in result_of(answers, 1)["resources"]] == [
+        "brief",
+        "MEMORY.md",
+        "memory/1970-01-01.md",
+    ]
+    assert error_of(answers, 2) == (-32002, str(NoSuchDocument("USER.md")))
+    assert "USER.md" not in result_of(answers, 3)["completion"]["values"]
 
 
 def test_a_batch_is_answered_as_one_where_the_version_has_them(shared: Path) -> None:

@@ -225,7 +225,7 @@ class Gateway:
         found = _allowed(request, "read")
         vault, name = request.path_params["vault"], request.path_params["tool"]
         dialect = await self._dialect(vault)
-        only_asks = tools.find(name, dialect=dialect).read_only
+        only_asks = tools.own(name, dialect=dialect).read_only
         if not only_asks and not found.allows("write"):
             raise NotAllowed("write")
         call = ToolCall(name, dialect, vault, _reader(request, found), await _body(request))

@@ -123,10 +123,15 @@ def _result(text: str, *, refused: bool) -> Object:
 def list_resources(params: Object, offered: Offered, recall: Recall) -> Object:
     """The brief, then the documents by name; the cursor of a page is the last name before it."""
     after = _text(params, "cursor") if "cursor" in params else ""
-    names = sorted(name for name in recall().documents() if name > after)
+    names = sorted(name for name in _documents(recall()) if name > after)
     found = [] if after else [_brief()]
     found += [_document(name) for name in names[:PAGE]]
     return {"resources": found} | ({"nextCursor": names[PAGE - 1]} if names[PAGE:] else {})
+
+
+def _documents(memory: Memory) -> list[str]:
+    """The documents that the layout lets others see."""
+    return [name for name in memory.documents() if memory.layout.serves(name)]
 
 
 def _brief() -> Object:
@@ -176,7 +181,10 @@ def _read(uri: str, recall: Recall) -> str:
     name = unquote(uri.removeprefix(DOCUMENT))
     if not uri.startswith(DOCUMENT) or not name:
         raise NoSuchDocument(uri)
-    return neutralise(recall().read(name).text)
+    memory = recall()
+    if not memory.layout.serves(name):
+        raise NoSuchDocument(name)
+    return neutralise(memory.read(name).text)
 
 
 def list_prompts(params: Object, offered: Offered) -> Object:
@@ -213,7 +221,7 @@ def complete(params: Object, offered: Offered, recall: Recall) -> Object:
     elif kind != "ref/resource":
         raise Fault(INVALID_PARAMS, "ref: its type is not ref/prompt or ref/resource.")
     asked = kind == "ref/resource" and _text(ref, "uri") == TEMPLATE
-    values = fitting(typed, recall().documents()) if asked else []
+    values = fitting(typed, _documents(recall())) if asked else []
     return {
         "completion": {
             "values": values[:100],

@@ -28,7 +28,13 @@ from commonplace import clock, tools
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.doors.mcp import methods, serve, wire, words
 from commonplace.doors.sessions import session_of
-from commonplace.errors import NoSuchDocument, NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
+from commonplace.errors import (
+    NoSuchDocument,
+    NoSuchRecord,
+    NoSuchVault,
+    UnknownDialect,
+    UnknownTool,
+)
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.safety import FRAMING
@@ -188,11 +194,35 @@ def test_instructions_fit_what_clients_read(shared: Path) -> None:
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_tools_are_listed_in_the_order_of_the_table(shared: Path, dialect: str) -> None:
-    result = result_of(talk(shared, ask("tools/list"), dialect=dialect))
+    everything = mcp.opener(shared, memory_embeddings_enabled=True, experience_store_enabled=True)
+    result = result_of(talk(everything, ask("tools/list"), dialect=dialect))
     assert serialize_server_result("tools/list", HANDSHAKE[-1], result) == result
     listed = result["tools"]
     assert listed == [methods.listed(tool) for tool in tools.table(dialect).values()]
     assert [entry["name"] for entry in listed] == list(tools.table(dialect))
+
+
+@pytest.mark.claim("claw.recall-main-session", "claw.recall-when-enabled")
+@pytest.mark.parametrize(
+    ("session", "options", "there"),
+    [
+        ("main", {}, ["remember_this"]),
+        ("main", {"memory_embeddings_enabled": True}, ["remember_this", "recall_memory"]),
+        ("shared:slack-42", {"memory_embeddings_enabled": True}, []),
+        ("heartbeat-7", {"experience_store_enabled": True}, ["query_experiences"]),
+    ],
+)
+def test_only_the_tools_that_the_session_may_call_are_listed(
+    shared: Path, session: str, options: dict[str, Any], there: list[str]
+) -> None:
+    opened = mcp.opener(shared, **options)
+    listed = result_of(talk(opened, ask("tools/list"), dialect="claw", session=session))
+    assert [entry["name"] for entry in listed["tools"]] == there
+
+
+def test_while_there_is_no_vault_all_tools_are_listed(tmp_path: Path) -> None:
+    listed = result_of(talk(tmp_path / "none", ask("tools/list"), dialect="claw"))["tools"]
+    assert [entry["name"] for entry in listed] == list(tools.table("claw"))
 
 
 def test_a_listed_tool_says_how_it_behaves(shared: Path) -> None:

@@ -232,9 +232,13 @@ class Gateway:
         return await self._answer(call, only_asks=only_asks)
 
     async def _list_tools(self, request: Request) -> Sent:
-        _allowed(request, "read")
-        dialect = await self._dialect(request.path_params["vault"])
-        return answered({"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]})
+        """The tools of the vault's dialect that the session may have."""
+        found = _allowed(request, "read")
+        vault, reader = request.path_params["vault"], _reader(request, found)
+        dialect = await self._dialect(vault)
+        memory = await self.work(self.vaults.memory, vault, reader)
+        own = [_shown(each) for each in _table(dialect) if each.is_for(memory)]
+        return answered({"dialect": dialect, "tools": own})
 
     def _open_to(self, found: Pass | None) -> list[str]:
         return [name for name in self.vaults.paths if found and found.opens(name)]

@@ -66,6 +66,15 @@ def list_tools(params: Object, offered: Offered) -> Object:
     return {"tools": [listed(tool) for tool in offered().values()]}
 
 
+def list_own_tools(params: Object, offered: Offered, recall: Recall) -> Object:
+    """The tools that this session may have; all as long as there is no vault, which a call says."""
+    try:
+        memory = recall()
+    except CommonplaceError:
+        return list_tools(params, offered)
+    return {"tools": [listed(tool) for tool in offered().values() if tool.is_for(memory)]}
+
+
 def tools_of(dialect: str) -> dict[str, Tool]:
     from commonplace import tools
 
@@ -256,6 +265,7 @@ AT_ONCE: dict[str, Callable[[Object, Offered], Object]] = {
     "prompts/get": get_prompt,
 }
 WITH_MEMORY: dict[str, Callable[[Object, Offered, Recall], Object]] = {
+    "tools/list": list_own_tools,
     "tools/call": call_tool,
     "resources/list": list_resources,
     "resources/read": read_resource,

@@ -113,9 +113,9 @@ def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
         def offered() -> Any:
             return methods.tools_of(dialect)
 
-        if method in methods.AT_ONCE:
-            return methods.AT_ONCE[method](given, offered)
-        return methods.WITH_MEMORY[method](given, offered, lambda: held.of(context))
+        if method in methods.WITH_MEMORY:
+            return methods.WITH_MEMORY[method](given, offered, lambda: held.of(context))
+        return methods.AT_ONCE[method](given, offered)
 
     async def handle(context: Any, params: Any) -> Any:
         from anyio.to_thread import run_sync

@@ -23,6 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from commonplace.doors.mcp import over_http
+from commonplace.doors.sessions import shared_session
 from commonplace.memory import Memory
 from tests.mcp_client import ENVELOPE, HANDSHAKE, STATELESS, ask, call, initialize, opener
 from tests.test_mcp import with_client
@@ -214,12 +215,28 @@ def test_who_never_says_hello_shares_the_session_of_the_server(tmp_path: Path) -
         assert [stored(web, "A"), stored(web, "B")] == [True, False]
 
 
-def test_a_session_given_to_the_server_outweighs_all(tmp_path: Path) -> None:
+def test_a_session_given_to_the_server_is_that_of_all_who_name_none(tmp_path: Path) -> None:
     with asked(tmp_path, session="sunday") as web:
-        assert stored(web, "A", x_commonplace_session="monday")
+        assert stored(web, "A", **begun(web))
         assert not stored(web, "B", **begun(web))
+        assert stored(web, "C", x_commonplace_session="monday")
     with Memory.open(tmp_path) as memory:
-        assert [hit.record.session for hit in memory.search()] == ["sunday"]
+        assert {hit.record.session for hit in memory.search()} == {"sunday", "monday"}
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "session"),
+    [
+        ("", {}, ""),
+        ("sunday", {"CLAUDE_CODE_SESSION_ID": "claude"}, "sunday"),
+        ("claude", {"CLAUDE_CODE_SESSION_ID": "claude"}, ""),
+        ("mine", {"COMMONPLACE_SESSION": "mine"}, "mine"),
+    ],
+)
+def test_the_session_in_which_a_server_was_started_is_not_that_of_its_clients(
+    given: str, environ: dict[str, str], session: str
+) -> None:
+    assert shared_session(given, environ) == session
 
 
 def test_each_client_takes_back_its_own_change(tmp_path: Path) -> None:

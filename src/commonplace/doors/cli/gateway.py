@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -137,13 +138,14 @@ def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str
 def _mcp(arguments: argparse.Namespace, path: str) -> Any:
     from commonplace import tools
     from commonplace.doors.mcp import over_http
+    from commonplace.doors.sessions import shared_session
 
     with _open(arguments, path, origin="agent") as memory:
         dialect = arguments.dialect or tools.dialect_of(memory.layout.name)
     return over_http.server(
         lambda session: _open(arguments, path, origin="agent", session=session),
         dialect=dialect,
-        session=arguments.session,
+        session=shared_session(arguments.session, os.environ),
     )
 
 

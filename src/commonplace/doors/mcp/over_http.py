@@ -46,7 +46,8 @@ def app(open_memory: Callable[[str], Memory], *, dialect: str, session: str, tok
 def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) -> App:
     """The SDK's server over our table of tools, as a web application.
 
-    A `session` that is given outweighs what the clients say of theirs.
+    A call belongs to the session that it names, or a header; else to the `session` that is given,
+    or that of the client by the id it got, or one of the server.
     """
     try:
         import mcp_types
@@ -103,7 +104,11 @@ class _Held:
     def of(self, context: Any) -> Memory:
         with self._opening:
             self._memory = self._memory or self._open("")
-        return self._memory.for_session(self._session or _named(context) or self._own_session)
+        headers = context.request.headers
+        # The environment is not the client's, and names no session of theirs.
+        named = session_of(context.meta, {}) or headers.get(HEADER) or self._session
+        session = named or headers.get(ID) or self._own_session
+        return self._memory.for_session(session[:LONGEST])
 
 
 def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
@@ -130,16 +135,6 @@ def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
         return result.model_validate(found, by_name=False)
 
     return handle
-
-
-def _named(context: Any) -> str:
-    """The session that a client names: with the call, in a header, or by the id it was given.
-
-    The environment is not the client's, and names none.
-    """
-    headers = context.request.headers
-    names = (session_of(context.meta, {}), headers.get(HEADER), headers.get(ID))
-    return next(filter(None, names), "")[:LONGEST]
 
 
 def guarded(inner: App, *, token: str) -> App:

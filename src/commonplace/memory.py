@@ -6,7 +6,8 @@ It knows the rules of storing (limits, trust, provenance), not how anything is w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from commonplace import budgets
@@ -15,6 +16,7 @@ from commonplace.config import OPTIONS
 from commonplace.errors import (
     BadName,
     BadValue,
+    CommonplaceError,
     HeldForReview,
     LessTrusted,
     NoSuchRecord,
@@ -374,19 +376,36 @@ class Memory:
         ids = [budgets.check_id(key) for key in record_ids]
         return unfolding.bring_back(self.library, ids, author=self.author)
 
-    def check_budget(self, *what: str) -> None:
-        """Fail when this session has used up its stores, supersedes or deletes."""
-        for name in what:
-            limit = getattr(self.options, f"session_{name}")
-            self.sessions.check(self.session, name, limit=limit)
+    @contextmanager
+    def counted(self, *what: str) -> Iterator[None]:
+        """Count a store, supersede or delete of this session before it is done in the block.
 
-    def spend(self, *what: str) -> None:
-        """Count one of each for this session."""
-        self.library.locked(lambda: self.sessions.spend(self.session, *what))
+        Fails when they are used up. What is held for review counts, what is refused does not.
+        """
+        limits = {name: getattr(self.options, f"session_{name}") for name in what}
+        self._note_session(lambda: self.sessions.spend(self.session, limits))
+        try:
+            yield
+        except HeldForReview:
+            raise
+        except CommonplaceError:
+            # What went wrong there is of more use than what goes wrong here.
+            with suppress(CommonplaceError):
+                self._note_session(lambda: self.sessions.give_back(self.session, what))
+            raise
 
     def taint(self) -> None:
         """Note that this session has read untrusted content; what it stores counts as such."""
-        self.library.locked(lambda: self.sessions.taint(self.session))
+        self._note_session(lambda: self.sessions.taint(self.session))
+
+    def _note_session(self, work: Callable[[], None]) -> None:
+        """Change what is known of this session, one at a time of all who speak for it."""
+        try:
+            self.library.locked(work)
+        except OSError as error:
+            from commonplace.vault.tree import trouble
+
+            raise trouble(error, self.state_path) from None
 
     def review(self) -> list[Record]:
         """The records that wait for a person's approval, oldest first."""

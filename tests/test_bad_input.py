@@ -146,6 +146,22 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     "a user of two lines": (lambda m: m.store("x", username="a\nb"), BadValue, "one plain line"),
     "a user too long": (lambda m: m.store("x", username="u" * 201), TooLong, "at most 200"),
     "a query that is a number": (lambda m: m.search(7), BadValue, "Send a text."),  # type: ignore[arg-type]
+    "a day that is a number": (lambda m: m.search("tea", since=5), BadValue, "Send a text."),
+    "a last day that is a list": (lambda m: m.search("tea", until=["x"]), BadValue, "Send a text."),
+    "a brief of some length": (lambda m: m.brief(limit="x"), BadValue, "Use 1 to"),  # type: ignore[arg-type]
+    "a brief of nothing": (lambda m: m.brief(limit=0), BadValue, "Use 1 to"),
+    "recalling a number": (lambda m: m.recall(7), BadValue, "Send a text."),  # type: ignore[arg-type]
+    "recalling many": (lambda m: m.recall("tea", limit="many"), BadValue, "Use 1 to"),  # type: ignore[arg-type]
+    "a context in no dialect": (
+        lambda m: m.context(dialect="zz"),
+        UnknownDialect,
+        "Use native, earl, journal",
+    ),
+    "a query too long for its tool": (
+        lambda m: tools.call(m, "memory_search", {"query": "x" * 501}, dialect="typed"),
+        TooLong,
+        "at most 500 are taken. Ask with fewer words",
+    ),
     "no results": (lambda m: m.search("tea", limit=0), BadValue, "Use 1 to"),
     "fewer than no results": (lambda m: m.search("tea", limit=-1), BadValue, "Use 1 to"),
     "many results": (lambda m: m.search("tea", limit="many"), BadValue, "Use 1 to"),

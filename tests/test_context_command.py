@@ -51,6 +51,11 @@ def test_chat_messages_begin_with_the_system(vault: Path, capsys: Said) -> None:
     assert (last["role"], last["content"][:19]) == ("user", "This is a heartbeat")
 
 
+def test_a_dialect_that_is_none_is_refused(vault: Path, capsys: Said) -> None:
+    assert main(["context", "--dialect", "zz"]) == 2
+    assert "There is no dialect 'zz'. Use native, " in capsys.readouterr().err
+
+
 def test_a_message_may_come_from_standard_input_and_a_prompt_from_a_file(
     vault: Path, tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,6 +173,20 @@ def test_a_line_copied_from_a_record_and_reworded_outlives_it(memory: Memory) ->
     assert [hit.record for hit in memory.search("nuts cherries")] == [bob]
 
 
+def test_a_record_that_a_person_wrote_into_leaves_none_of_its_data(memory: Memory) -> None:
+    torn = memory.store("One line\n\nand another")
+    person = memory.for_session("", origin=Origin.OWNER)
+    read = person.read("MEMORY.md").text
+    person.update(
+        read.replace("One line\n", "One line\n\nSome prose.\n\n"),
+        document="MEMORY.md",
+        mode="rewrite",
+    )
+    memory.delete(torn.id)
+    assert torn.id not in person.read("MEMORY.md").text
+    assert "Some prose." in person.read("MEMORY.md").text
+
+
 @pytest.mark.parametrize("way", ["undo", "strike"])
 def test_what_stands_in_no_document_any_more_can_be_forgotten(memory: Memory, way: str) -> None:
     kept = memory.store("The boat is blue")

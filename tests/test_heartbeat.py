@@ -157,6 +157,14 @@ def test_without_an_entry_nothing_is_written(memory: Memory, output: str) -> Non
     assert memory.diary() == []
 
 
+def test_a_command_that_quotes_its_prompt_makes_no_entry_of_it(memory: Memory) -> None:
+    assert Heartbeat(memory, ["cat"]).tick().diary == ""
+    assert memory.diary() == []
+    code = "import sys; print(sys.stdin.read() + '<diary>A quiet day.</diary>')"
+    entry = beating(memory, code).tick().diary
+    assert memory.read(entry).text == "A quiet day.\n"
+
+
 def test_all_of_the_output_is_the_entry_when_that_is_asked_for(memory: Memory) -> None:
     beat = beating(memory, "print('A quiet day.')", diary_from_output=True).tick()
     assert memory.read(beat.diary).text.strip() == "A quiet day."

@@ -212,10 +212,22 @@ def test_what_was_forgotten_is_not_brought_back(memory: Memory) -> None:
     assert lasting(memory) == before
 
 
-def test_undo_goes_on_past_what_was_forgotten(memory: Memory) -> None:
+def test_who_has_just_forgotten_something_takes_back_nothing_else_unasked(memory: Memory) -> None:
     memory.store("The tea is green")
+    stored = last(memory, Op.ADD).position
     record = memory.store("The pin of the garage is a secret")
     memory.delete(record.id)
+    with pytest.raises(NothingToUndo, match=f"gone for good.* undo --change {stored}' takes back"):
+        memory.undo()
+    assert texts(memory)[-1] == "The tea is green"
+    memory.undo(stored)
+    assert texts(memory)[-1] == "The kettle is new"
+
+
+def test_what_is_done_after_something_was_forgotten_is_taken_back(memory: Memory) -> None:
+    record = memory.store("The pin of the garage is a secret")
+    memory.delete(record.id)
+    memory.store("The tea is green")
     memory.undo()
     assert texts(memory)[-1] == "The kettle is new"
 

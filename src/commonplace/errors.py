@@ -90,16 +90,17 @@ class BadValue(BadInput):
 
 
 SPLIT = "Write a shorter, self-contained summary, or split it into several records."
+FEWER = "Ask with fewer words: those that tell most."
 
 
 class TooLong(BadValue):
     """One argument is longer than it may be."""
 
-    def __init__(self, argument: str, *, length: int, limit: int, next_step: str = SPLIT) -> None:
+    def __init__(self, argument: str, *, length: int, limit: int, next_step: str = "") -> None:
         super().__init__(
             argument,
-            f"{length:,} characters, and at most {limit:,} are kept",
-            next_step=next_step,
+            f"{length:,} characters, and at most {limit:,} are taken",
+            next_step=next_step or (FEWER if argument == "query" else SPLIT),
         )
 
 

@@ -78,7 +78,7 @@ class Layout:
     """Where the vault is when the directory above it was named."""
     utc_days: bool = False
     only_memory_served: bool = False
-    """Whether a gateway shows and changes the main document and the daily logs alone."""
+    """Whether a gateway and MCP show and change the main document and the daily logs alone."""
 
     @property
     def carries_data(self) -> bool:
@@ -108,7 +108,7 @@ class Layout:
         return self.anywhere or directory in ("", self.daily, self.diary, *further)
 
     def serves(self, name: str) -> bool:
-        """Whether a gateway may show and change a document."""
+        """Whether a gateway or MCP may show and change a document by its name."""
         return not self.only_memory_served or name == self.memory or bool(self.day_of(name))
 
     def header(self, name: str) -> str:

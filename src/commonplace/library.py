@@ -5,6 +5,7 @@ Who may do it, and what is worth keeping, it does not know.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
@@ -50,6 +51,7 @@ else:
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
 
+DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 WORD = pattern(r"\w+")
 OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
@@ -298,9 +300,17 @@ class Library(Ledger):
         if author.origin != Origin.OWNER:
             # Nor may it join the item above, or leave a fence open over what comes below.
             whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
-        data = self.provenance(name, "", whole, author)
+        before = self._text_before(name, headed=headed)
+        data = self.provenance(name, before, before + whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
+
+    def _text_before(self, name: str, *, headed: bool) -> str:
+        """What stands above a text that is appended; its headings are part of what it says."""
+        if self.look(name) is None:
+            return self.layout.header(name) if headed else ""
+        text = self.text(name)[0]
+        return text if documents.ends_clean(text) else text + "\n"
 
     def provenance(
         self, name: str, before: str, after: str, author: Author
@@ -500,17 +510,28 @@ class Library(Ledger):
 
         self.locked(work)
 
-    def _struck(self, ids: Sequence[str]) -> list[_Struck]:
-        """The documents that these records stand in, and how they are without them."""
+    def _struck(self, ids: Sequence[str], *, torn: Iterable[str] = ()) -> list[_Struck]:
+        """The documents that these records stand in, and how they are without them.
+
+        Those named `torn` hold pieces of them.
+        """
         names = {place.document for key in ids for place in self.found(key).places}
-        return [self._struck_from(name, set(ids)) for name in sorted(names)]
+        return [self._struck_from(name, set(ids)) for name in sorted(names.union(torn))]
+
+    def _torn(self, ids: Iterable[str]) -> set[str]:
+        """The documents in which the data of one of these records stands: where a person wrote
+        into the middle of it, that is prose, and no place of the record.
+        """
+        marks = [f'{{"id":"{key}"'.encode() for key in ids]
+        texts = {name: self.vault.read(name) for name in self.vault.listing().documents}
+        return {name for name, data in texts.items() if any(mark in data for mark in marks)}
 
     def _struck_from(self, name: str, ids: set[str]) -> _Struck:
         before = self.vault.read(name)
         text = decoded(name, before)
         spans = spans_of(text, self.parse(name, text), ids)
         after = without(before, spans)
-        apart = self._told_apart(name, decoded(name, after), ids)
+        apart = _without_data(self._told_apart(name, decoded(name, after), ids), ids)
         if apart == after:
             return _Struck(Cut(name, spans), before, after, spans)
         return _Struck(Text(name, self.journal.keep(apart)), before, apart, spans)
@@ -583,7 +604,8 @@ class Library(Ledger):
         held = tuple(key for key in ids if key in withheld)
         lost = [key for key in ids if key not in held and not self.index.get(key)]
         departed = self.departed(lambda record: record.id in lost) if lost else {}
-        struck = self._struck([key for key in ids if self.index.get(key)])
+        live = [key for key in ids if self.index.get(key)]
+        struck = self._struck(live, torn=self._torn(ids))
         past = withheld | {key: gone.record for key, gone in departed.items()}
         told = {key: (past.get(key) or self.found(key).record).text for key in ids}
         needles = [*ids, *map(_needle, told.values())]
@@ -718,6 +740,14 @@ class Library(Ledger):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _without_data(text: bytes, ids: Iterable[str]) -> bytes:
+    """A text without the data of these records, where no line has it any more."""
+    for key in ids:
+        if key.encode() in text:
+            text = re.sub(DATA_OF % re.escape(key).encode(), b"", text)
+    return text
 
 
 def _texts_of(struck: Iterable[_Struck]) -> dict[str, tuple[bytes | None, bytes | None]]:

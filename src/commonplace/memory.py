@@ -6,7 +6,8 @@ It knows the rules of storing (limits, trust, provenance), not how anything is w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from commonplace import budgets
@@ -15,6 +16,7 @@ from commonplace.config import OPTIONS
 from commonplace.errors import (
     BadName,
     BadValue,
+    CommonplaceError,
     HeldForReview,
     LessTrusted,
     NoSuchRecord,
@@ -24,7 +26,14 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, entry_order, entry_stamp, split
+from commonplace.layouts import (
+    Layout,
+    check_name,
+    entry_order,
+    entry_stamp,
+    layout_named,
+    split,
+)
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -374,19 +383,36 @@ class Memory:
         ids = [budgets.check_id(key) for key in record_ids]
         return unfolding.bring_back(self.library, ids, author=self.author)
 
-    def check_budget(self, *what: str) -> None:
-        """Fail when this session has used up its stores, supersedes or deletes."""
-        for name in what:
-            limit = getattr(self.options, f"session_{name}")
-            self.sessions.check(self.session, name, limit=limit)
+    @contextmanager
+    def counted(self, *what: str) -> Iterator[None]:
+        """Count a store, supersede or delete of this session before it is done in the block.
 
-    def spend(self, *what: str) -> None:
-        """Count one of each for this session."""
-        self.library.locked(lambda: self.sessions.spend(self.session, *what))
+        Fails when they are used up. What is held for review counts, what is refused does not.
+        """
+        limits = {name: getattr(self.options, f"session_{name}") for name in what}
+        self._note_session(lambda: self.sessions.spend(self.session, limits))
+        try:
+            yield
+        except HeldForReview:
+            raise
+        except CommonplaceError:
+            # What went wrong there is of more use than what goes wrong here.
+            with suppress(CommonplaceError):
+                self._note_session(lambda: self.sessions.give_back(self.session, what))
+            raise
 
     def taint(self) -> None:
         """Note that this session has read untrusted content; what it stores counts as such."""
-        self.library.locked(lambda: self.sessions.taint(self.session))
+        self._note_session(lambda: self.sessions.taint(self.session))
+
+    def _note_session(self, work: Callable[[], None]) -> None:
+        """Change what is known of this session, one at a time of all who speak for it."""
+        try:
+            self.library.locked(work)
+        except OSError as error:
+            from commonplace.vault.tree import trouble
+
+            raise trouble(error, self.state_path) from None
 
     def review(self) -> list[Record]:
         """The records that wait for a person's approval, oldest first."""
@@ -487,6 +513,8 @@ class Memory:
         """Days as a person names them, as the index compares them."""
         if not since and not until:
             return {}
+        for name, day in (("since", since), ("until", until)):
+            budgets.check_type(day or "", str, name)
         today = self.clock.today()
         first = times.first_day(since, today) if since else ""
         last = times.last_day(until, today) if until else ""
@@ -503,6 +531,8 @@ class Memory:
 
         As long as nothing has changed: a glance at journal and documents tells.
         """
+        budgets.check_type(text, str, "query")
+        budgets.check_limit(limit, most=1 << 30)
         question, glance = (text, limit), self.library.glance()
         hits = self.library.recalls.get(question, glance=glance)
         if hits is None:
@@ -552,6 +582,7 @@ class Memory:
 
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, what matters most first."""
+        budgets.check_limit(limit, most=1 << 30)
         self.library.refresh()
         search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
         first = search(Query(kinds=behavioral, limit=limit))
@@ -581,6 +612,8 @@ class Memory:
         messages of history a conversation gets; `experiences` finds those like a message.
         """
         agents.check(message, agent=agent, system=system, last=last)
+        if dialect:
+            layout_named(dialect)
         state = self._state(
             message,
             agent=agent,
@@ -710,7 +743,25 @@ class Memory:
                 f"{name} is a diary entry, and those are never changed.",
                 next_step="Write a new entry with diary.",
             )
+        if self._steers(name) and not self._is_believed():
+            raise Refused(
+                f"{name} tells agents who they are and what to do, and this may come from "
+                "untrusted text.",
+                next_step="Ask the user to change it, or change it in a session that has read no "
+                "such text.",
+            )
         return name
+
+    def _steers(self, name: str) -> bool:
+        """Whether prompts are made of a document: who agents are, whom they serve, what to do."""
+        layout = self.layout
+        prompts = (layout.soul, layout.user, self.options.heartbeat_document)
+        # On some systems two names that differ by their case are one file.
+        return name.casefold() in map(str.casefold, prompts)
+
+    def _is_believed(self) -> bool:
+        """Whether what is written here may be taken for an agent's own words."""
+        return trust_of(self.author.origin) >= Trust.AGENT
 
     def _document(self, name: str) -> str:
         budgets.check_type(name, str, "document")
@@ -750,6 +801,7 @@ class Memory:
             raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
         self._check_content(content, may_be_empty=mode == "rewrite")
         content = admission.without_secrets(content, self.options)
+        section = admission.without_secrets(section, self.options)
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
             return replace(written, etag=self.read(name).etag) if self.trim() else written
@@ -781,12 +833,13 @@ class Memory:
 
     def rename_all(self, documents: Mapping[str, str]) -> None:
         """Give documents other names, all of them or none. It can be undone."""
-        names = {self._changeable(name): self._document(new) for name, new in documents.items()}
+        names = {self._changeable(name): self._changeable(new) for name, new in documents.items()}
         self.library.rename(names, author=self.author)
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
         text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
+        text = admission.without_secrets(text, self.options)
         directory = self.layout.diary or "diary/"
         if not self.layout.holds(f"{directory}.md"):
             raise Refused(
@@ -857,9 +910,27 @@ class Memory:
     def undo(self, position: int | None = None, *, session: str = "") -> past.Undone:
         """Take back the last change (of a session), or the one at a position of the log.
 
-        Edits made by hand are taken back by their position alone.
+        Edits made by hand are taken back by their position alone. Who has read untrusted text takes
+        back its own changes, and none of who is trusted more.
         """
+        if not self._is_believed():
+            self._check_takes_back(position)
+            session = self.session
         return past.undo(self.library, author=self.author, position=position, session=session)
+
+    def _check_takes_back(self, position: int | None) -> None:
+        if position is None and not self.session:
+            raise Refused(
+                "There is no session, so nothing tells which changes are its own.",
+                next_step="Name the change by its number, or ask the user to take it back.",
+            )
+        entry = next((e for e in self.library.journal.entries() if e.position == position), None)
+        if entry and not may_supersede(self.author.origin, entry.origin):
+            raise Refused(
+                f"Change {position} comes from {entry.origin}, and {self.author.origin} may not "
+                "take it back.",
+                next_step=f"Ask the user: 'commonplace undo --change {position}' in a terminal.",
+            )
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
@@ -867,6 +938,11 @@ class Memory:
 
     def restore(self, moment: datetime, document: str = "") -> past.Restored:
         """Make one document, or all, say again what they said at that time, in one change."""
+        if not self._is_believed():
+            raise Refused(
+                "Only who has read no untrusted text brings back what others have changed.",
+                next_step="Ask the user: 'commonplace restore --as-of TIME' in a terminal.",
+            )
         name = self._document(document) if document else ""
         return past.restore(self.library, moment, author=self.author, document=name)
 

@@ -16,11 +16,13 @@ from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, wi
 from commonplace.library import Library, spans_of
 from commonplace.merging import merged_bytes
 from commonplace.reader import decoded
-from commonplace.records import Author
+from commonplace.records import SYSTEM, Author
 from commonplace.values import frozen
 
 UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
 """What plain `undo` takes back; other changes only when they are named."""
+FINAL = frozenset((Op.FORGET, Op.REJECT))
+"""What a person does for good."""
 EDITS_TOLD = 3
 """The most edits made by hand of which an undo tells that it left them, the newest first."""
 
@@ -218,20 +220,35 @@ def undo(
 def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:
     """The last change of which something is left to take back, and the texts without it.
 
-    Newer ones that were made by hand are put into `edits`.
+    Newer ones that were made by hand are put into `edits`. Who has just done what cannot be taken
+    back did not mean the change before it.
     """
     entries = list(library.journal.entries())
     undone = _undone(entries)
+    final: Entry | None = None
     for entry in reversed(entries):
         mine = not session or entry.session == session
-        if entry.position in undone:
+        if entry.position in undone or not (mine or entry.op == Op.EDITED):
             continue
         if entry.op == Op.EDITED:
             edits.append(entry)
-        elif entry.op in UNDOABLE and mine and (texts := _texts_without(library, entry)):
+        elif entry.op in FINAL and entry.origin != SYSTEM.origin:
+            final = final or entry
+        elif entry.op in UNDOABLE and (texts := _texts_without(library, entry)):
+            if final:
+                raise _no_way_back(final, entry)
             return entry, texts
     raise NothingToUndo(
         "no change is left to take back", next_step=_ways_back(_still_there(library, edits))
+    )
+
+
+def _no_way_back(final: Entry, before: Entry) -> NothingToUndo:
+    what = "forgotten is gone for good" if final.op == Op.FORGET else "rejected stays so"
+    return NothingToUndo(
+        f"what was {what}",
+        next_step=f"'commonplace undo --change {before.position}' takes back the change before it "
+        f"({', '.join(before.documents())}).",
     )
 
 

@@ -174,6 +174,20 @@ def test_the_five_types_are_all_there_are(place: str) -> None:
                 run(memory, name, type="rumour", **rest)
 
 
+def test_a_filter_finds_what_is_labelled_so_whatever_dialect_stored_it(tmp_path: Path) -> None:
+    kinds = (*TYPES, "user-preference", "learned", "note", "turn-summary", "recipe")
+    with opened(tmp_path) as memory:
+        for kind in kinds:
+            memory.store(f"Rye bread as {kind}", kind=kind)
+        labels = {each["content"]: each["type"] for each in run(memory, "memory_search")}
+        assert len(labels) == len(kinds)
+        for query in ("", "rye"):
+            for label in TYPES:
+                found = run(memory, "memory_search", type=label, query=query)
+                named = {text for text, other in labels.items() if other == label}
+                assert {each["content"] for each in found} == named
+
+
 @pytest.mark.claim("typed.store-content-summary", "typed.behavioral-not-settable")
 def test_content_is_to_be_a_summary_and_the_behavioural_flag_is_no_argument(place: str) -> None:
     properties = schema("memory_store")["properties"]

@@ -12,6 +12,7 @@ from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
+from commonplace.safety import one_line
 
 NOTE = "USER.md:"
 AROUND = ".,;:!?\"'()[]…“”„‘’"
@@ -62,9 +63,9 @@ def search_memory(
     """
     unread: list[str] = []
     lines = list(islice(_matches(memory, _keywords(query), unread), limit))
-    shown = [f"**{name}**: {line}" for name, line in lines]
+    shown = [f"**{one_line(name)}**: {line}" for name, line in lines]
     if unread:
-        shown.append(f"Not searched, because they cannot be read: {', '.join(unread)}.")
+        shown.append(one_line(f"Not searched, because they cannot be read: {', '.join(unread)}."))
     data = [{"file": name, "line": line} for name, line in lines]
     return Answer(data, "\n".join([_counted(len(lines)), *shown]))
 

@@ -48,7 +48,8 @@ def read_memory(
     """Read one of your memory files, or list them."""
     if not file:
         names = memory.documents()
-        return Answer({"files": names}, "\n".join(names) or "There are no memory files yet.")
+        listed = "\n".join(map(one_line, names))
+        return Answer({"files": names}, listed or "There are no memory files yet.")
     page = pages.read(memory, _named(memory, file))
     data = {"file": page.name, "text": page.text, "etag": page.etag}
     return Answer(data, neutralise(page.text) or f"{page.name} is empty.")

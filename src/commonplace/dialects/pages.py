@@ -11,7 +11,7 @@ from commonplace import merging
 from commonplace.errors import NoSuchDocument, NotFound
 from commonplace.lines import plain
 from commonplace.memory import Document, Memory
-from commonplace.safety import neutralise
+from commonplace.safety import neutralise, one_line
 
 NAMED = 20
 """How many documents an error names."""
@@ -77,4 +77,4 @@ def _listed(names: list[str]) -> str:
     if not names:
         return "There are no documents yet: write one first."
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"There are {', '.join(names[:NAMED])}{more}."
+    return one_line(f"There are {', '.join(names[:NAMED])}{more}.")

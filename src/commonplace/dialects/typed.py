@@ -8,7 +8,7 @@ from __future__ import annotations
 from commonplace.budgets import check_text
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, tool
-from commonplace.hints import Annotated, Literal
+from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
 from commonplace.records import TYPES, Hit, Record
 from commonplace.safety import neutralise, one_line
@@ -41,9 +41,8 @@ def memory_store(
     """
     check_text(content, limit=memory.options.text_limit, argument="content")
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
-    memory.check_budget(*wanted)
-    record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
-    memory.spend(*wanted)
+    with memory.counted(*wanted):
+        record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
     return Answer(
         {
             "id": record.id,
@@ -66,7 +65,7 @@ def memory_search(
     """Search memories by text, tags or type, ranked; with no arguments, the most recent entries."""
     hits = memory.search(
         query,
-        kinds=(type,) if type else (),
+        **_of_type(type),
         tags=tuple(tags),
         include_superseded=include_superseded,
         include_passages=False,
@@ -98,29 +97,38 @@ def memory_delete(
     memory: Memory, id: Annotated[str, Argument("Id of the entry to delete.")]
 ) -> Answer:
     """Delete a memory entry for good. At most 5 a session; only if asked, or clearly incorrect."""
-    memory.check_budget("deletes")
-    memory.delete(id)
-    memory.spend("deletes")
+    with memory.counted("deletes"):
+        memory.delete(id)
     return Answer({"id": id, "deleted": True})
 
 
 TOOLS = (memory_store, memory_search, memory_brief, memory_delete)
 
 
+NEAREST = {kind: kind for kind in TYPES} | {"user-preference": "preference", "learned": "fact"}
+"""The entry type of each kind; that of all others is context."""
+
+
 def _type(record: Record) -> str:
     """The entry type that comes nearest to a kind of another dialect."""
-    other = {"user-preference": "preference", "learned": "fact"}
-    return record.kind if record.kind in TYPES else other.get(record.kind, "context")
+    return NEAREST.get(record.kind, "context")
+
+
+def _of_type(wanted: str) -> dict[str, Any]:
+    """What finds the entries that are labelled as this type."""
+    if wanted == "context":
+        return {"without_kinds": tuple(kind for kind in NEAREST if NEAREST[kind] != wanted)}
+    return {"kinds": tuple(kind for kind in NEAREST if NEAREST[kind] == wanted)}
 
 
 def _result(hit: Hit) -> dict[str, object]:
     record = hit.record
     return {
-        "id": record.id,
+        "id": one_line(record.id),
         "type": _type(record),
         "content": neutralise(record.text),
         "behavioral": record.behavioral,
-        "tags": list(record.tags),
+        "tags": list(map(one_line, record.tags)),
         "created_at": record.timestamp,
         "relevance_score": round(hit.score, 4),
     }
@@ -128,15 +136,15 @@ def _result(hit: Hit) -> dict[str, object]:
 
 def _brief_entry(memory: Memory, record: Record, *, provenance: bool) -> dict[str, object]:
     entry: dict[str, object] = {
-        "id": record.id,
+        "id": one_line(record.id),
         "type": _type(record),
         "content": one_line(record.text),
         "behavioral": record.behavioral,
-        "tags": list(record.tags),
+        "tags": list(map(one_line, record.tags)),
         "age_days": _age_days(memory, record),
     }
     if provenance:
-        entry |= {"session": record.session, "group": record.group}
+        entry |= {"session": one_line(record.session), "group": one_line(record.group)}
     return entry
 
 

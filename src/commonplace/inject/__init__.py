@@ -39,6 +39,8 @@ class Line:
     origin: str = ""
     is_record: bool = False
     """Whether it is one record, rather than a line of a text."""
+    is_behavioral: bool = False
+    """Whether it tells the agent how to behave."""
     is_heading: bool = False
     """Whether it is a heading that is a passage of its own, for want of prose below it."""
     role: str = ""
@@ -73,6 +75,8 @@ class Section:
     """Lines of its source that were not even looked at, for want of room."""
     left_out: tuple[Line, ...] = ()
     """Lines that may not be shown, whatever the room."""
+    framed: bool = False
+    """Whether what stands above it says already how far to believe it."""
 
 
 @frozen

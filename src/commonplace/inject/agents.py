@@ -6,7 +6,7 @@ calls the model, nor what comes back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from commonplace.budgets import check_type
 from commonplace.errors import BadValue
@@ -21,8 +21,8 @@ from commonplace.inject import (
     Stage,
     compiled,
 )
-from commonplace.inject.sources import State, as_it_stands, page, text_of
-from commonplace.inject.templates import relevant_section, template_of, unforged
+from commonplace.inject.sources import State, as_it_stands, page, prompt_of
+from commonplace.inject.templates import framed, relevant_section, template_of
 from commonplace.safety import neutralise
 from commonplace.tokens import counter
 from commonplace.values import replace
@@ -120,11 +120,10 @@ def status(state: State) -> list[Section]:
     """The status board: a document that the agent and the person both write."""
     name = state.library.layout.status
     found = page(state, name, reason="the status board", write=as_it_stands)
-    lines = tuple(unforged(found.lines))
     return [
         Section(
             "status",
-            lines,
+            found.lines,
             "## Status Board",
             block="status",
             rank=4,
@@ -166,7 +165,7 @@ def trigger(state: State) -> list[Section]:
 def heartbeat(state: State) -> list[Section]:
     """The heartbeat prompt: what was given as one, the document a person wrote for it, or ours."""
     name = state.options.heartbeat_document
-    text = state.message or text_of(state, name) or text_of(state, name.lower())
+    text = state.message or prompt_of(state, name) or prompt_of(state, name.lower())
     of_document = text.strip() and not state.message
     reason = f"{name} is the prompt" if of_document else "the prompt of a heartbeat"
     line = Line(text.strip() or HEARTBEAT_PROMPT, reason=reason, role="user")
@@ -218,7 +217,7 @@ def budget(state: State, characters: Any, tokens: Any) -> Budget:
 def relevant(state: State, budget: Budget) -> Context:
     """What fits the message, for a prompt that has the rest already."""
     count = counter(state.options.tokenizer)
-    return compiled([relevant_section(state)], Frame(), budget, count=count)
+    return compiled([framed(relevant_section(state))], Frame(), budget, count=count)
 
 
 def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Context:
@@ -227,7 +226,8 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
     template = template_of(state.dialect)
     room = min(budget.characters, budget.tokens * 8, LARGEST)
     state = replace(state, room=room, counts=not template.by_records)
-    sections = [section for stage in steps for section in stage(state)]
+    made = [section for stage in steps for section in stage(state)]
+    sections = [framed(section) for section in unforged(made)]
     frame = template.frame if state.options.session_memory_enabled else Frame()
     return compiled(
         sections,
@@ -238,13 +238,39 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
     )
 
 
+def unforged(sections: Sequence[Section]) -> list[Section]:
+    """The sections, with each line marked as text that would pass for the heading of one."""
+    titles = PIPELINE_TITLES.union(_title(each.heading) for each in sections if each.heading)
+    return [replace(each, lines=tuple(_marked(each, titles))) for each in sections]
+
+
+def _marked(section: Section, titles: Container[str]) -> Iterator[Line]:
+    for line in section.lines:
+        forged = section.block in ("memory", "status") and _title(line.text) in titles
+        yield replace(line, text=f"\\{line.text}") if forged else line
+
+
+def _title(text: str) -> str:
+    """A heading however it is spaced, closed or capitalised; empty for what is none."""
+    if "#" not in text[:8]:
+        return ""
+    return " ".join(text.partition("\n")[0].split()).rstrip("# ").casefold()
+
+
+PIPELINE_TITLES = frozenset(
+    f"## {title}"
+    for title in ("status board", "conversation history", "current message", "heartbeat")
+)
+"""Headings that some pipeline has."""
+
+
 def as_anthropic(found: Context) -> dict[str, Any]:
     """The context as the Messages API takes it: roles that alternate, the user's first."""
     return {"system": found.system, "messages": alternating(found.messages)}
 
 
 def as_openai(found: Context) -> dict[str, Any]:
-    """The context as a list of chat messages, the system's first."""
+    """The context as chat messages, the system's first."""
     first = [{"role": "system", "content": found.system}] if found.system else []
     return {"messages": [*first, *alternating(found.messages)]}
 

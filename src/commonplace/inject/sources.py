@@ -19,7 +19,7 @@ from commonplace.lazily import Lazy, pattern
 from commonplace.library import Library
 from commonplace.reader import decoded
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
-from commonplace.safety import neutralise, one_line
+from commonplace.safety import Trust, neutralise, one_line, trust_of
 from commonplace.values import field, frozen, replace
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def dated(state: State, record: Record, raw: str = "") -> str:
     """A record on one line with its day and kind; a line that says neither as it stands."""
     if not record.timestamp:
         return as_it_stands(state, record, raw)
-    who = f" (@{one_line(record.username)})" if record.username else ""
+    who = f" (@{record.username})" if record.username else ""
     day = state.library.clock.day_of(record.timestamp)
-    return f"- {day} {record.kind}{who}: {one_line(record.text)}"
+    return one_line(f"- {day} {record.kind}{who}: {record.text}")
 
 
 def text_of(state: State, name: str) -> str:
@@ -233,6 +233,7 @@ def line_of(
         age_days=state.age_days(record.timestamp),
         origin=record.origin,
         is_record=record.kind != PASSAGE,
+        is_behavioral=record.behavioral,
         why=why,
     )
 
@@ -260,6 +261,19 @@ def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, st
         (record, unfit(state, record) or ("replaced" if record.id in replaced else ""))
         for record in told
     ]
+
+
+def prompt_of(state: State, name: str) -> str:
+    """The text of a document that is a prompt; empty where untrusted text got into it."""
+    text = text_of(state, name)
+    items = state.library.parse(name, text).items if text else ()
+    told = records_of(state, [item.record for item in items])
+    return "" if any(trust_of(record.origin) == Trust.NONE for record, _ in told) else text
+
+
+def is_untrusted(line: Line) -> bool:
+    """Whether a line came from text that anybody may have written."""
+    return bool(line.origin) and trust_of(line.origin) == Trust.NONE
 
 
 def unfit(state: State, record: Record) -> str:

@@ -39,11 +39,12 @@ LOG = "heartbeat.jsonl"
 LOG_MOST = 256_000
 LOG_KEPT = 500
 """Lines that stay when the log has grown past `LOG_MOST` bytes."""
-ENTRY = re.compile(r"<diary>(.*?)</diary>", re.DOTALL | re.IGNORECASE)
+ENTRY = re.compile(r"<diary>((?:(?!<diary>).)*?)</diary>", re.DOTALL | re.IGNORECASE)
 DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
+# It names no closing tag: an agent that quotes its prompt would make an entry of it.
 RETURNING = """\
-What stands between <diary> and </diary> in your answer is written into the diary for you.
+What stands in your answer between <diary> and its closing tag is written into the diary for you.
 What was said lately: {command} history sql "SELECT time, role, content FROM messages \
 ORDER BY time DESC LIMIT 20"
 """

@@ -27,7 +27,7 @@ from commonplace.errors import BadOption, BadValue, Refused
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
-from commonplace.safety import neutralise
+from commonplace.safety import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.beginning import Beginning
@@ -165,7 +165,7 @@ def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
     lines = [
         f"{entry.position:>8}  {entry.at}  {paint(f'{entry.op:<8}', 'cyan')}  {_who(entry)}  "
-        f"{', '.join(entry.documents())}  {' '.join(entry.ids[:3])}"
+        f"{one_line(', '.join(entry.documents()))}  {one_line(' '.join(entry.ids[:3]))}"
         for entry in entries
     ]
     data = [_described(entry) for entry in entries]
@@ -174,7 +174,8 @@ def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
 
 
 def _who(entry: Entry) -> str:
-    return f"{entry.origin or 'unknown'}" + (f" ({entry.session})" if entry.session else "")
+    session = one_line(entry.session)
+    return (entry.origin or "unknown") + (f" ({session})" if session else "")
 
 
 def _described(entry: Entry) -> dict[str, Any]:
@@ -291,7 +292,7 @@ def review(arguments: argparse.Namespace) -> int:
         waiting = [r for r in memory.review() if arguments.id in ("", r.id)]
     lines = [
         f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "
-        f"{record.session or 'unknown'}\n    {record.kind}: {neutralise(record.text)}"
+        f"{one_line(record.session) or 'unknown'}\n    {record.kind}: {neutralise(record.text)}"
         for record in waiting
     ]
     lines.append("'commonplace review ID --approve' or '--reject' decides." if waiting else "")

@@ -22,6 +22,7 @@ from commonplace.errors import (
     BadName,
     BadOption,
     BadValue,
+    Closed,
     CommonplaceError,
     DocumentChanged,
     LessTrusted,
@@ -516,6 +517,29 @@ def test_a_vault_that_is_missing_or_a_file_is_said_to_be_so(tmp_path: Path) -> N
         with pytest.raises(CommonplaceError):
             Memory.open(tmp_path / "file" / "below", create=create)
     assert contents(tmp_path) == {"file": b"x"}
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda m: m.store("Likes rye"),
+        lambda m: m.search("tea"),
+        lambda m: m.read("MEMORY.md"),
+        lambda m: m.update("- rye", document="MEMORY.md"),
+        lambda m: m.brief(),
+        lambda m: m.documents(),
+        lambda m: m.write_diary("A calm day."),
+        lambda m: m.undo(),
+    ],
+)
+def test_a_memory_that_was_closed_says_so(vault: Path, deed: Call) -> None:
+    with opened(vault) as memory:
+        memory.search("tea")
+    before = contents(vault)
+    with pytest.raises(Closed) as refusal:
+        deed(memory)
+    assert str(refusal.value) == "This memory was closed. Open it again: Memory.open(path)."
+    assert contents(vault) == before
 
 
 def test_a_vault_that_is_deleted_while_it_is_open_is_said_to_be_gone(vault: Path) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from commonplace import tools
+from commonplace import lines, tools
 from commonplace.dialects import Parameter, Tool, anthropic
 from commonplace.errors import BadName, BadValue, CommonplaceError, NotFound, TooLong, UnknownTool
+from commonplace.layouts import LAYOUTS
 from commonplace.memory import Memory
+from commonplace.values import replace
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import EXAMPLES, clock_at, contents, documents_of, example
 
@@ -318,6 +320,27 @@ def test_an_error_begins_with_the_words_of_the_documentation(memory: Memory, nam
     assert documents_of(memory) == before
 
 
+def test_a_directory_with_a_diary_entry_in_it_is_left_whole(memory: Memory) -> None:
+    ask(memory, "create", "/memories/diary/000-notes.md", file_text="Notes\n")
+    ask(memory, "create", "/memories/diary/2026-01-01T00-00-00.md", file_text="A calm day.\n")
+    assert "never changed" in refused(memory, "delete", "/memories/diary")
+    moved = {"old_path": "/memories/diary", "new_path": "/memories/days"}
+    assert "never changed" in refused(memory, "rename", **moved)
+
+
+def test_a_directory_is_deleted_and_renamed_in_one_change(memory: Memory) -> None:
+    ask(memory, "create", "/memories/work/a.md", file_text="One\n")
+    ask(memory, "create", "/memories/work/b/c.md", file_text="Two\n")
+    before = documents_of(memory)
+    ask(memory, "rename", old_path="/memories/work", new_path="/memories/home")
+    assert documents_of(memory) == {name.replace("work", "home"): d for name, d in before.items()}
+    ask(memory, "delete", "/memories/home")
+    assert documents_of(memory) == {}
+    memory.undo()
+    memory.undo()
+    assert documents_of(memory) == before
+
+
 ESCAPES = [
     "/memories/../secret.md",
     "/memories/..",
@@ -414,6 +437,97 @@ def test_a_record_that_is_edited_is_a_plain_line_from_then_on(memory: Memory) ->
     assert "| Broth, in two lines:\n  leek and an egg\n" in text
     assert "&lt;" not in text
     assert text.count("<!-- {") == 1
+
+
+HTML = "Use <div>hello</div> old here"
+HIDDEN = "ze\u200bro\u200b old\u200b here\u200b"
+SPLICES: dict[str, tuple[str, str, str, str]] = {
+    "beside a tag": (HTML, "old here", "new here", "Use <div>hello</div> new here"),
+    "a tag as it is kept": (HTML, "<div>hello</div>", "<b>bye</b>", "Use <b>bye</b> old here"),
+    "a tag as it is shown": (
+        HTML,
+        "<div>hello‹/div> old",
+        "<div>hello‹/div> new",
+        "Use <div>hello</div> new here",
+    ),
+    "on both sides of a tag": (
+        HTML,
+        "hello‹/div> old",
+        "bye‹/div> new",
+        "Use <div>bye</div> new here",
+    ),
+    "with a line above": (
+        HTML,
+        "Use <div>hello‹/div> old",
+        "First:\nUse <div>hello‹/div> new",
+        "First:\nUse <div>hello</div> new here",
+    ),
+    "two lines, in another order": (
+        "<i>one</i>\n<i>two</i> old",
+        "<i>one‹/i>\n<i>two‹/i> old",
+        "<i>two‹/i> new\n<i>one‹/i>",
+        "<i>two</i> new\n<i>one</i>",
+    ),
+    "an entity": ("&lt;/div> old", "old", "new", "&lt;/div> new"),
+    "a mark that is the person's own": ("‹/div> old", "/div> old", "/b> new", "‹/b> new"),
+    "among hidden characters": (HIDDEN, "old", "new", "ze\u200bro\u200b new\u200b here\u200b"),
+    "hidden characters as they are kept": (
+        HIDDEN,
+        "ze\u200bro\u200b old",
+        "ze\u200bro",
+        "ze\u200bro\u200b here\u200b",
+    ),
+    "a line that goes": (f"{HIDDEN}\n{HTML}\nend", f"{HTML}\n", "", f"{HIDDEN}\nend"),
+}
+
+
+@pytest.mark.parametrize("name", SPLICES)
+def test_only_what_claude_replaces_is_changed(memory: Memory, name: str) -> None:
+    before, old, new, after = SPLICES[name]
+    memory.update(f"above </b>\n{before}\nbelow </b>\n", document="a.md", mode="rewrite")
+    ask(memory, "str_replace", "/memories/a.md", old_str=old, new_str=new)
+    assert memory.read("a.md").text == f"above </b>\n{after}\nbelow </b>\n"
+
+
+def test_what_claude_inserts_changes_no_other_line(memory: Memory) -> None:
+    memory.update(f"{HTML}\n{HIDDEN}\n", document="a.md", mode="rewrite")
+    ask(memory, "insert", "/memories/a.md", insert_line=1, insert_text="<b>mine</b>")
+    assert memory.read("a.md").text == f"{HTML}\n<b>mine</b>\n{HIDDEN}\n"
+
+
+@pytest.mark.parametrize("dialect", LAYOUTS)
+def test_a_record_that_claude_edits_says_the_new_words(
+    place: str, clock: FixedClock, dialect: str
+) -> None:
+    with Memory.open(place, dialect, clock=clock) as memory:
+        memory.store("Ann likes cats", kind="fact")
+        memory.store("Ben likes </b>rye", kind="fact")
+        name = memory.layout.memory or memory.layout.daily_document(clock.today())
+        ask(memory, "str_replace", f"/memories/{name}", old_str="cats", new_str='"dogs"')
+        ask(memory, "str_replace", f"/memories/{name}", old_str="rye", new_str="tea")
+        found = memory.search(documents=(name,), include_passages=False)
+        texts = {hit.record.text for hit in found}
+        assert texts == {'Ann likes "dogs"', "Ben likes </b>tea"}
+
+
+def test_a_record_of_claw_stays_what_it_was_but_for_its_words(
+    place: str, clock: FixedClock
+) -> None:
+    with Memory.open(place, "claw", clock=clock, origin="owner") as memory:
+        kept = memory.store("Ann likes cats", kind="learned", tags=("pets",), confidence=0.5)
+    with Memory.open(place, clock=clock) as memory:
+        path = f"/memories/{memory.layout.memory}"
+        ask(memory, "str_replace", path, old_str="cats", new_str="dogs")
+        ask(memory, "str_replace", path, old_str="learned", new_str="user-preference")
+        # In the words of whom it is from now on.
+        expected = replace(kept, text="Ann likes dogs", origin="agent")
+        assert memory.get(kept.id).record == expected
+        assert memory.read().text == f"# MEMORY\n\n{lines.write(expected, 'claw')}"
+        assert "no longer be a record" in refused(
+            memory, "str_replace", path, old_str='"id":', new_str='"id"'
+        )
+        ask(memory, "str_replace", path, old_str="dogs", new_str='dogs,\n"no" cats')
+        assert memory.get(kept.id).record.text == 'Ann likes dogs,\n"no" cats'
 
 
 def test_a_file_may_be_emptied_and_created_empty(memory: Memory) -> None:
@@ -618,6 +732,28 @@ READING: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ),
     ],
 }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "tool", "arguments"),
+    [
+        ("native", "read", {"document": "2026-11-15.md"}),
+        ("native", "search", {"query": "safe opens"}),
+        ("journal", "read_memory", {"file": "2026-11-15.md"}),
+        ("notebook", "memory_read", {"document": "2026-11-15.md"}),
+        ("earl", "search_memory", {"query": "safe"}),
+        ("anthropic", "memory", {"command": "view", "path": "/memories/2026-11-15.md"}),
+    ],
+)
+def test_no_tool_shows_a_secret_whose_line_does_not_say_that_it_is_one(
+    place: str, clock: FixedClock, dialect: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    with Memory.open(place, "earl", clock=clock) as memory:
+        memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        memory.store("The safe is in the cellar")
+        shown = tools.call(memory, tool, arguments, dialect=dialect)
+        assert "cellar" in str(shown)
+        assert "11-22-33" not in f"{shown} {shown.data}"
 
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)

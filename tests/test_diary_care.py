@@ -51,6 +51,18 @@ def test_the_entries_of_a_year_a_month_or_a_day_are_listed(
     assert [count("list", "2025-01"), count("list", "2025-12-30")] == [2, 1]
 
 
+def test_entries_of_one_second_stay_in_the_order_they_were_written_in(tmp_path: Path) -> None:
+    words = ("first", "second", *(f"number {number}" for number in range(3, 11)), "eleventh")
+    with at(tmp_path, "2025-06-01T10:00:49") as memory:
+        for text in words:
+            memory.write_diary(text)
+        assert [memory.read(name).text.strip() for name in memory.diary()] == [*words]
+    with at(tmp_path, "2026-06-01T10:00:00") as memory:
+        memory.roll_up_diary()
+        rolled = memory.read("diary/2025.md").text
+        assert sorted(words, key=rolled.index) == [*words]
+
+
 def test_an_entry_is_shown_by_the_start_of_its_name(
     vault: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,23 @@ def test_pages_of_records_join_without_a_gap_or_a_double(
     assert len(set(whole)) == 131
 
 
+def test_a_token_that_only_reads_is_shown_no_secret_of_any_document(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "book", "earl", origin="owner") as memory:
+        memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        memory.store("The safe is in the cellar")
+        [name] = memory.documents()
+    reader = client(made(tmp_path), "read")
+    for path, given in (
+        (f"documents/{name}", {}),
+        (f"texts/{name}", {"moment": "2100-01-01T00:00:00Z"}),
+        (f"blame/{name}", {}),
+        ("records", {}),
+    ):
+        told = reader.get(f"{AT}/{path}", params=given).text
+        assert "cellar" in told, path
+        assert "11-22-33" not in told, path
+
+
 def test_records_are_filtered(browser: TestClient) -> None:
     browser.post(f"{AT}/records", json={"text": "Bea is a baker", "kind": "fact", "tags": ["bea"]})
     for filters in ({"kinds": "fact"}, {"tags": "bea"}, {"kinds": "fact,event", "tags": "bea"}):

@@ -530,3 +530,28 @@ def test_a_claw_gateway_refuses_every_other_path(claw: TestClient, route: Route,
     answer = asked(claw, route, name=name)
     assert answer.status_code == 400
     assert answer.json()["error"] == "BadName"
+
+
+@pytest.mark.claim("claw.gateway-other-paths")
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("read", {"document": "USER.md"}),
+        ("update", {"document": "USER.md", "content": "- Likes rye"}),
+        ("memory", {"command": "view", "path": "/memories/USER.md"}),
+    ],
+)
+def test_a_claw_gateway_has_no_tool_of_another_dialect(
+    claw: TestClient, name: str, given: dict[str, Any]
+) -> None:
+    answer = claw.post(f"{AT}/tools/{name}", json=given)
+    assert (answer.status_code, answer.json()["error"]) == (400, "UnknownTool")
+    assert "remember_this" in answer.json()["detail"]
+
+
+def test_a_claw_gateway_lists_the_tools_that_the_session_may_call(claw: TestClient) -> None:
+    def names(session: str) -> list[str]:
+        answer = claw.get(f"{AT}/tools", headers={"x-commonplace-session": session})
+        return [each["name"] for each in answer.json()["tools"]]
+
+    assert (names("main"), names("shared:slack-42")) == (["remember_this"], [])

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -438,6 +439,14 @@ def test_work_is_left_whole_or_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "spool" / ".x.tmp").write_text("half")
     assert sorted(spool.waiting(tmp_path), key=len) == [{}, {"session": "a", "transcript": "t"}]
     assert list(spool.waiting(tmp_path)) == []
+
+
+def test_two_ends_of_one_session_leave_their_work_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        for _ in threads.map(lambda _: spool.leave(tmp_path, "a", {"session": "a"}), range(100)):
+            pass
+    assert list(spool.waiting(tmp_path)) == [{"session": "a"}]
+    assert os.listdir(tmp_path / "spool") == []
 
 
 def test_work_that_fails_is_still_there(tmp_path: Path) -> None:

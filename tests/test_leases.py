@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ def test_one_that_ended_just_now_can_be_noted_again(leases: FileLeases, clock: F
     clock.sleep(90_000)
     assert leases.running() == []
     assert list(Path(leases.directory).iterdir()) == []
+
+
+def test_many_threads_note_one_conversation_at_once(leases: FileLeases) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        for _ in threads.map(lambda _: leases.note("monday", seconds=60), range(400)):
+            pass
+    assert [lease.session for lease in leases.running()] == ["monday"]
+    assert len(list(Path(leases.directory).iterdir())) == 1
 
 
 def test_sessions_are_told_apart_and_ended_one_by_one(leases: FileLeases) -> None:

@@ -28,7 +28,13 @@ from commonplace import clock, tools
 from commonplace.dialects import Answer, Argument, Tool, tool
 from commonplace.doors.mcp import methods, serve, wire, words
 from commonplace.doors.sessions import session_of
-from commonplace.errors import NoSuchRecord, NoSuchVault, UnknownDialect, UnknownTool
+from commonplace.errors import (
+    NoSuchDocument,
+    NoSuchRecord,
+    NoSuchVault,
+    UnknownDialect,
+    UnknownTool,
+)
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.safety import FRAMING
@@ -188,11 +194,35 @@ def test_instructions_fit_what_clients_read(shared: Path) -> None:
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_tools_are_listed_in_the_order_of_the_table(shared: Path, dialect: str) -> None:
-    result = result_of(talk(shared, ask("tools/list"), dialect=dialect))
+    everything = mcp.opener(shared, memory_embeddings_enabled=True, experience_store_enabled=True)
+    result = result_of(talk(everything, ask("tools/list"), dialect=dialect))
     assert serialize_server_result("tools/list", HANDSHAKE[-1], result) == result
     listed = result["tools"]
     assert listed == [methods.listed(tool) for tool in tools.table(dialect).values()]
     assert [entry["name"] for entry in listed] == list(tools.table(dialect))
+
+
+@pytest.mark.claim("claw.recall-main-session", "claw.recall-when-enabled")
+@pytest.mark.parametrize(
+    ("session", "options", "there"),
+    [
+        ("main", {}, ["remember_this"]),
+        ("main", {"memory_embeddings_enabled": True}, ["remember_this", "recall_memory"]),
+        ("shared:slack-42", {"memory_embeddings_enabled": True}, []),
+        ("heartbeat-7", {"experience_store_enabled": True}, ["query_experiences"]),
+    ],
+)
+def test_only_the_tools_that_the_session_may_call_are_listed(
+    shared: Path, session: str, options: dict[str, Any], there: list[str]
+) -> None:
+    opened = mcp.opener(shared, **options)
+    listed = result_of(talk(opened, ask("tools/list"), dialect="claw", session=session))
+    assert [entry["name"] for entry in listed["tools"]] == there
+
+
+def test_while_there_is_no_vault_all_tools_are_listed(tmp_path: Path) -> None:
+    listed = result_of(talk(tmp_path / "none", ask("tools/list"), dialect="claw"))["tools"]
+    assert [entry["name"] for entry in listed] == list(tools.table("claw"))
 
 
 def test_a_listed_tool_says_how_it_behaves(shared: Path) -> None:
@@ -602,6 +632,37 @@ def test_what_no_tool_should_do_is_an_internal_error_without_details(
     assert error_of(answers, 2)[0] == -32602
     assert "the secret of the house" not in json.dumps(answers)
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_tool_answers_though_the_disk_takes_no_note_of_the_conversation(root: Path) -> None:
+    (root / ".commonplace" / "leases").write_text("in the way of the directory")
+    found, stored = talk(
+        root, call("search", {"query": "tea"}, id=1), call("store", {"text": "Likes rye"}, id=2)
+    )
+    assert "Likes tea" in text_of(found)
+    assert text_of(stored).startswith("Stored mem-")
+
+
+def test_only_what_a_layout_serves_is_a_resource(tmp_path: Path) -> None:
+    user = "commonplace://document/USER.md"
+    with Memory.open(tmp_path, dialect="claw", clock=FixedClock(0)) as memory:
+        memory.store("Likes tea")
+        memory.update("# User", document="USER.md")
+    found = {"type": "ref/resource", "uri": methods.TEMPLATE}
+    answers = talk(
+        tmp_path,
+        ask("resources/list", id=1),
+        ask("resources/read", {"uri": user}, id=2),
+        ask("completion/complete", {"ref": found, "argument": {"name": "n", "value": ""}}, id=3),
+        dialect="claw",
+    )
+    assert [each["name"] for each in result_of(answers, 1)["resources"]] == [
+        "brief",
+        "MEMORY.md",
+        "memory/1970-01-01.md",
+    ]
+    assert error_of(answers, 2) == (-32002, str(NoSuchDocument("USER.md")))
+    assert "USER.md" not in result_of(answers, 3)["completion"]["values"]
 
 
 def test_a_batch_is_answered_as_one_where_the_version_has_them(shared: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +20,12 @@ import mcp_types
 import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.testclient import TestClient
 
+from commonplace.doors.mcp import over_http
+from commonplace.doors.sessions import shared_session
 from commonplace.memory import Memory
+from tests.mcp_client import ENVELOPE, HANDSHAKE, STATELESS, ask, call, initialize, opener
 from tests.test_mcp import with_client
 
 
@@ -111,3 +119,137 @@ def test_the_token_is_for_its_owner_alone(served: tuple[Path, str, str]) -> None
     path = root / ".commonplace" / "token"
     assert path.read_text(encoding="ascii") == token
     assert path.stat().st_mode & 0o077 == 0
+
+
+ACCEPT = {"accept": "application/json, text/event-stream"}
+OLD = {"mcp-protocol-version": HANDSHAKE[-1]}
+
+
+@contextmanager
+def asked(open_memory: Callable[[str], Memory] | Path, **given: str) -> Iterator[TestClient]:
+    """A client of a server in this process."""
+    if isinstance(open_memory, Path):
+        Memory.open(open_memory).close()
+        open_memory = opener(open_memory, session_stores=1)
+    application = over_http.server(open_memory, **{"dialect": "typed", "session": ""} | given)
+    at: Any = application
+    with TestClient(at, base_url="http://127.0.0.1:8000", headers=ACCEPT) as web:
+        yield web
+
+
+def told(answer: Any) -> Any:
+    """The message in an answer, which is one event or JSON alone."""
+    [data] = [line for line in answer.text.splitlines() if line.startswith(("data: ", "{"))]
+    return json.loads(data.removeprefix("data: "))
+
+
+def stored(web: TestClient, text: str, *, meta: Any = None, **headers: str) -> bool:
+    """Whether a store was let through; a session has one."""
+    message = call("memory_store", {"type": "fact", "content": text})
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    message["params"] |= {"_meta": meta} if meta else {}
+    return not told(web.post("/mcp", json=message, headers=OLD | headers))["result"]["isError"]
+
+
+@pytest.mark.parametrize("message", [call("memory_brief"), ask("resources/list")])
+@pytest.mark.parametrize("era", [HANDSHAKE[-1], STATELESS])
+def test_what_nobody_foresaw_is_an_internal_error_without_details(
+    message: Any, era: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(session: str) -> Memory:
+        raise OSError(errno.ENOSPC, "No space left on device", "/srv/the secret of the house")
+
+    if era == STATELESS:
+        message = {**message, "params": {**message.get("params", {}), "_meta": ENVELOPE}}
+    named = {"mcp-method": message["method"], "mcp-name": message.get("params", {}).get("name", "")}
+    with asked(fail) as web:
+        answer = web.post("/mcp", json=message, headers={"mcp-protocol-version": era, **named})
+    assert told(answer)["error"] == {"code": -32603, "message": "Internal error"}
+    assert "the secret of the house" in capsys.readouterr().err
+
+
+def test_many_clients_call_at_once(tmp_path: Path) -> None:
+    def call_twice(number: int) -> list[bool]:
+        return [stored(web, "A", x_commonplace_session=f"{number}") for _ in range(2)]
+
+    with asked(tmp_path) as web, ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(call_twice, range(40))) == [[True, False]] * 40
+
+
+def begun(web: TestClient) -> dict[str, str]:
+    """What a client sends with each call after its first, as the protocol asks it to."""
+    first = web.post("/mcp", json=initialize())
+    return OLD | {"mcp-session-id": first.headers["mcp-session-id"]}
+
+
+def test_clients_that_name_no_session_have_one_each_from_their_first_call_on(
+    tmp_path: Path,
+) -> None:
+    with asked(tmp_path) as web:
+        one, other = begun(web), begun(web)
+        assert [stored(web, "A", **each) for each in (one, other, one, other)] == [
+            True, True, False, False,
+        ]  # fmt: skip
+        assert "mcp-session-id" not in web.post("/mcp", json=call("x"), headers=one).headers
+
+
+def test_a_session_that_the_client_names_outweighs_the_one_it_was_given(tmp_path: Path) -> None:
+    with asked(tmp_path) as web:
+        client = begun(web)
+        codex = {"x-codex-turn-metadata": {"thread_id": "t-1"}}
+        ways: list[dict[str, Any]] = [
+            {},
+            {"x-commonplace-session": "monday"},
+            {"meta": codex},
+            {"meta": {"session": "tuesday"}, "x-commonplace-session": "monday"},
+        ]
+        assert [stored(web, "A", **client, **way) for way in ways] == [True] * 4
+        assert [stored(web, "B", **client, **way) for way in ways] == [False] * 4
+    with Memory.open(tmp_path) as memory:
+        sessions = {hit.record.session for hit in memory.search()}
+    assert sessions == {client["mcp-session-id"], "monday", "t-1", "tuesday"}
+
+
+def test_who_never_says_hello_shares_the_session_of_the_server(tmp_path: Path) -> None:
+    with asked(tmp_path) as web:
+        assert [stored(web, "A"), stored(web, "B")] == [True, False]
+
+
+def test_a_session_given_to_the_server_is_that_of_all_who_name_none(tmp_path: Path) -> None:
+    with asked(tmp_path, session="sunday") as web:
+        assert stored(web, "A", **begun(web))
+        assert not stored(web, "B", **begun(web))
+        assert stored(web, "C", x_commonplace_session="monday")
+    with Memory.open(tmp_path) as memory:
+        assert {hit.record.session for hit in memory.search()} == {"sunday", "monday"}
+
+
+@pytest.mark.parametrize(
+    ("given", "environ", "session"),
+    [
+        ("", {}, ""),
+        ("sunday", {"CLAUDE_CODE_SESSION_ID": "claude"}, "sunday"),
+        ("claude", {"CLAUDE_CODE_SESSION_ID": "claude"}, ""),
+        ("mine", {"COMMONPLACE_SESSION": "mine"}, "mine"),
+    ],
+)
+def test_the_session_in_which_a_server_was_started_is_not_that_of_its_clients(
+    given: str, environ: dict[str, str], session: str
+) -> None:
+    assert shared_session(given, environ) == session
+
+
+def test_each_client_takes_back_its_own_change(tmp_path: Path) -> None:
+    with asked(tmp_path, dialect="native") as web:
+        one, other = begun(web), begun(web)
+        for client, text in ((one, "Likes tea"), (other, "Likes rye")):
+            web.post("/mcp", json=call("store", {"text": text}), headers=client)
+        web.post("/mcp", json=call("undo"), headers=one)
+    with Memory.open(tmp_path) as memory:
+        assert [hit.record.text for hit in memory.search()] == ["Likes rye"]
+
+
+def test_nobody_is_kept_waiting_for_messages_that_never_come(tmp_path: Path) -> None:
+    with asked(tmp_path) as web:
+        answer = web.get("/mcp", headers={"accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")

@@ -66,8 +66,9 @@ def test_a_rewrite_of_what_another_host_changed_is_merged() -> None:
 def test_budgets_and_taint_are_those_of_the_session_on_every_host() -> None:
     url = fresh_url()
     with Memory.open(url, session="s-1") as one, Memory.open(url, session="s-1") as other:
-        one.spend("stores")
-        other.spend("stores")
+        for memory in (one, other):
+            with memory.counted("stores"):
+                pass
         other.taint()
         assert one.sessions.read("s-1").stores == 2
         assert one.author.origin != "agent"

@@ -152,6 +152,7 @@ def run(
     undo: bool = False,
     vault: str = "/vaults/mine",
     hooks: bool = False,
+    state: str = "state",
 ) -> int:
     """The command as the CLI runs it."""
     parser = argparse.ArgumentParser()
@@ -159,8 +160,7 @@ def run(
     parser.add_argument("--dialect", default="")
     setup.add_arguments(parser)
     arguments = parser.parse_args([client, *words, *([] if hooks else ["--no-hooks"])])
-    state = Path.home().parent / "state"
-    return setup.run(arguments, vault=vault, state=state, undo=undo)
+    return setup.run(arguments, vault=vault, state=Path.home().parent / state, undo=undo)
 
 
 def set_up_plain(client: str, **more: Any) -> int:
@@ -546,6 +546,23 @@ def test_it_says_what_it_did(home: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert said["client"] == "copilot"
     assert said["written"] is True
     assert [file["path"] for file in said["files"]] == [str(home / FILES["copilot"])]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_that_is_another_vaults_again_is_said_to_be(
+    client: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(client, "--yes", hooks=True)
+    first = tree(home)
+    run(client, "--yes", hooks=True, vault="/vaults/other", state="other")
+    capsys.readouterr()
+    run(client, "--yes", undo=True, vault="/vaults/other", state="other")
+    assert tree(home) == first
+    title = CLIENTS[client].title
+    said = capsys.readouterr().out.splitlines()
+    assert f"{title} is set up for /vaults/mine again, as it was before." in said
+    run(client, "--yes", undo=True)
+    assert f"{title} is no longer set up." in capsys.readouterr().out.splitlines()
 
 
 def test_a_relative_vault_is_written_whole(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -91,6 +92,17 @@ class TestAJournalInFiles(JournalContract):
     def again(self, journal: Journal) -> Journal:
         assert isinstance(journal, FileJournal)
         return FileJournal(Path(journal.path).parent, clock=Clock())
+
+
+def test_many_threads_keep_one_text_in_a_file_at_once(tmp_path: Path) -> None:
+    journal = FileJournal(tmp_path, clock=Clock())
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(20):
+            text = b"- a quince %d\n" % number
+            [name] = set(threads.map(lambda _, text=text: journal.keep(text), range(8)))
+            assert journal.version(name) == text
+    assert len(list(tmp_path.rglob("versions/*/*"))) == 20
+    journal.close()
 
 
 class TestAJournalInPostgres(JournalContract):

@@ -16,9 +16,12 @@ from commonplace.errors import (
     NothingToUndo,
     Refused,
     SecretFound,
+    WouldLose,
 )
+from commonplace.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.records import Origin
+from commonplace.values import replace
 from tests.clocks import SkippingClock
 from tests.ordinary_lines import ordinary_lines
 
@@ -291,6 +294,37 @@ def test_text_of_an_agent_cannot_forge_where_it_comes_from(place: str) -> None:
         assert not any(hit.record.behavioral for hit in hits)
 
 
+@pytest.mark.parametrize("dialect", ["native", "claw"])
+def test_a_record_that_an_agent_rewords_is_the_same_in_its_words(place: str, dialect: str) -> None:
+    with opened(place, dialect=dialect, origin=Origin.OWNER, session="") as memory:
+        likes = memory.store("Ann likes cats", kind="fact", tags=("pets",))
+        rule = memory.store("Use metric units", kind="user-preference")
+    with opened(place) as memory:
+        text = memory.read("MEMORY.md").text.replace("cats", "dogs")
+        forged = text.replace('"fact"', '"instruction"').replace("pets", "rules")
+        memory.update(forged, document="MEMORY.md", mode="rewrite")
+        mine = replace(likes, text="Ann likes dogs", origin="agent")
+        assert memory.get(likes.id).record == mine
+        memory.taint()
+        text = memory.read("MEMORY.md").text.replace("dogs", "hens").replace("metric", "imperial")
+        memory.update(text, document="MEMORY.md", mode="rewrite")
+        assert memory.get(likes.id).record == replace(mine, text="Ann likes hens", origin="web")
+        # How agents are to behave no web page says without being looked at.
+        [said] = memory.search("imperial", documents=("MEMORY.md",))
+        assert (said.record.text, said.record.origin) == ("Use imperial units", "web")
+        assert not said.record.behavioral
+        assert said.record.id != rule.id
+
+
+def test_no_agent_rewords_a_secret(place: str) -> None:
+    with opened(place, origin=Origin.OWNER, session="") as memory:
+        secret = memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        line = memory.read("MEMORY.md").text.splitlines()[-1].replace("11-22-33", "a hammer")
+    with opened(place) as memory:
+        memory.update(f"{line}\n", document="MEMORY.md", mode="rewrite")
+        assert memory.get(secret.id).record == secret
+
+
 def test_reading_what_came_from_the_web_taints_a_session_for_good(place: str) -> None:
     with opened(place, session="crawler", origin=Origin.WEB) as memory:
         memory.store("The page says the launch is on Friday", kind="fact")
@@ -425,18 +459,53 @@ def test_a_vault_may_refuse_secrets_or_let_them_through(place: str) -> None:
         assert SECRET in memory.store(f"token {SECRET}").text
 
 
-def test_a_secret_record_is_shown_to_no_agent_and_survives_its_rewrite(tmp_path: Path) -> None:
-    with opened(tmp_path, origin=Origin.OWNER, session="") as memory:
-        memory.store("The safe opens with 11-22-33", sensitivity="secret")
+@pytest.mark.parametrize("dialect", LAYOUTS)
+def test_a_secret_record_is_shown_to_no_agent_and_survives_its_rewrite(
+    place: str, dialect: str
+) -> None:
+    with opened(place, dialect=dialect, origin=Origin.OWNER, session="") as memory:
+        kept = memory.store("The safe opens with 11-22-33", sensitivity="secret")
         memory.store("The safe is in the cellar")
-    with opened(tmp_path) as memory:
-        page = memory.read("MEMORY.md")
-        assert "11-22-33" not in page.text
-        assert "11-22-33" not in str([hit.record.text for hit in memory.search("safe opens")])
-        memory.update(page.text + "- and dry\n", document="MEMORY.md", mode="rewrite")
-    text = (tmp_path / "MEMORY.md").read_text(encoding="utf-8")
-    assert "11-22-33" in text
-    assert "and dry" in text
+    with opened(place) as memory:
+        assert memory.search("safe opens")[0].record.text == "The safe is in the cellar"
+        for name in memory.documents():
+            page = memory.read(name)
+            assert "cellar" in page.text
+            assert "11-22-33" not in page.text
+            memory.update(page.text + "- and dry\n", document=name, mode="rewrite")
+    with opened(place, origin=Origin.OWNER, session="") as memory:
+        assert memory.get(kept.id).record == kept
+        for name in memory.documents():
+            text = memory.read(name).text
+            assert "11-22-33" in text
+            assert "and dry" in text
+
+
+@pytest.mark.parametrize("dialect", ["native", "earl"])
+def test_a_secret_stays_one_in_old_texts_under_other_names_and_in_refusals(
+    place: str, dialect: str
+) -> None:
+    with opened(place, dialect=dialect, origin=Origin.OWNER, session="") as memory:
+        secret = memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        for text in ("Keys hang by the door", "Sells plum jam", "Ann met Ben", "Likes quince"):
+            memory.store(text)
+        name = memory.get(secret.id).places[0].document
+        text = memory.read(name).text
+    with opened(place) as memory:
+        last = text.splitlines(keepends=True)[-1]
+        with pytest.raises(WouldLose) as refusal:
+            memory.update(last, document=name, mode="rewrite")
+        assert "11-22-33" not in str(refusal.value)
+        with pytest.raises(Refused, match="only its owner may see"):
+            memory.rename(name, memory.layout.soul)
+        memory.rename(name, "moved.md")
+        assert "11-22-33" not in memory.read("moved.md").text
+        assert "quince" in memory.read("moved.md").text
+    with opened(place, origin=Origin.OWNER, session="") as memory:
+        memory.remove("moved.md")
+    with opened(place) as memory:
+        assert "11-22-33" not in memory.library.without_secrets(name, text)
+        assert "quince" in memory.library.without_secrets(name, text)
 
 
 def test_what_an_agent_appends_cannot_slip_into_the_owners_line_above(tmp_path: Path) -> None:

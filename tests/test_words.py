@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.index import Query
 from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.tellings import rarity
 from commonplace.index.words import MOST, indexed, match
 from commonplace.records import Record
 from tests.contracts.index import RANK, fill, record
@@ -55,6 +56,11 @@ def test_a_query_becomes_quoted_words(text: str, expression: str) -> None:
 def test_a_query_has_at_most_so_many_words() -> None:
     assert match(" ".join(f"w{number}" for number in range(100))).count('"') == 2 * MOST
     assert match("東京" * 500).count('"') == 4
+
+
+def test_a_word_that_more_have_than_were_counted_is_not_rarer_than_nothing() -> None:
+    """Others add records between one count and the next."""
+    assert 0.0 < rarity("tea", having=9, total=2) <= rarity("tea", having=2, total=2)
 
 
 def test_plain_text_has_tags_who_and_when_beside_it() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import date
 
 from commonplace import lines
@@ -585,20 +585,27 @@ def _own(item: Item) -> str:
     return " ".join(item.record.text[item.headings :].split())
 
 
-def disarm(text: str, *, keep: Container[str] = ()) -> str:
+def harmless(item: str) -> str:
+    """A list item that reads the same to a person, and that `parse` takes for a plain bullet."""
+    item = DATA.sub("&lt;!--", item)
+    return re.sub(r"\A(.[ \t]+)\{", r"\1\\{", item) if carries(item) else item
+
+
+def disarm(
+    text: str, *, keep: Container[str] = (), otherwise: Callable[[str], str] = harmless
+) -> str:
     """Text from someone untrusted, with the data in it that is not in `keep` made harmless.
 
-    `keep` holds items as `carried` gives them. What is made harmless still reads the same to a
-    person, and `parse` takes it for a plain bullet.
+    `keep` holds items as `carried` gives them; `otherwise` says what becomes of one that is not.
     """
     if "\0" in text:
         cut = text.replace("\0", "")
-        harmless = disarm(cut, keep=keep)
-        return text if harmless == cut else harmless
+        disarmed = disarm(cut, keep=keep, otherwise=otherwise)
+        return text if disarmed == cut else disarmed
     start = _start(text)
 
     def checked(match: re.Match[str]) -> str:
-        return match[0] if not carries(match[0]) or _key(match[0]) in keep else _harmless(match[0])
+        return match[0] if not carries(match[0]) or _key(match[0]) in keep else otherwise(match[0])
 
     return text[:start] + ITEMS.sub(checked, text[start:])
 
@@ -620,8 +627,3 @@ NOWHERE = Reading("")
 
 def _key(item: str) -> str:
     return item.replace("\r\n", "\n").rstrip("\r\n")
-
-
-def _harmless(item: str) -> str:
-    item = DATA.sub("&lt;!--", item)
-    return re.sub(r"\A(.[ \t]+)\{", r"\1\\{", item) if carries(item) else item

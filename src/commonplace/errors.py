@@ -35,6 +35,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── Unreadable                 a document that is there but cannot be read
     │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
+    │   ├── Closed                     a memory that is used after it was closed
     │   ├── NotTheSame                 a copy of a vault is not as the vault is
     │   ├── DatabaseTrouble            PostgreSQL answers with an error
     │   │   ├── NoServer         503   … or does not let us in
@@ -393,6 +394,13 @@ class ReadOnly(VaultTrouble):
             f"{path} cannot be written. Nothing was changed.",
             next_step="Give this user write permission, or set state_dir to a place that has it.",
         )
+
+
+class Closed(VaultTrouble):
+    """A memory that is used after it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__("This memory was closed.", next_step="Open it again: Memory.open(path).")
 
 
 class NotTheSame(VaultTrouble):

@@ -17,6 +17,7 @@ from commonplace.values import frozen, replace
 
 DAY = pattern(r"\d{4}-\d{2}-\d{2}\Z")
 DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
+SECOND = len("2026-02-01T14-30-00")
 RECORD_LINE = pattern(r"^- \{", re.MULTILINE)
 DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
 FORBIDDEN = frozenset('\x7f\\:*?"<>|').union(map(chr, range(32)))
@@ -77,7 +78,7 @@ class Layout:
     """Where the vault is when the directory above it was named."""
     utc_days: bool = False
     only_memory_served: bool = False
-    """Whether a gateway shows and changes the main document and the daily logs alone."""
+    """Whether a gateway and MCP show and change the main document and the daily logs alone."""
 
     @property
     def carries_data(self) -> bool:
@@ -107,7 +108,7 @@ class Layout:
         return self.anywhere or directory in ("", self.daily, self.diary, *further)
 
     def serves(self, name: str) -> bool:
-        """Whether a gateway may show and change a document."""
+        """Whether a gateway or MCP may show and change a document by its name."""
         return not self.only_memory_served or name == self.memory or bool(self.day_of(name))
 
     def header(self, name: str) -> str:
@@ -310,6 +311,12 @@ def entry_stamp(name: str) -> str:
     """When a diary entry was written, from its name; empty for what is none."""
     match = DIARY_STEM.match(split(name)[1])
     return "{}T{}:{}:{}Z".format(*match.groups()) if match else ""
+
+
+def entry_order(name: str) -> tuple[str, int]:
+    """What diary entries are sorted by: their time, and which one of its second each is."""
+    stem = split(name)[1]
+    return stem[:SECOND], int(stem[SECOND + 1 :] or 1)
 
 
 def _date(text: str) -> date | None:

@@ -7,27 +7,29 @@ way, the public modules serve. It knows nothing of what is done with them.
 
 from __future__ import annotations
 
+import os
+
 from commonplace.hints import TYPE_CHECKING
 
-__all__ = ["RLock", "WeakSet", "blake2b", "digest", "local", "ref"]
+__all__ = ["RLock", "WeakSet", "blake2b", "digest", "get_ident", "local", "ref", "unfinished"]
 
 LONG = 65_536
 """Bytes from which OpenSSL is worth loading: it is several times as fast."""
 
 if TYPE_CHECKING:
     from hashlib import blake2b, sha256
-    from threading import RLock, local
+    from threading import RLock, get_ident, local
     from weakref import WeakSet, ref
 else:
     try:
         from _blake2 import blake2b
-        from _thread import RLock
+        from _thread import RLock, get_ident
         from _thread import _local as local
         from _weakref import ref
         from _weakrefset import WeakSet
     except ImportError:  # pragma: no cover - another interpreter's branch
         from hashlib import blake2b
-        from threading import RLock, local
+        from threading import RLock, get_ident, local
         from weakref import WeakSet, ref
 
     try:
@@ -46,3 +48,12 @@ def digest(data: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def unfinished(path: str) -> str:
+    """The name of a file that becomes `path` once it is whole; no other thread writes one like it.
+
+    Who is killed meanwhile leaves it hidden, and nobody takes it for what it would have been.
+    """
+    directory, name = os.path.split(path)
+    return os.path.join(directory, f".{name}.{os.getpid()}-{get_ident()}.tmp")

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.errors import Busy
 from commonplace.hints import Protocol, StrPath
-from commonplace.lean import digest
+from commonplace.lean import digest, unfinished
 from commonplace.notes import private
 from commonplace.values import frozen
 from commonplace.vault.locks import Lock
@@ -125,8 +125,7 @@ class FileLeases:
 
 def _note(path: str, lease: Lease) -> None:
     """At once or not at all: others read it while this process is killed."""
-    directory, name = os.path.split(path)
-    fresh = os.path.join(directory, f".{name}.{os.getpid()}.tmp")
+    fresh = unfinished(path)
     _write(fresh, lease)
     os.replace(fresh, path)
 

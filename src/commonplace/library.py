@@ -6,7 +6,7 @@ Who may do it, and what is worth keeping, it does not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from commonplace.asking import Asker
@@ -15,13 +15,14 @@ from commonplace.errors import (
     DocumentChanged,
     NoSuchDocument,
     NoSuchRecord,
+    Refused,
     Unreadable,
     VaultTrouble,
     WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
-from commonplace.journal import BLANK, Cut, Entry, Gone, Op, Text, without
+from commonplace.journal import BLANK, Change, Cut, Entry, Gone, Op, Text, without
 from commonplace.lazily import Lazy, pattern
 from commonplace.ledger import Ledger
 from commonplace.reader import decoded
@@ -39,7 +40,7 @@ from commonplace.records import (
     derived_id,
     etag_of,
 )
-from commonplace.safety import lowest, neutralise
+from commonplace.safety import lowest, needs_review, neutralise
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
@@ -215,48 +216,70 @@ class Library(Ledger):
         self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
         self.levelling.reached(self.journal.end())
 
-    def remove(self, name: str, *, author: Author) -> None:
-        """Take a whole document away. The journal keeps it."""
+    def remove(self, names: Sequence[str], *, author: Author) -> None:
+        """Take whole documents away, in one change. The journal keeps them."""
 
         def work() -> None:
-            if self.look(name) is None:
-                raise NoSuchDocument(name)
-            before = self.vault.read(name)
-            entry = self.entry(Op.REPLACE, [Gone(name)], author=author)
-            self.replace_texts(entry, {name: (before, None)})
+            texts = {name: (self._there(name), None) for name in names}
+            entry = self.entry(Op.REPLACE, map(Gone, names), author=author)
+            self.replace_texts(entry, texts)
 
         self.locked(work)
 
-    def rename(self, name: str, new: str, *, author: Author) -> None:
-        """Give a document another name, in one change."""
+    def _there(self, name: str) -> bytes:
+        """What a document says, which must be there."""
+        if self.look(name) is None:
+            raise NoSuchDocument(name)
+        return self.vault.read(name)
+
+    def rename(self, names: Mapping[str, str], *, author: Author) -> None:
+        """Give documents other names, `{name: new}`, in one change."""
 
         def work() -> None:
-            if self.look(name) is None:
-                raise NoSuchDocument(name)
-            if self.look(new) is not None:
-                raise AlreadyExists(new, next_step="Choose another name, or delete that one first.")
             self.take_in_changes()
-            data = self.vault.read(name)
-            changes = (Text(new, self.journal.keep(data)), Gone(name))
-            known = self._origins_kept(name, new, decoded(name, data))
+            changes: list[Change] = []
+            texts: dict[str, tuple[bytes | None, bytes | None]] = {}
+            known: dict[str, dict[str, Any]] = {}
+            for name, new in names.items():
+                data = self._there(name)
+                self._check_new_name(name, new, decoded(name, data), author)
+                known |= self._known_as(name, new, decoded(name, data))
+                changes += (Text(new, self.journal.keep(data)), Gone(name))
+                texts |= {new: (None, data), name: (data, None)}
             entry = self.entry(Op.REPLACE, changes, author=author, data=known)
-            self.replace_texts(entry, {new: (None, data), name: (data, None)})
+            self.replace_texts(entry, texts)
 
         self.locked(work)
 
-    def _origins_kept(self, name: str, new: str, text: str) -> dict[str, dict[str, str]]:
-        """Whom the lines of a text are from, by the ids they have in a document of another name."""
+    def _check_new_name(self, name: str, new: str, text: str, author: Author) -> None:
+        """Fail when the name is taken, or would show an agent what it may not see."""
+        if self.look(new) is not None:
+            raise AlreadyExists(new, next_step="Choose another name, or delete that one first.")
+        records = {i.start for i in self.parse(new, text).items if i.record.kind != PASSAGE}
+        prose = any(item.start not in records for item in self._secrets(name, text))
+        if prose and author.origin != Origin.OWNER:
+            raise Refused(
+                f"{name} holds what only its owner may see, and {new} has no records.",
+                next_step="Choose another name, or ask the user to rename it.",
+            )
+
+    def _known_as(self, name: str, new: str, text: str) -> dict[str, dict[str, Any]]:
+        """What is known of a text's lines, by the ids they have in a document of another name."""
         was = self.parse(name, text).items
         known = self.index.get_all(item.record.id for item in was)
-        origins = {item.start: known.get(item.record.id, item.record).origin for item in was}
+        records = {item.start: known.get(item.record.id, item.record) for item in was}
         # What is one piece under the new name may have been several, of different people.
-        least = lowest([Origin.OWNER, *origins.values()])
-        told = ((item, origins.get(item.start, least)) for item in self.parse(new, text).items)
-        return {
-            item.record.id: {"origin": origin}
-            for item, origin in told
-            if item.record.id not in known and origin != item.record.origin
-        }
+        least = lowest([Origin.OWNER, *(record.origin for record in records.values())])
+        found: dict[str, dict[str, Any]] = {}
+        for start, fresh in ((item.start, item.record) for item in self.parse(new, text).items):
+            old = records.get(start)
+            if fresh.id in known:
+                continue
+            if old is None or PASSAGE in (old.kind, fresh.kind):
+                found[fresh.id] = {"origin": least}
+            else:
+                found[fresh.id] = {**old.data(), "id": fresh.id, "origin": old.origin}
+        return found
 
     def append_text(self, name: str, text: str, *, author: Author, headed: bool = True) -> Written:
         """Add any text to the end of a document, on a line of its own."""
@@ -327,7 +350,7 @@ class Library(Ledger):
                 raise DocumentChanged(name, etag_of(now or b""))
             if name not in (self.layout.soul, self.layout.user, self.layout.status):
                 # Those are living documents, rewritten whole by whoever keeps them.
-                self._refuse_great_loss(name, now or b"", new, confirm)
+                self._refuse_great_loss(name, now or b"", new, confirm, author)
             self.put_text(
                 Op.REPLACE,
                 name,
@@ -345,7 +368,7 @@ class Library(Ledger):
     ) -> tuple[bytes, bool, int]:
         if author.origin != Origin.OWNER:
             current = decoded(name, now or b"")
-            text = documents.disarm(text, keep=documents.carried(current))
+            text = self._disarmed(name, current, text, author)
             text = self._with_secrets(name, current, text)
         if not etag or now is None or etag_of(now) == etag:
             return text.encode(), False, 0
@@ -354,6 +377,21 @@ class Library(Ledger):
             raise DocumentChanged(name, etag_of(now))
         merge = merging.merge(decoded(name, base), text, decoded(name, now))
         return merge.text.encode(), True, merge.conflicts
+
+    def _disarmed(self, name: str, before: str, after: str, author: Author) -> str:
+        """The text with no data but what was there, and of records whose words alone are new."""
+        keep = documents.carried(before)
+        gone = keep - documents.carried(after)
+        secret = {item.record.id for item in self._secrets(name, before)} if gone else set()
+        known = {
+            item.record.id: item.record
+            for item in (self.parse(name, before).items if gone else ())
+            if item.record.id not in secret
+            and not gone.isdisjoint(documents.carried(before[item.start : item.end]))
+        }
+        return documents.disarm(
+            after, keep=keep, otherwise=lambda item: _reworded(item, known, author)
+        )
 
     def without_returning(self, name: str, text: str, now: str) -> str:
         """A new text without what was forgotten since somebody read the old one.
@@ -381,8 +419,8 @@ class Library(Ledger):
         there = {item.record.id for item in self.parse(name, after).items}
         lines_kept = [
             before[item.start : item.end]
-            for item in self.parse(name, before).items
-            if item.record.sensitivity == Sensitivity.SECRET and item.record.id not in there
+            for item in self._secrets(name, before)
+            if item.record.id not in there
         ]
         if not lines_kept:
             return after
@@ -391,14 +429,26 @@ class Library(Ledger):
 
     def without_secrets(self, name: str, text: str) -> str:
         """The text as an agent may be shown it."""
-        found = [
-            item
-            for item in self.parse(name, text).items
-            if item.record.sensitivity == Sensitivity.SECRET
-        ]
-        for item in reversed(found):
+        for item in reversed(self._secrets(name, text)):
             text = text[: item.start] + text[item.end :]
         return text
+
+    def _secrets(self, name: str, text: str) -> list[Item]:
+        """What of a text only its owner may see."""
+        items = self.parse(name, text).items
+        records = (item.record for item in items if item.record.kind != PASSAGE)
+        # What a line does not say of itself the index knows.
+        unsaid = [record for record in records if DERIVED.match(record.id)]
+        known = self.index.get_all(record.id for record in unsaid)
+        # It has let go of what stands in old texts alone, and may not have heard of the newest.
+        rest = [record for record in unsaid if record.id not in known]
+        if rest:
+            known |= {record.id: record for record in self.reader.as_journalled(rest)}
+        return [
+            item
+            for item in items
+            if known.get(item.record.id, item.record).sensitivity == Sensitivity.SECRET
+        ]
 
     def put_text(
         self,
@@ -428,13 +478,17 @@ class Library(Ledger):
                     return text
         return None
 
-    def _refuse_great_loss(self, name: str, before: bytes, after: bytes, confirm: str) -> None:
+    def _refuse_great_loss(
+        self, name: str, before: bytes, after: bytes, confirm: str, author: Author
+    ) -> None:
         old, new = decoded(name, before), decoded(name, after)
         was, now = self.parse(name, old), self.parse(name, new)
         words = set(WORD.findall(new.lower()))
         lost = [record for record in documents.dropped(was, now) if _is_lost(record, words)]
         token = etag_of(b"\0".join((name.encode(), before, after)))[:8]
         if len(lost) > self.lose_share * len(was.items) and confirm != token:
+            if author.origin != Origin.OWNER:
+                old, new = self.without_secrets(name, old), self.without_secrets(name, new)
             diff = neutralise(merging.diff(old, new))
             raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
 
@@ -709,6 +763,23 @@ def _is_lost(record: Record, words: set[str]) -> bool:
     """Whether a text is gone rather than said in other words: most of its own are nowhere."""
     own = set(WORD.findall(record.text.lower()))
     return len(own & words) < len(own) / 2 or not own
+
+
+def _reworded(item: str, known: dict[str, Record], author: Author) -> str:
+    """A line with data as an agent leaves it: new words of a known record, and nothing else new.
+
+    They are the agent's from then on, and what needs a person's approval loses its data.
+    """
+    said = lines.read(item, reading=documents.NOWHERE).record
+    old = known.pop(said.id, None) if said else None
+    if said is None or old is None:
+        return documents.harmless(item)
+    new = replace(old, text=said.text, origin=lowest((old.origin, author.origin)))
+    if new == said:
+        return item
+    held = needs_review(behavioral=new.behavioral, origin=new.origin, tainted=False)
+    line = lines.write(new, "plain" if held else lines.form_of(item))
+    return line.replace("\n", "\r\n") if "\r\n" in item else line
 
 
 def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int], ...]:

@@ -136,9 +136,18 @@ def read(item: str, *, reading: Reading, occurrence: int = 0) -> Line:
     item = _settled(item) if "\r" in item or "\0" in item else item.removesuffix("\n")
     if (comment := _comment(item)) is not None:
         return _read_native(item, comment, reading, occurrence)
-    if item[1:].lstrip(" \t").startswith("{"):
+    if _is_object(item):
         return _read_claw(item, reading, occurrence)
     return _read_bare(item, reading, occurrence)
+
+
+def form_of(item: str) -> str:
+    """The form in which a list item with data is written."""
+    return "native" if _comment(item) or not _is_object(item) else "claw"
+
+
+def _is_object(item: str) -> bool:
+    return item[1:].lstrip(" \t").startswith("{")
 
 
 def _write_native(record: Record) -> str:

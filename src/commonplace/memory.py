@@ -6,7 +6,8 @@ It knows the rules of storing (limits, trust, provenance), not how anything is w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from commonplace import budgets
@@ -15,6 +16,7 @@ from commonplace.config import OPTIONS
 from commonplace.errors import (
     BadName,
     BadValue,
+    CommonplaceError,
     HeldForReview,
     LessTrusted,
     NoSuchRecord,
@@ -24,7 +26,14 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Query
 from commonplace.journal import Entry
-from commonplace.layouts import Layout, check_name, entry_stamp, layout_named, split
+from commonplace.layouts import (
+    Layout,
+    check_name,
+    entry_order,
+    entry_stamp,
+    layout_named,
+    split,
+)
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Receipt, Written
 from commonplace.records import (
@@ -374,19 +383,36 @@ class Memory:
         ids = [budgets.check_id(key) for key in record_ids]
         return unfolding.bring_back(self.library, ids, author=self.author)
 
-    def check_budget(self, *what: str) -> None:
-        """Fail when this session has used up its stores, supersedes or deletes."""
-        for name in what:
-            limit = getattr(self.options, f"session_{name}")
-            self.sessions.check(self.session, name, limit=limit)
+    @contextmanager
+    def counted(self, *what: str) -> Iterator[None]:
+        """Count a store, supersede or delete of this session before it is done in the block.
 
-    def spend(self, *what: str) -> None:
-        """Count one of each for this session."""
-        self.library.locked(lambda: self.sessions.spend(self.session, *what))
+        Fails when they are used up. What is held for review counts, what is refused does not.
+        """
+        limits = {name: getattr(self.options, f"session_{name}") for name in what}
+        self._note_session(lambda: self.sessions.spend(self.session, limits))
+        try:
+            yield
+        except HeldForReview:
+            raise
+        except CommonplaceError:
+            # What went wrong there is of more use than what goes wrong here.
+            with suppress(CommonplaceError):
+                self._note_session(lambda: self.sessions.give_back(self.session, what))
+            raise
 
     def taint(self) -> None:
         """Note that this session has read untrusted content; what it stores counts as such."""
-        self.library.locked(lambda: self.sessions.taint(self.session))
+        self._note_session(lambda: self.sessions.taint(self.session))
+
+    def _note_session(self, work: Callable[[], None]) -> None:
+        """Change what is known of this session, one at a time of all who speak for it."""
+        try:
+            self.library.locked(work)
+        except OSError as error:
+            from commonplace.vault.tree import trouble
+
+            raise trouble(error, self.state_path) from None
 
     def review(self) -> list[Record]:
         """The records that wait for a person's approval, oldest first."""
@@ -802,13 +828,19 @@ class Memory:
         change = documents.append_to_section if mode == "append" else documents.replace_section
         return change(text, section, body, day=self.clock.today())
 
-    def remove(self, document: str) -> None:
-        """Take a whole document away. It can be undone."""
-        self.library.remove(self._changeable(document), author=self.author)
+    def remove(self, *documents: str) -> None:
+        """Take whole documents away, all of them or none. It can be undone."""
+        names = [self._changeable(name) for name in documents]
+        self.library.remove(names, author=self.author)
 
     def rename(self, document: str, new: str) -> None:
         """Give a document another name. It can be undone."""
-        self.library.rename(self._changeable(document), self._changeable(new), author=self.author)
+        self.rename_all({document: new})
+
+    def rename_all(self, documents: Mapping[str, str]) -> None:
+        """Give documents other names, all of them or none. It can be undone."""
+        names = {self._changeable(name): self._changeable(new) for name, new in documents.items()}
+        self.library.rename(names, author=self.author)
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""
@@ -834,13 +866,14 @@ class Memory:
         """
         directory = self.layout.diary or "diary/"
         start, day_of = since.removeprefix(directory).removesuffix(".md"), self.clock.day_of
-        return [
+        entries = (
             name
             for name in self.documents()
             if name.startswith(directory)
             and (stamp := entry_stamp(name))
             and (split(name)[1] if "T" in start else day_of(stamp)).startswith(start)
-        ]
+        )
+        return sorted(entries, key=entry_order)
 
     def log(self, *, limit: int = 20) -> list[Entry]:
         """The last changes, newest first."""

@@ -128,15 +128,15 @@ def _clash(hunk: _Hunk, other: _Hunk) -> bool:
 
 def _hunks(old: list[str], new: list[str]) -> list[_Hunk]:
     """The differences between two lists of lines, in order."""
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
+    head = alike(old, new)
+    tail = alike(old[head:][::-1], new[head:][::-1])
     before, after = old[head : len(old) - tail], new[head : len(new) - tail]
     if not (before and after):
         return [_Hunk(head, head + len(before), after)] if before or after else []
     return _fold(_differences(before, after), head, after)
 
 
-def _alike(one: list[str], other: list[str]) -> int:
+def alike(one: list[str], other: list[str]) -> int:
     """How many lines the two start with in common."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
@@ -150,12 +150,16 @@ def _differences(before: list[str], after: list[str]) -> list[tuple[int, int]]:
             codes[line] = _character(len(codes))
     if len(codes) > CODES:
         return [(-1, len(before)), (1, len(after))]
+    return runs(*("".join(map(codes.__getitem__, side)) for side in (before, after)))
+
+
+def runs(before: str, after: str) -> list[tuple[int, int]]:
+    """Runs of characters that are removed (-1), kept (0) or added (1), with their lengths."""
     from diff_match_patch import diff_match_patch
 
     engine = diff_match_patch()
     engine.Diff_Timeout = 1.0
-    encoded = ("".join(map(codes.__getitem__, side)) for side in (before, after))
-    return [(what, len(run)) for what, run in engine.diff_main(*encoded, False)]
+    return [(what, len(run)) for what, run in engine.diff_main(before, after, False)]
 
 
 CODES = 0x10FFFF - 0x800

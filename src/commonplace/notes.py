@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from commonplace.clock import Clock
 from commonplace.hints import Protocol, StrPath
+from commonplace.lean import unfinished
 
 
 class Notes(Protocol):
@@ -59,10 +60,9 @@ class FileNotes:
 
     def write(self, name: str, data: bytes, *, durable: bool = False) -> None:
         path = self._path(name)
-        above, leaf = os.path.split(path)
         with suppress(FileExistsError):
-            os.mkdir(above, 0o700)
-        fresh = os.path.join(above, f".{leaf}.{os.getpid()}.tmp")
+            os.mkdir(os.path.dirname(path), 0o700)
+        fresh = unfinished(path)
         with open(fresh, "wb", opener=private) as file:
             file.write(data)
             if durable:

@@ -84,6 +84,18 @@ class Reader:
             return list(records)
         return [_carrying(record, carried.get(record.id)) for record in records]
 
+    def as_journalled(self, records: Iterable[Record]) -> list[Record]:
+        """The same for who does not hold the lock: what was read of the journal is not kept."""
+        # In this order: whoever holds the lock may read on, or start anew, between the two.
+        carried, upto = self._carried_data, self._carried_upto
+        later: dict[str, dict[str, Any]] = {}
+        for entry in self.journal.about('"data":', since=upto):
+            if entry.op != Op.FORGET:
+                later.update(entry.data)
+        return [
+            _carrying(record, later.get(record.id) or carried.get(record.id)) for record in records
+        ]
+
     def _carried(self) -> dict[str, dict[str, Any]]:
         """What the journal knows of records whose written form does not carry it."""
         for entry in self.journal.about('"data":', since=self._carried_upto):

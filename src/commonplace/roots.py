@@ -11,6 +11,7 @@ from commonplace.config import Options
 from commonplace.errors import NoSuchVault, ReadOnly, StateTaken
 from commonplace.hints import StrPath
 from commonplace.layouts import LAYOUTS, SHARED, Layout, detect, layout_named
+from commonplace.lean import unfinished
 from commonplace.vault.tree import Tree
 
 STATE = ".commonplace"
@@ -119,10 +120,11 @@ def _noted_dialect(state: str) -> str:
 
 def _note_dialect(state: str, name: str) -> None:
     """At once or not at all: other processes open the vault while this one is killed."""
-    fresh = os.path.join(state, f".dialect.{os.getpid()}.tmp")
+    path = os.path.join(state, "dialect")
+    fresh = unfinished(path)
     with open(fresh, "wb") as file:
         file.write(f"{name}\n".encode())
-    os.replace(fresh, os.path.join(state, "dialect"))
+    os.replace(fresh, path)
 
 
 def state_directory(root: str, options: Options) -> tuple[str, bool]:

@@ -6,6 +6,7 @@ It belongs to the session, not to a process: a small note a session. It does not
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 
 from commonplace.errors import BudgetSpent
 from commonplace.hints import Any, StrEnum
@@ -68,16 +69,20 @@ class Sessions:
         except (ValueError, TypeError):
             return Session(session_id)
 
-    def check(self, session_id: str, what: str, *, limit: int) -> None:
-        """Fail when the budget for `what` (stores, supersedes, deletes) is spent."""
-        if limit and getattr(self.read(session_id), what) >= limit:
-            raise BudgetSpent(what, limit)
+    def spend(self, session_id: str, limits: Mapping[str, int]) -> None:
+        """Count one of each (stores, supersedes, deletes), or fail and count none.
 
-    def spend(self, session_id: str, *what: str) -> None:
-        """Count one of each."""
+        A limit of 0 is none.
+        """
         session = self.read(session_id)
-        counts = {name: getattr(session, name) + 1 for name in what}
-        self._write(replace(session, **counts))
+        for name, limit in limits.items():
+            if limit and getattr(session, name) >= limit:
+                raise BudgetSpent(name, limit)
+        self._write(_counted(session, limits, by=1))
+
+    def give_back(self, session_id: str, names: Iterable[str]) -> None:
+        """Count one of each less: it was not done."""
+        self._write(_counted(self.read(session_id), names, by=-1))
 
     def taint(self, session_id: str) -> None:
         """Remember that the session read untrusted content. It stays so."""
@@ -94,6 +99,10 @@ class Sessions:
             self._nameless = session
         else:
             self._notes.write(_name(session.id), json.dumps(session.__dict__).encode())
+
+
+def _counted(session: Session, names: Iterable[str], *, by: int) -> Session:
+    return replace(session, **{name: max(0, getattr(session, name) + by) for name in names})
 
 
 def _name(session_id: str) -> str:

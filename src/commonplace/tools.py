@@ -31,15 +31,18 @@ def dialect_of(layout: str) -> str:
     return layout if layout in DIALECTS else "native"
 
 
+def own(name: str, *, dialect: str) -> Tool:
+    """The tool of that name, of this dialect alone."""
+    tools = table(dialect)
+    if name not in tools:
+        raise UnknownTool(name, list(tools))
+    return tools[name]
+
+
 def find(name: str, *, dialect: str) -> Tool:
     """The tool of that name: of the dialect, or else of the only dialect that has it."""
-    tools = table(dialect)
-    if name in tools:
-        return tools[name]
-    for other in DIALECTS:
-        if name in table(other):
-            return table(other)[name]
-    raise UnknownTool(name, list(tools))
+    having = (other for other in (dialect, *DIALECTS) if name in table(other))
+    return own(name, dialect=next(having, dialect))
 
 
 def call(memory: Memory, name: str, arguments: Mapping[str, Any], *, dialect: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -36,6 +37,14 @@ class NotesContract:
         other.write("sessions/a.json", b"")
         assert notes.read("sessions/a.json") == b""
         assert notes.read("b.json") == bytes(range(256))
+
+    def test_a_value_that_many_write_at_once_is_one_of_theirs(self, notes: Notes) -> None:
+        values = [b"%d" % number * 100 for number in range(200)]
+        with ThreadPoolExecutor(8) as threads:
+            for _ in threads.map(lambda value: notes.write("sessions/a.json", value), values):
+                pass
+        assert notes.read("sessions/a.json") in values
+        assert notes.names("sessions") == ["sessions/a.json"]
 
     def test_a_log_keeps_its_lines_in_order(self, notes: Notes) -> None:
         for line in ("one", "zwei ☂"):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BudgetSpent
+from commonplace.errors import BudgetSpent, HeldForReview, VaultTrouble
 from commonplace.memory import Memory
 from tests.clocks import SkippingClock
 
@@ -63,6 +67,43 @@ def test_what_fails_is_not_counted(place: str) -> None:
             with pytest.raises(Exception, match="no record"):
                 tools.call(memory, "memory_delete", {"id": "mem-nothing"}, dialect="typed")
         tools.call(memory, "memory_delete", {"id": store(memory, "x")}, dialect="typed")
+
+
+@pytest.mark.claim("typed.budget-stores")
+def test_what_waits_for_approval_is_counted(place: str) -> None:
+    with opened(place) as memory:
+        memory.taint()
+        for number in range(20):
+            with pytest.raises(HeldForReview):
+                store(memory, f"rule {number}", type="instruction")
+        with pytest.raises(BudgetSpent, match="20 stores"):
+            store(memory, "one too many", type="instruction")
+        assert len(memory.review()) == 20
+
+
+@pytest.mark.claim("typed.budget-stores")
+def test_a_session_at_work_in_several_places_has_one_budget(place: str) -> None:
+    def store_many(name: str) -> int:
+        done = 0
+        with opened(place) as memory, suppress(BudgetSpent):
+            for number in range(20):
+                store(memory, f"{name} {number}")
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(4) as places:
+        assert sum(places.map(store_many, "abcd")) == 20
+
+
+@pytest.mark.in_files
+def test_where_nothing_can_be_counted_nothing_is_stored_and_the_reason_said(
+    tmp_path: Path,
+) -> None:
+    with opened(str(tmp_path)) as memory:
+        (tmp_path / ".commonplace" / "sessions").write_text("in the way of the directory")
+        with pytest.raises(VaultTrouble, match="not a directory"):
+            store(memory, "fact")
+        assert memory.count() == 0
 
 
 @pytest.mark.claim(

@@ -131,6 +131,8 @@ class Tool:
     destructive: bool = False
     always: bool = False
     """Whether clients that load tools on demand should show this one from the start."""
+    obstacle: Callable[[Any], str] | None = None
+    """Says why a session may not have it, or nothing; without it, every session may."""
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -144,6 +146,10 @@ class Tool:
         return (
             schema | ({"required": required} if required else {}) | {"additionalProperties": False}
         )
+
+    def is_for(self, memory: Any) -> bool:
+        """Whether this session may have it."""
+        return not (self.obstacle and self.obstacle(memory))
 
     def call(self, memory: Any, arguments: Mapping[str, Any]) -> Answer:
         """Check the arguments and run the tool."""
@@ -171,6 +177,7 @@ def tool(
     destructive: bool = False,
     always: bool = False,
     name: str = "",
+    obstacle: Callable[[Any], str] | None = None,
 ) -> Callable[[Callable[..., Answer]], Tool]:
     """Make a tool of a function whose first argument is the memory."""
 
@@ -182,6 +189,7 @@ def tool(
             read_only,
             destructive,
             always,
+            obstacle,
         )
 
     return made

@@ -9,6 +9,7 @@ A vault holds markdown only, while Claude may choose any name. So `/memories/pla
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import defaultdict, deque
@@ -31,9 +32,10 @@ from commonplace.errors import (
     WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Annotated, Any, Literal
-from commonplace.layouts import check_name
+from commonplace.layouts import RECORD_LINE, check_name
 from commonplace.lines import plain
 from commonplace.memory import Document, Memory
+from commonplace.merging import alike, newline_of, with_newlines
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool
@@ -86,10 +88,8 @@ def str_replace(memory: Memory, path: str, *, old_str: str, new_str: str = "") -
     page = _page(memory, path)
     if page is None:
         raise NotFound(f"Error: The path {path} does not exist. Please provide a valid path.")
-    text = _shown(page.text)
-    place = _only_place(text, old_str, path)
-    _write(memory, page, text[:place] + new_str + text[place + len(old_str) :])
-    first = text.count("\n", 0, place) + 1
+    new, first = _replaced(page.text, old_str, new_str, path)
+    _write(memory, page, new)
     lines = _lines(memory.read(page.name).text)
     snippet = _numbered(lines, first - AROUND, first + new_str.count("\n") + AROUND)
     return (
@@ -110,14 +110,13 @@ def insert(memory: Memory, path: str, *, insert_line: int, insert_text: str) -> 
             f"range of lines of the file: [0, {len(lines)}]"
         )
     lines[insert_line:insert_line] = insert_text.removesuffix("\n").split("\n")
-    _write(memory, page, "\n".join(lines) + "\n")
+    _write(memory, page, _unshown("\n".join(lines) + "\n", page.text))
     return f"The file {path} has been edited."
 
 
 def delete(memory: Memory, path: str) -> str:
     """Take a file away, or a directory with all that is in it. It can be undone."""
-    for name in _meant(memory, path, verb="delete"):
-        memory.remove(name)
+    memory.remove(*_meant(memory, path, verb="delete"))
     return f"Successfully deleted {path}"
 
 
@@ -135,8 +134,7 @@ def rename(memory: Memory, old_path: str, *, new_path: str) -> str:
     ]
     for target in targets:
         _check_usable(memory, target, new_path)
-    for name, target in zip(names, targets):
-        memory.rename(name, target)
+    memory.rename_all(dict(zip(names, targets)))
     return f"Successfully renamed {old_path} to {new_path}"
 
 
@@ -375,6 +373,19 @@ def _numbered(lines: Sequence[str], first: int, last: int) -> str:
     return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(shown, start=first))
 
 
+def _replaced(text: str, old_str: str, new_str: str, path: str) -> tuple[str, int]:
+    """A text with another in place of one that stands in it once, and the line where it is.
+
+    That may be given as it is shown, or as it is written.
+    """
+    shown = _shown(text)
+    seen = shown if old_str in shown else text.replace("\r\n", "\n")
+    place = _only_place(seen, old_str, path)
+    new = seen[:place] + _spelt(seen, place, old_str, new_str) + seen[place + len(old_str) :]
+    whole = _unshown(new, text) if seen is shown else with_newlines(new, newline_of(text))
+    return whole, seen.count("\n", 0, place) + 1
+
+
 def _only_place(text: str, old_str: str, path: str) -> int:
     count = text.count(old_str) if old_str else 0
     if count == 1:
@@ -392,14 +403,31 @@ def _only_place(text: str, old_str: str, path: str) -> int:
     )
 
 
-def _write(memory: Memory, page: Document, text: str) -> None:
+def _spelt(text: str, place: int, old_str: str, new_str: str) -> str:
+    """What comes instead, as it must be spelt inside of a record that is JSON."""
+    start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place + len(old_str))
+    before, behind = text[start:place], text[place + len(old_str) : end if end >= 0 else None]
+    if "\n" in old_str or not documents.carries(before + old_str + behind):
+        return new_str
+    for spelt in (new_str, json.dumps(new_str, ensure_ascii=False)[1:-1]):
+        if documents.carries(before + spelt + behind):
+            return spelt
+    if not RECORD_LINE.match(before + new_str + behind):
+        return new_str
+    raise BadInput(
+        f"No replacement was performed. Line {text.count(chr(10), 0, place) + 1} would no longer "
+        "be a record.",
+        next_step="Replace words of its text, or the whole line.",
+    )
+
+
+def _write(memory: Memory, page: Document, new: str) -> None:
     """Put an edited text in place.
 
     Such an edit names what it takes out, so a loss that it brings is meant and needs no token.
     """
-    new = _unshown(text, page.text)
     for item in documents.carried(new) - documents.carried(page.text):
-        # A record that reads otherwise is no longer what its data says.
+        # A record that reads otherwise is no longer what its data says, if that is not shown.
         new = new.replace(item, plain(item))
     change = {"document": page.name, "mode": "rewrite", "etag": page.etag}
     try:
@@ -415,10 +443,19 @@ def _or_nothing(text: str) -> str:
 
 def _unshown(text: str, before: str) -> str:
     """An edited text as it is kept: lines that read as they did are what they were."""
+    old, new = before.split("\n"), text.split("\n")
+    shown = list(map(pages.shown_line, old))
+    head = alike(shown, new)
+    tail = alike(shown[head:][::-1], new[head:][::-1])
+    changed, given = slice(head, len(old) - tail), new[head : len(new) - tail]
     kept: dict[str, deque[str]] = defaultdict(deque)
-    for line in before.split("\n"):
-        kept[pages.shown_line(line)].append(line)
-    end = "\r" if "\r\n" in before else ""
-    lines = text.split("\n")
-    whole = [kept[line].popleft() if kept[line] else line + end for line in lines[:-1]]
-    return "\n".join([*whole, kept[lines[-1]].popleft() if kept[lines[-1]] else lines[-1]])
+    for line, whole in zip(shown[changed], old[changed]):
+        kept[line].append(whole)
+    written = pages.written("\n".join(given), old[changed]).split("\n")
+    ends = newline_of(before).removesuffix("\n")
+    lines = [
+        kept[line].popleft() if kept[line] else whole + ends for line, whole in zip(given, written)
+    ]
+    if lines and not tail:
+        lines[-1] = lines[-1].removesuffix(ends)
+    return "\n".join([*old[:head], *lines, *old[len(old) - tail :]])

@@ -6,7 +6,7 @@ to the core.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 
 from commonplace import budgets
@@ -26,7 +26,19 @@ Question = Annotated[str, Argument("What to look for, in plain words.", max_leng
 TopK = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
 
 
-@tool(always=True)
+def _only_for(*kinds: SessionKind, option: str = "") -> Callable[[Memory], str]:
+    """The obstacle for sessions of another kind, and where an option that must be on is off."""
+
+    def obstacle(memory: Memory) -> str:
+        if session_kind(memory.session) not in kinds:
+            return f"it is for the {' and the '.join(kinds)} session"
+        is_off = option and not getattr(memory.options, option)
+        return f"the option {option} is off" if is_off else ""
+
+    return obstacle
+
+
+@tool(always=True, obstacle=_only_for(SessionKind.MAIN))
 def remember_this(
     memory: Memory,
     text: Annotated[str, Argument("What to remember, self-contained.", max_length=2000)],
@@ -41,7 +53,11 @@ def remember_this(
     return Answer(as_mapping(record), f"Remembered as {record.kind} ({record.id}).")
 
 
-@tool(read_only=True, always=True)
+@tool(
+    read_only=True,
+    always=True,
+    obstacle=_only_for(SessionKind.MAIN, option="memory_embeddings_enabled"),
+)
 def recall_memory(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
     """Recall the memories most like the query, without loading all of MEMORY.md."""
     _check_offered(memory, recall_memory)
@@ -49,7 +65,10 @@ def recall_memory(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
     return _recalled(memory, hits, none="No memory is like this. Try other words.")
 
 
-@tool(read_only=True)
+@tool(
+    read_only=True,
+    obstacle=_only_for(SessionKind.MAIN, SessionKind.HEARTBEAT, option="experience_store_enabled"),
+)
 def query_experiences(memory: Memory, query: Question, limit: TopK = 10) -> Answer:
     """Find past experiences like the query, to learn from what happened before."""
     _check_offered(memory, query_experiences)
@@ -59,39 +78,18 @@ def query_experiences(memory: Memory, query: Question, limit: TopK = 10) -> Answ
 
 TOOLS = (remember_this, recall_memory, query_experiences)
 
-SESSIONS = {
-    remember_this.name: (SessionKind.MAIN,),
-    recall_memory.name: (SessionKind.MAIN,),
-    query_experiences.name: (SessionKind.MAIN, SessionKind.HEARTBEAT),
-}
-"""Where each tool is offered."""
-NEEDS = {
-    recall_memory.name: "memory_embeddings_enabled",
-    query_experiences.name: "experience_store_enabled",
-}
-"""The option that must be on for a tool."""
-
 
 def offered(memory: Memory) -> tuple[Tool, ...]:
     """The tools of this session: by what it is, and by what the options switch on."""
-    return tuple(each for each in TOOLS if not _obstacle(memory, each))
+    return tuple(each for each in TOOLS if each.is_for(memory))
 
 
 def _check_offered(memory: Memory, wanted: Tool) -> None:
-    obstacle = _obstacle(memory, wanted)
+    obstacle = wanted.obstacle and wanted.obstacle(memory)
     if obstacle:
         others = ", ".join(each.name for each in offered(memory))
         step = f"Use {others}." if others else "Go on without it."
         raise Refused(f"{wanted.name} is not offered here: {obstacle}.", next_step=step)
-
-
-def _obstacle(memory: Memory, wanted: Tool) -> str:
-    """Why a tool is not offered; empty when it is."""
-    kinds = SESSIONS[wanted.name]
-    if session_kind(memory.session) not in kinds:
-        return f"it is for the {' and the '.join(kinds)} session"
-    option = NEEDS.get(wanted.name, "")
-    return f"the option {option} is off" if option and not getattr(memory.options, option) else ""
 
 
 def _asked(query: str) -> str:

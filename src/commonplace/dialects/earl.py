@@ -12,7 +12,6 @@ from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
-from commonplace.records import Record, Sensitivity
 from commonplace.safety import one_line
 
 NOTE = "USER.md:"
@@ -123,30 +122,13 @@ def _in_order(memory: Memory) -> tuple[list[str], list[str]]:
 def _matching(memory: Memory, name: str, text: str, words: Sequence[str]) -> Iterator[str]:
     if not _holds(text, words):
         return
-    secret = _secret_lines(memory, name, text)
     header = memory.layout.header(name).strip()
-    for number, line in enumerate(text.split("\n"), start=1):
+    for line in memory.library.without_secrets(name, text).split("\n"):
         shown = pages.shown_line(line)
-        if _holds(shown, words) and shown != header and number not in secret:
+        if _holds(shown, words) and shown != header:
             yield shown
 
 
 def _holds(text: str, words: Sequence[str]) -> bool:
     text = text.casefold()
     return all(word in text for word in words)
-
-
-def _secret_lines(memory: Memory, name: str, text: str) -> set[int]:
-    """The numbers of the lines that only their owner may see."""
-    return {
-        item.line + further
-        for item in memory.library.parse(name, text).items
-        if _is_secret(memory, item.record)
-        for further in range(text[item.start : item.end].rstrip("\n").count("\n") + 1)
-    }
-
-
-def _is_secret(memory: Memory, record: Record) -> bool:
-    # What an EARL line does not carry, the index knows.
-    hit = memory.library.index.get(record.id)
-    return (hit.record if hit else record).sensitivity == Sensitivity.SECRET

@@ -36,13 +36,12 @@ def store(
     text: Text,
     kind: Kind = "note",
     tags: Tags = (),  # type: ignore[assignment]
-    supersedes: Annotated[str, Argument("Id of the record that this one replaces.")] = "",
+    supersedes: Annotated[str, Argument("Id of the record that it corrects.")] = "",
     username: Annotated[str, Argument("Whom it is about.")] = "",
 ) -> Answer:
     """Remember one insight for future sessions, as you learn it.
 
-    Not for passing states or what is stored already. If it corrects a record, name that one in
-    supersedes.
+    Not for passing states or what is stored already; what it corrects goes into supersedes.
     """
     record = memory.store(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
     hidden = "[redacted " in record.text and "[redacted " not in text
@@ -59,13 +58,13 @@ def search(
     include_superseded: Annotated[bool, Argument("Also what was replaced.")] = False,
     since: Annotated[str, Argument("From this day on: 2026-03-01, March, last week.")] = "",
     until: Annotated[str, Argument("Up to this day.")] = "",
-    explain: Annotated[bool, Argument("Say why each hit stands where it does.")] = False,
+    explain: Annotated[bool, Argument("Say why each ranks as it does.")] = False,
     within: Annotated[
         Literal["memory", "history", "all"], Argument("history: past conversations.")
     ] = "memory",
     limit: Limit = 20,
 ) -> Answer:
-    """Search everything that is remembered: records, documents, diary. Best first."""
+    """Search all that is remembered: records, documents, diary; best first."""
     hits = memory.search(
         query,
         kinds=(kind,) if kind else (),
@@ -92,7 +91,7 @@ def search(
 def brief(
     memory: Memory, limit: Annotated[int, Argument("Most records.", minimum=1, maximum=500)] = 100
 ) -> Answer:
-    """What to know first: how the user wants you to behave, then facts; what matters most first."""
+    """What to know first: how the user wants you to behave, then facts; what matters first."""
     records = memory.brief(limit=limit)
     total = len(records) if len(records) < limit else memory.count()
     return Answer(
@@ -108,7 +107,7 @@ def brief(
 @tool(read_only=True)
 def read(
     memory: Memory,
-    document: Annotated[str, Argument("Such as USER.md; empty lists the documents.")] = "",
+    document: Annotated[str, Argument("Such as USER.md; empty lists them.")] = "",
 ) -> Answer:
     """Read a document with its etag, or list the documents."""
     if not document:
@@ -130,7 +129,7 @@ def update(
     ] = "append",
     section: Annotated[str, Argument("Its heading.")] = "",
     etag: Annotated[str, Argument("From read: merges what others wrote since.")] = "",
-    confirm: Annotated[str, Argument("Token of a refusal, to go on all the same.")] = "",
+    confirm: Annotated[str, Argument("Token of the refusal.")] = "",
 ) -> Answer:
     """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
     if mode == "rewrite" and content and not content.endswith("\n"):
@@ -144,7 +143,7 @@ def update(
 
 @tool(destructive=True)
 def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-â€¦.")]) -> Answer:
-    """Erase a record for good: only if the user asks, or if it is clearly wrong."""
+    """Erase a record for good: only if the user asks, or it is clearly wrong."""
     receipt = memory.delete(id)
     return Answer(receipt.__dict__, f"Erased {id} from {receipt.places()}.")
 
@@ -152,9 +151,9 @@ def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-â
 @tool()
 def diary(
     memory: Memory,
-    text: Annotated[str, Argument("The entry to write; empty lists the entries.")] = "",
+    text: Annotated[str, Argument("The entry; empty lists them.")] = "",
 ) -> Answer:
-    """Write a diary entry, a document of its own that is never changed, or list the entries."""
+    """Write a diary entry, a document that is never changed, or list the entries."""
     if not text.strip():
         names = memory.diary()
         return Answer({"entries": names}, "\n".join(names) or "The diary is empty.")
@@ -165,7 +164,7 @@ def diary(
 @tool(destructive=True)
 def undo(
     memory: Memory,
-    change: Annotated[int, Argument("Its number in the log; else the last one.", minimum=-1)] = -1,
+    change: Annotated[int, Argument("Its number in the log; else the last.", minimum=-1)] = -1,
 ) -> Answer:
     """Take back this session's last change; without a session, the last made through Commonplace.
 
@@ -190,11 +189,11 @@ def undo(
 def history(
     memory: Memory,
     action: Annotated[Literal["last", "search", "append"], Argument("What to do.")] = "last",
-    text: Annotated[str, Argument("Words to search, or the message to append.")] = "",
+    text: Annotated[str, Argument("Words to search, or what to append.")] = "",
     role: Annotated[str, Argument("Who said it: user or assistant.")] = "user",
     limit: Limit = 20,
 ) -> Answer:
-    """Messages of past conversations: the last ones, a search in all of them, or append one."""
+    """Messages of past conversations: the last, a search in all, or append one."""
     if action == "append":
         kept = memory.conversations.record(role, text)
         return Answer(kept.__dict__, f"Kept {kept.id}.")

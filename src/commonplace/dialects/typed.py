@@ -41,9 +41,8 @@ def memory_store(
     """
     check_text(content, limit=memory.options.text_limit, argument="content")
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
-    memory.check_budget(*wanted)
-    record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
-    memory.spend(*wanted)
+    with memory.counted(*wanted):
+        record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
     return Answer(
         {
             "id": record.id,
@@ -98,9 +97,8 @@ def memory_delete(
     memory: Memory, id: Annotated[str, Argument("Id of the entry to delete.")]
 ) -> Answer:
     """Delete a memory entry for good. At most 5 a session; only if asked, or clearly incorrect."""
-    memory.check_budget("deletes")
-    memory.delete(id)
-    memory.spend("deletes")
+    with memory.counted("deletes"):
+        memory.delete(id)
     return Answer({"id": id, "deleted": True})
 
 

@@ -9,10 +9,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-NAMED = ("COMMONPLACE_SESSION", "CLAUDE_CODE_SESSION_ID")
+CLAUDE = "CLAUDE_CODE_SESSION_ID"
+NAMED = ("COMMONPLACE_SESSION", CLAUDE)
 KEYS = ("threadid", "thread", "sessionid", "session", "conversationid", "conversation")
 """How clients call it, best first: in Codex the tasks of a session share its id, not the thread."""
 LONGEST = 200
+HEADER = "x-commonplace-session"
+"""How a caller over HTTP names it."""
 
 
 def session_of(meta: object, environ: Mapping[str, str]) -> str:
@@ -26,6 +29,14 @@ def session_of(meta: object, environ: Mapping[str, str]) -> str:
             return environ[name]
     told = list(_told(meta, depth=2))
     return next((value for key in KEYS for name, value in told if name == key), "")
+
+
+def shared_session(given: str, environ: Mapping[str, str]) -> str:
+    """The session that a server was given for its clients; empty if it is only its starter's own.
+
+    A client that starts a server for others leaves its id in the environment unasked.
+    """
+    return "" if given == environ.get(CLAUDE) else given
 
 
 def new_session(door: str) -> str:

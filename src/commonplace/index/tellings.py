@@ -141,5 +141,6 @@ def score(bm25: float) -> float:
 
 
 def rarity(word: str, *, having: int, total: int) -> float:
-    """How rare a word is that so many of all records have."""
-    return COMMON if word in STOP else log(1.0 + (total - having + 0.5) / (having + 0.5))
+    """How rare a word is that so many of all records have; more, where others add some now."""
+    lacking = max(total - having, 0)
+    return COMMON if word in STOP else log(1.0 + (lacking + 0.5) / (having + 0.5))

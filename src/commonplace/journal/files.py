@@ -14,6 +14,7 @@ from commonplace.clock import Clock
 from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, StrPath
 from commonplace.journal import Entry, coding
+from commonplace.lean import unfinished
 from commonplace.records import etag_of
 from commonplace.values import replace
 
@@ -231,8 +232,7 @@ def _lines_with(journal: mmap, needles: list[bytes]) -> Iterator[tuple[int, byte
 
 def _write_whole(path: str, data: bytes) -> None:
     """Write a file that is there whole or not at all."""
-    directory, name = os.path.split(path)
-    fresh = os.path.join(directory, f".{name}.{os.getpid()}.tmp")
+    fresh = unfinished(path)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with open(descriptor, "wb") as file:

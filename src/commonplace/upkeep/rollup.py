@@ -90,7 +90,7 @@ def rolled_up(year: int, entries: Sequence[tuple[str, datetime, str]]) -> str:
     count = f"{len(entries)} entries" if len(entries) != 1 else "1 entry"
     parts = [f"# Diary of {year}\n\n{MARK} {count}.*\n"]
     month = 0
-    for name, moment, text in sorted(entries):
+    for name, moment, text in entries:
         if moment.month != month:
             month = moment.month
             parts.append(f"\n## {MONTHS[month - 1]}\n")

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from commonplace.errors import CommonplaceError, DiskFull, NoSuchVault, ReadOnly, Unreadable
+from commonplace.errors import Closed, CommonplaceError, DiskFull, NoSuchVault, ReadOnly, Unreadable
 from commonplace.hints import StrPath
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -44,9 +44,15 @@ class Tree:
             found = os.stat(self.root)
         except OSError:
             raise NoSuchVault(self.root) from None
-        if DESCRIPTORS and found.st_ino != os.fstat(self._descriptor).st_ino:
+        if DESCRIPTORS and found.st_ino != self._inode():
             os.close(self._descriptor)
             self._descriptor = self._open_root()
+
+    def _inode(self) -> int:
+        try:
+            return os.fstat(self._descriptor).st_ino
+        except OSError as error:
+            raise trouble(error, self.root, reading=True) from None
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -141,6 +147,8 @@ def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceE
     """The error of the tree that says what the system's error means for the caller."""
     if error.errno in FULL:
         return DiskFull(what)
+    if error.errno == errno.EBADF:
+        return Closed()
     if not reading and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ReadOnly(what)
     return Unreadable(what, _reason(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -57,7 +58,7 @@ def serve(arguments: argparse.Namespace) -> int:
             port=arguments.port,
             host=arguments.host,
             names=tuple(arguments.name),
-            mcp=lambda name, path: _mcp(arguments, name, path),
+            mcp=lambda _, path: _mcp(arguments, path),
             dialect=arguments.dialect,
         )
         made.fork(_workers(arguments), listener=listener)
@@ -134,17 +135,17 @@ def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str
     return memory
 
 
-def _mcp(arguments: argparse.Namespace, name: str, path: str) -> Any:
+def _mcp(arguments: argparse.Namespace, path: str) -> Any:
     from commonplace import tools
     from commonplace.doors.mcp import over_http
-    from commonplace.doors.sessions import new_session
+    from commonplace.doors.sessions import shared_session
 
     with _open(arguments, path, origin="agent") as memory:
         dialect = arguments.dialect or tools.dialect_of(memory.layout.name)
     return over_http.server(
         lambda session: _open(arguments, path, origin="agent", session=session),
         dialect=dialect,
-        session=arguments.session or new_session(f"http-{name}"),
+        session=shared_session(arguments.session, os.environ),
     )
 
 

@@ -7,6 +7,7 @@ for when a request needs them.
 from __future__ import annotations
 
 import argparse
+import os
 
 from commonplace.hints import TYPE_CHECKING, Any
 
@@ -51,15 +52,14 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
 
 def _over_http(arguments: argparse.Namespace) -> int:
     from commonplace.doors.mcp import over_http
-    from commonplace.doors.sessions import new_session
+    from commonplace.doors.sessions import shared_session
 
-    session = arguments.session or new_session("http")
-    with _open(arguments, session) as memory:
+    with _open(arguments, arguments.session) as memory:
         token = over_http.token_in(memory.state)
     application = over_http.app(
         lambda session: _open(arguments, session),
         dialect=arguments.dialect or _dialect(arguments),
-        session=session,
+        session=shared_session(arguments.session, os.environ),
         token=token,
     )
     print(

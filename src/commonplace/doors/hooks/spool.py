@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from commonplace.hints import Any, StrPath
-from commonplace.lean import digest
+from commonplace.lean import digest, unfinished
 
 AT_ONCE = 8
 """Sessions whose work one start takes over: the person waits."""
@@ -24,15 +24,15 @@ def leave(state: StrPath, session: str, work: Mapping[str, Any]) -> None:
     """Write down what is left to do for a session, instead of what was left before."""
     directory = os.path.join(state, "spool")
     os.makedirs(directory, 0o700, exist_ok=True)
-    path = os.path.join(directory, digest(session.encode()))
-    fresh = f"{path}.{os.getpid()}.tmp"
+    path = os.path.join(directory, f"{digest(session.encode())}.json")
+    fresh = unfinished(path)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         os.write(descriptor, json.dumps(dict(work)).encode())
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    os.replace(fresh, f"{path}.json")
+    os.replace(fresh, path)
 
 
 def waiting(state: StrPath) -> Iterator[dict[str, Any]]:

@@ -46,6 +46,7 @@ from commonplace.doors.http.routes import Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.doors.http.workers import Workers
+from commonplace.doors.sessions import HEADER, LONGEST
 from commonplace.errors import BadValue, CommonplaceError, Refused
 from commonplace.hints import Any
 from commonplace.records import Origin
@@ -224,16 +225,20 @@ class Gateway:
         found = _allowed(request, "read")
         vault, name = request.path_params["vault"], request.path_params["tool"]
         dialect = await self._dialect(vault)
-        only_asks = tools.find(name, dialect=dialect).read_only
+        only_asks = tools.own(name, dialect=dialect).read_only
         if not only_asks and not found.allows("write"):
             raise NotAllowed("write")
         call = ToolCall(name, dialect, vault, _reader(request, found), await _body(request))
         return await self._answer(call, only_asks=only_asks)
 
     async def _list_tools(self, request: Request) -> Sent:
-        _allowed(request, "read")
-        dialect = await self._dialect(request.path_params["vault"])
-        return answered({"dialect": dialect, "tools": [_shown(each) for each in _table(dialect)]})
+        """The tools of the vault's dialect that the session may have."""
+        found = _allowed(request, "read")
+        vault, reader = request.path_params["vault"], _reader(request, found)
+        dialect = await self._dialect(vault)
+        memory = await self.work(self.vaults.memory, vault, reader)
+        own = [_shown(each) for each in _table(dialect) if each.is_for(memory)]
+        return answered({"dialect": dialect, "tools": own})
 
     def _open_to(self, found: Pass | None) -> list[str]:
         return [name for name in self.vaults.paths if found and found.opens(name)]
@@ -350,7 +355,7 @@ def _allowed(request: Request, scope: str) -> Pass:
 
 
 def _reader(request: Request, found: Pass) -> Reader:
-    return Reader(found.origin, request.headers.get("x-commonplace-session", "")[:200])
+    return Reader(found.origin, request.headers.get(HEADER, "")[:LONGEST])
 
 
 def _conditions(request: Request) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class ToolCall:
     given: dict[str, Any]
 
     def run(self, memory: Memory) -> Ready:
-        return ready(tools.call(memory, self.tool, self.given, dialect=self.dialect))
+        return ready(tools.own(self.tool, dialect=self.dialect).call(memory, self.given))
 
 
 def answer(vaults: Vaults, call: Call | ToolCall) -> Ready:

@@ -37,15 +37,9 @@ class Call:
         try:
             result = work()
             return wire.success(id, eras.stamped(method, result) if self.stateless else result)
-        except Fault as fault:
+        except Exception as error:
+            fault = fault_of(error)
             return wire.failure(id, eras.stateless_fault(fault) if self.stateless else fault)
-        except CommonplaceError as error:
-            return wire.failure(id, Fault(wire.INTERNAL_ERROR, str(error)))
-        except RecursionError:
-            return wire.failure(id, Fault(wire.INVALID_PARAMS, "This is nested too deeply."))
-        except Exception:
-            _log()
-            return wire.failure(id, Fault(wire.INTERNAL_ERROR, "Internal error"))
 
 
 class Batch:
@@ -67,8 +61,20 @@ class Batch:
             self._send(self._answers)
 
 
-def _log() -> None:
-    """Tell the person at the other end of stderr; the client learns nothing of our insides."""
+def fault_of(error: Exception) -> Fault:
+    """What the client is told of an error: of one that nobody foresaw, nothing of our insides."""
+    if isinstance(error, Fault):
+        return error
+    if isinstance(error, CommonplaceError):
+        return Fault(wire.INTERNAL_ERROR, str(error))
+    if isinstance(error, RecursionError):
+        return Fault(wire.INVALID_PARAMS, "This is nested too deeply.")
+    _log(error)
+    return Fault(wire.INTERNAL_ERROR, "Internal error")
+
+
+def _log(error: Exception) -> None:
+    """Tell the person at the other end of stderr."""
     import traceback
 
-    traceback.print_exc()
+    traceback.print_exception(error)

@@ -136,13 +136,23 @@ class Loop:
         call = Call(message, deliver, stateless=stateless)
         if method in (methods.HANDSHAKE_ONLY if stateless else methods.STATELESS_ONLY):
             raise Fault(wire.UNKNOWN_METHOD, f"{method} is not a method of this protocol version.")
-        if method in methods.AT_ONCE:
+        if self._is_at_once(method):
             call.answer(lambda: self._at_once(message))
         elif method in methods.WITH_MEMORY:
             self._calls[message.id] = call
             self._worker.do(lambda: self._with_memory(call))
         else:
             raise Fault(wire.UNKNOWN_METHOD, f"There is no method {method}.")
+
+    def _is_at_once(self, method: str) -> bool:
+        """Whether the memory is not asked: for a list of tools it is where sessions have their own.
+
+        Which tools there are may go wrong here, and does again where it is said.
+        """
+        with suppress(Exception):
+            if method == "tools/list" and any(each.obstacle for each in self.offered().values()):
+                return False
+        return method in methods.AT_ONCE
 
     def _at_once(self, message: Message) -> Object:
         result = methods.AT_ONCE[message.method](message.params, self.offered)

@@ -7,6 +7,7 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from commonplace.doors.mcp import eras, words
 from commonplace.doors.mcp.wire import INVALID_PARAMS, Fault, Object
@@ -65,6 +66,15 @@ def list_tools(params: Object, offered: Offered) -> Object:
     return {"tools": [listed(tool) for tool in offered().values()]}
 
 
+def list_own_tools(params: Object, offered: Offered, recall: Recall) -> Object:
+    """The tools that this session may have; all as long as there is no vault, which a call says."""
+    try:
+        memory = recall()
+    except CommonplaceError:
+        return list_tools(params, offered)
+    return {"tools": [listed(tool) for tool in offered().values() if tool.is_for(memory)]}
+
+
 def tools_of(dialect: str) -> dict[str, Tool]:
     from commonplace import tools
 
@@ -107,7 +117,9 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
         raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
     try:
         memory = recall()
-        memory.conversations.note()
+        # Without room for the note the tool may do its work all the same, or says why it can't.
+        with suppress(OSError, CommonplaceError):
+            memory.conversations.note()
         return _result(str(tools[name].call(memory, given or {})), refused=False)
     except CommonplaceError as error:
         return _result(str(error), refused=True)
@@ -120,10 +132,15 @@ def _result(text: str, *, refused: bool) -> Object:
 def list_resources(params: Object, offered: Offered, recall: Recall) -> Object:
     """The brief, then the documents by name; the cursor of a page is the last name before it."""
     after = _text(params, "cursor") if "cursor" in params else ""
-    names = sorted(name for name in recall().documents() if name > after)
+    names = sorted(name for name in _documents(recall()) if name > after)
     found = [] if after else [_brief()]
     found += [_document(name) for name in names[:PAGE]]
     return {"resources": found} | ({"nextCursor": names[PAGE - 1]} if names[PAGE:] else {})
+
+
+def _documents(memory: Memory) -> list[str]:
+    """The documents that the layout lets others see."""
+    return [name for name in memory.documents() if memory.layout.serves(name)]
 
 
 def _brief() -> Object:
@@ -173,7 +190,10 @@ def _read(uri: str, recall: Recall) -> str:
     name = unquote(uri.removeprefix(DOCUMENT))
     if not uri.startswith(DOCUMENT) or not name:
         raise NoSuchDocument(uri)
-    return neutralise(recall().read(name).text)
+    memory = recall()
+    if not memory.layout.serves(name):
+        raise NoSuchDocument(name)
+    return neutralise(memory.read(name).text)
 
 
 def list_prompts(params: Object, offered: Offered) -> Object:
@@ -210,7 +230,7 @@ def complete(params: Object, offered: Offered, recall: Recall) -> Object:
     elif kind != "ref/resource":
         raise Fault(INVALID_PARAMS, "ref: its type is not ref/prompt or ref/resource.")
     asked = kind == "ref/resource" and _text(ref, "uri") == TEMPLATE
-    values = fitting(typed, recall().documents()) if asked else []
+    values = fitting(typed, _documents(recall())) if asked else []
     return {
         "completion": {
             "values": values[:100],
@@ -245,6 +265,7 @@ AT_ONCE: dict[str, Callable[[Object, Offered], Object]] = {
     "prompts/get": get_prompt,
 }
 WITH_MEMORY: dict[str, Callable[[Object, Offered, Recall], Object]] = {
+    "tools/list": list_own_tools,
     "tools/call": call_tool,
     "resources/list": list_resources,
     "resources/read": read_resource,

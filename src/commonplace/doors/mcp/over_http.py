@@ -8,11 +8,13 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from commonplace.doors.mcp import methods, words
-from commonplace.doors.mcp.wire import Fault
+from commonplace.doors.mcp.calls import fault_of
+from commonplace.doors.sessions import HEADER, LONGEST, new_session, session_of
 from commonplace.errors import MissingExtra
 from commonplace.hints import TYPE_CHECKING, Any
 
@@ -31,6 +33,9 @@ RESULTS = {
     "completion/complete": ("on_completion", "CompleteResult"),
 }
 """For each method, what the SDK calls its handler and its result."""
+ID = "mcp-session-id"
+VERSION = "mcp-protocol-version"
+"""What a client sends from its second request on."""
 
 
 def app(open_memory: Callable[[str], Memory], *, dialect: str, session: str, token: str) -> App:
@@ -39,7 +44,11 @@ def app(open_memory: Callable[[str], Memory], *, dialect: str, session: str, tok
 
 
 def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) -> App:
-    """The SDK's server over our table of tools, as a web application."""
+    """The SDK's server over our table of tools, as a web application.
+
+    A call belongs to the session that it names, or a header; else to the `session` that is given,
+    or that of the client by the id it got, or one of the server.
+    """
     try:
         import mcp_types
         from mcp.server.lowlevel import Server
@@ -52,33 +61,66 @@ def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) 
     }
     made: Any = Server("commonplace", instructions=words.INSTRUCTIONS, **handlers)
     # Nothing has to come back to the process that it came to before.
-    application: App = made.streamable_http_app(stateless_http=True)
-    return application
+    application: Any = made.streamable_http_app(stateless_http=True)
+    application.add_middleware(_Welcome)
+    welcoming: App = application
+    return welcoming
+
+
+class _Welcome:
+    """Gives each client that begins an id, and keeps none: what it is brought back with, names it.
+
+    Nothing is ever said but in answers, so who would listen for more is told that there is none.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._inner = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def welcoming(message: Any) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                given = (ID.encode(), new_session("http").encode())
+                message = {**message, "headers": [*message["headers"], given]}
+            await send(message)
+
+        method, brought = scope.get("method"), dict(scope.get("headers", ()))
+        if method == "GET":
+            await _refuse(send, 405, b"Here is nothing to listen to: POST.\n", (b"allow", b"POST"))
+            return
+        begins = method == "POST" and not brought.keys() & {ID.encode(), VERSION.encode()}
+        await self._inner(scope, receive, welcoming if begins else send)
 
 
 class _Held:
-    """The memory, opened by the first call that needs it."""
+    """The memory, opened by the first call that needs it, as each session sees it."""
 
     def __init__(self, open_memory: Callable[[str], Memory], session: str) -> None:
         self._open = open_memory
         self._session = session
+        self._own_session = new_session("http")
+        self._opening = threading.Lock()
         self._memory: Memory | None = None
 
-    def __call__(self) -> Memory:
-        self._memory = self._memory or self._open(self._session)
-        return self._memory
+    def of(self, context: Any) -> Memory:
+        with self._opening:
+            self._memory = self._memory or self._open("")
+        headers = context.request.headers
+        # The environment is not the client's, and names no session of theirs.
+        named = session_of(context.meta, {}) or headers.get(HEADER) or self._session
+        session = named or headers.get(ID) or self._own_session
+        return self._memory.for_session(session[:LONGEST])
 
 
 def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
     """What the SDK awaits for a method: our own answer, made on a thread, as its type."""
 
-    def answer(given: dict[str, Any]) -> Any:
+    def answer(given: dict[str, Any], context: Any) -> Any:
         def offered() -> Any:
             return methods.tools_of(dialect)
 
-        if method in methods.AT_ONCE:
-            return methods.AT_ONCE[method](given, offered)
-        return methods.WITH_MEMORY[method](given, offered, held)
+        if method in methods.WITH_MEMORY:
+            return methods.WITH_MEMORY[method](given, offered, lambda: held.of(context))
+        return methods.AT_ONCE[method](given, offered)
 
     async def handle(context: Any, params: Any) -> Any:
         from anyio.to_thread import run_sync
@@ -86,8 +128,9 @@ def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
 
         given = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params else {}
         try:
-            found = await run_sync(answer, given)
-        except Fault as fault:
+            found = await run_sync(answer, given, context)
+        except Exception as error:
+            fault = fault_of(error)
             raise MCPError(fault.code, fault.message, fault.data) from None
         return result.model_validate(found, by_name=False)
 
@@ -103,12 +146,16 @@ def guarded(inner: App, *, token: str) -> App:
         if scope["type"] != "http" or hmac.compare_digest(brought, expected):
             await inner(scope, receive, send)
             return
-        refusal = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
-        await send({"type": "http.response.start", "status": 401, "headers": refusal})
-        body = b"The token is missing or wrong: 'commonplace mcp --http PORT' prints it.\n"
-        await send({"type": "http.response.body", "body": body})
+        said = b"The token is missing or wrong: 'commonplace mcp --http PORT' prints it.\n"
+        await _refuse(send, 401, said, (b"www-authenticate", b"Bearer"))
 
     return outer
+
+
+async def _refuse(send: Any, status: int, said: bytes, header: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", b"text/plain"), header]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": said})
 
 
 def token_in(state: Path) -> str:

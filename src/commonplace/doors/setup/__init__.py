@@ -173,4 +173,6 @@ def _said(planned: Plan, *, undo: bool, written: bool) -> str:
         return f"{title} is {'not' if undo else 'already'} set up."
     if not written:
         return "Nothing was changed."
+    if undo and (vault := planned.vault()):
+        return f"{title} is set up for {vault} again, as it was before."
     return f"{title} is {'no longer' if undo else 'now'} set up."

@@ -111,6 +111,14 @@ def _server(shape: Shape, text: str) -> dict[str, Any] | None:
     return servers[NAME] if isinstance(servers[NAME], dict) else {}
 
 
+def vault_in(shape: Shape, text: str) -> str:
+    """The vault that the entry by our name is for; empty when there is none."""
+    there = (_server(shape, text) if shape.key else None) or {}
+    parts = (there.get(key) for key in ("command", "args"))
+    words = [word for part in parts if isinstance(part, list) for word in part]
+    return str(words[words.index("--vault") + 1]) if "--vault" in words[:-1] else ""
+
+
 def _chosen(server: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
     """What of an entry is to be written over the one that is there."""
     if "command" not in there:

@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,16 @@ from pathlib import Path
 from commonplace.config import OPTIONS
 from commonplace.doors.setup import clients, plugin
 from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
-from commonplace.doors.setup.editing import NAME, Shape, Target, drop, is_all_ours, is_shell, put
+from commonplace.doors.setup.editing import (
+    NAME,
+    Shape,
+    Target,
+    drop,
+    is_all_ours,
+    is_shell,
+    put,
+    vault_in,
+)
 from commonplace.doors.setup.jsontext import Broken, WrongShape
 from commonplace.doors.setup.receipts import Receipt
 from commonplace.errors import BadValue, VaultTrouble
@@ -57,6 +66,11 @@ class Plan:
 
     def diff(self) -> str:
         return "\n".join(change.diff() for change in self.changes)
+
+    def vault(self) -> str:
+        """The vault that the client is set up for when this is done; empty when for none."""
+        vaults = (vault_in(each.shape, each.after) for each in self.changes if each.after)
+        return next(filter(None, vaults), "")
 
 
 def plan(
@@ -158,10 +172,19 @@ def undoing(
     """What taking back a client's setup would change, with receipts or as far as can be seen."""
     where = Where(home, environ, project, platform)
     usual = {real(target.path): target for target in _usual(client, where)}
-    found = [_restored(path, each, client) for path, each in receipts.items()]
-    found += [_cleaned(path, usual[path]) for path in usual if path not in receipts]
-    changes = tuple(change for change, _ in found if change)
-    return Plan(client, changes, tuple(note for _, note in found if note))
+    restored = _plan(client, (_restored(path, each, client) for path, each in receipts.items()))
+    if restored.vault():
+        # What there is no receipt of is that other vault's.
+        return restored
+    cleaned = _plan(client, (_cleaned(path, usual[path]) for path in usual if path not in receipts))
+    return Plan(client, restored.changes + cleaned.changes, restored.notes + cleaned.notes)
+
+
+def _plan(client: str, found: Iterable[tuple[Change | None, str]]) -> Plan:
+    """A plan of what was found for each file: a change, a note, both or neither."""
+    each = list(found)
+    changes = tuple(change for change, _ in each if change)
+    return Plan(client, changes, tuple(note for _, note in each if note))
 
 
 def _usual(client: str, where: Where) -> tuple[Target, ...]:

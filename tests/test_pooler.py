@@ -41,6 +41,7 @@ def test_everything_works_through_a_pooler() -> None:
         assert ([hit.record.text for hit in found], found.mode) == (["Likes black tea"], "hybrid")
         memory.delete(pin.id)
         assert b"40961837" not in b"".join(documents_of(memory).values())
+        memory.store("Likes cake", kind="preference")
         memory.undo()
         assert memory.conversations.ask("select content from messages").rows == (("Which tea?",),)
         with pytest.raises(BadStatement):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from commonplace import budgets
-from commonplace.errors import BadValue, NotFound
+from commonplace.errors import BadValue, CommonplaceError, NotFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.history import History, Message, Table, checked
 from commonplace.lazily import Lazy
@@ -152,11 +152,11 @@ class Conversations:
     def note(self, *, seconds: float | None = None) -> None:
         """Say that this session is talking; said at every turn, it keeps the heartbeat away.
 
-        A disk that takes no note is no reason to stop talking.
+        A disk or a server that takes no note is no reason to stop talking.
         """
         if self._agent != HEARTBEAT and not self._stores.read_only:
             limit = self._stores.options.conversation_minutes * 60 if seconds is None else seconds
-            with suppress(OSError):
+            with suppress(OSError, CommonplaceError):
                 self.leases.note(self._session, seconds=limit)
 
     def end(self) -> None:

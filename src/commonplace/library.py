@@ -592,8 +592,9 @@ class Library(Ledger):
 
         def work() -> Receipt:
             self.take_in_changes()
-            for why in self.troubles.values():
+            for name, why in self.troubles.items():
                 # A document that cannot be read may hold what is to be erased.
+                self.text(name)
                 raise VaultTrouble(why)
             return self._forget(ids, author)
 

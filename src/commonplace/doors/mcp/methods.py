@@ -7,7 +7,6 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 
 from commonplace.doors.mcp import eras, words
 from commonplace.doors.mcp.wire import INVALID_PARAMS, Fault, Object
@@ -117,9 +116,7 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
         raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
     try:
         memory = recall()
-        # Without room for the note the tool may do its work all the same, or says why it can't.
-        with suppress(OSError, CommonplaceError):
-            memory.conversations.note()
+        memory.conversations.note()
         return _result(str(tools[name].call(memory, given or {})), refused=False)
     except CommonplaceError as error:
         return _result(str(error), refused=True)

@@ -1,35 +1,30 @@
-"""What can be done with the records and documents of a vault: add, rewrite, strike, forget, find.
+"""What can be done with the records and documents of a vault: add, hold, rewrite, rename, find.
 
 Who may do it, and what is worth keeping, it does not know.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
 
 from commonplace.asking import Asker
+from commonplace.erasing import Erasing
 from commonplace.errors import (
     AlreadyExists,
     DocumentChanged,
     NoSuchDocument,
-    NoSuchRecord,
     Refused,
     Unreadable,
-    VaultTrouble,
     WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
-from commonplace.journal import BLANK, Change, Cut, Entry, Gone, Op, Text, without
+from commonplace.journal import Change, Gone, Op, Text
 from commonplace.lazily import Lazy, pattern
-from commonplace.ledger import Ledger
 from commonplace.reader import decoded
 from commonplace.records import (
     DERIVED,
     PASSAGE,
-    SYSTEM,
     Author,
     Found,
     Hit,
@@ -37,7 +32,6 @@ from commonplace.records import (
     Problem,
     Record,
     Sensitivity,
-    derived_id,
     etag_of,
 )
 from commonplace.safety import lowest, needs_review, neutralise
@@ -45,18 +39,13 @@ from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
     from commonplace import documents, lines, merging, replay
-    from commonplace.documents import Item, Parsed
+    from commonplace.documents import Item
     from commonplace.embed import Encoder
 else:
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
 
-DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 WORD = pattern(r"\w+")
-OUT_OF_REACH = (
-    "copies outside the vault: backups, synced folders, git history",
-    "what agents have already been shown",
-)
 
 
 @frozen
@@ -69,53 +58,7 @@ class Written:
     conflicts: int = 0
 
 
-@frozen
-class Receipt:
-    """What was erased when records were forgotten, and what could not be reached."""
-
-    ids: tuple[str, ...]
-    documents: tuple[str, ...]
-    texts: int
-    """Entries and kept versions of the journal that were blanked."""
-    held: tuple[str, ...] = ()
-    """Of the ids, those of records that had been held for a person's approval."""
-    summaries: tuple[str, ...] = ()
-    """Summaries that were erased because they were made from these; made anew from the others."""
-    experiences: int = 0
-    messages: int = 0
-    """Messages of the history that were erased because they quoted one of these."""
-    out_of_reach: tuple[str, ...] = OUT_OF_REACH
-
-    def places(self) -> str:
-        """Where it was erased from, in words."""
-        held = ["what waited for approval"] if self.held else []
-        return ", ".join([*self.documents, *held]) or "what the journal had kept"
-
-
-@frozen
-class Departed:
-    """A record that stands in no document any more, and how it was written."""
-
-    record: Record
-    raws: frozenset[bytes]
-
-
-@frozen
-class _Struck:
-    """A document before and after records are taken out of it, and where they stood, in bytes."""
-
-    change: Cut | Text
-    before: bytes
-    after: bytes
-    spans: tuple[tuple[int, int], ...]
-
-    def raw_items(self) -> Iterator[bytes]:
-        """The records as they stood there."""
-        for start, length in self.spans:
-            yield self.before[start : start + length].strip(b"\r\n")
-
-
-class Library(Ledger):
+class Library(Erasing):
     """The records and documents of one vault."""
 
     lose_share = 0.3
@@ -163,11 +106,6 @@ class Library(Ledger):
             found.append(replace(record, id=read.id, text=read.text, timestamp=read.timestamp))
         return found
 
-    def _read(self, line: str, name: str, occurrence: int) -> Record:
-        record = lines.read(line, reading=self.reading(name), occurrence=occurrence).record
-        assert record is not None, "a line that was just written can be read"
-        return record
-
     def hold(self, record: Record, *, author: Author) -> None:
         """Keep a record for a person to approve or reject. It goes into no document."""
 
@@ -183,19 +121,6 @@ class Library(Ledger):
             for entry in self._entries_of(op):
                 waiting.pop(entry.ids[0], None)
         return list(waiting.values())
-
-    def withheld(self) -> dict[str, Record]:
-        """Every record that was ever held and not forgotten, whatever became of it."""
-        entries = list(self._entries_of(Op.HOLD))
-        forgotten = self.forgotten() if entries else {}
-        return {
-            entry.ids[0]: self._read(entry.lines[0], "", 0)
-            for entry in entries
-            if entry.ids[0] not in forgotten
-        }
-
-    def _entries_of(self, op: Op) -> Iterator[Entry]:
-        return (entry for entry in self.journal.about(f'"op":"{op}"') if entry.op == op)
 
     def approve(self, record: Record, *, to: Sequence[str], author: Author) -> None:
         """Let a held record into the documents, exactly as it was held."""
@@ -393,27 +318,6 @@ class Library(Ledger):
             after, keep=keep, otherwise=lambda item: _reworded(item, known, author)
         )
 
-    def without_returning(self, name: str, text: str, now: str) -> str:
-        """A new text without what was forgotten since somebody read the old one.
-
-        A text typed again has another id, and is the person's wish.
-        """
-        back = {key for key in self.forgotten() if key in text and key not in now}
-        items = self.parse(name, text).items if back else ()
-        for item in reversed(self._returning(item for item in items if item.record.id in back)):
-            text = text[: item.start] + text[item.end :]
-        return text
-
-    def _returning(self, items: Iterable[Item]) -> list[Item]:
-        """Those of the items that were forgotten: the very text under the very id."""
-        named = [item for item in items if not DERIVED.match(item.record.id)]
-        forgotten = self.forgotten() if named else {}
-        return [
-            item
-            for item in named
-            if forgotten.get(item.record.id) == self._tombstone(item.record.text)
-        ]
-
     def _with_secrets(self, name: str, before: str, after: str) -> str:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
         there = {item.record.id for item in self.parse(name, after).items}
@@ -492,60 +396,6 @@ class Library(Ledger):
             diff = neutralise(merging.diff(old, new))
             raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
 
-    def strike(self, ids: Sequence[str], *, author: Author, undoes: int = -1) -> None:
-        """Take records out of every document they stand in. The journal keeps them."""
-
-        def work() -> None:
-            self.take_in_changes()
-            struck = self._struck(ids)
-            entry = self.entry(
-                Op.STRIKE if undoes < 0 else Op.UNDO,
-                [each.change for each in struck],
-                ids=tuple(ids),
-                removed=tuple(ids),
-                author=author,
-                undoes=undoes,
-            )
-            self.replace_texts(entry, _texts_of(struck))
-
-        self.locked(work)
-
-    def _struck(self, ids: Sequence[str], *, torn: Iterable[str] = ()) -> list[_Struck]:
-        """The documents that these records stand in, and how they are without them.
-
-        Those named `torn` hold pieces of them.
-        """
-        names = {place.document for key in ids for place in self.found(key).places}
-        return [self._struck_from(name, set(ids)) for name in sorted(names.union(torn))]
-
-    def _torn(self, ids: Iterable[str]) -> set[str]:
-        """The documents in which the data of one of these records stands: where a person wrote
-        into the middle of it, that is prose, and no place of the record.
-        """
-        marks = [f'{{"id":"{key}"'.encode() for key in ids]
-        texts = {name: self.vault.read(name) for name in self.vault.listing().documents}
-        return {name for name, data in texts.items() if any(mark in data for mark in marks)}
-
-    def _struck_from(self, name: str, ids: set[str]) -> _Struck:
-        before = self.vault.read(name)
-        text = decoded(name, before)
-        spans = spans_of(text, self.parse(name, text), ids)
-        after = without(before, spans)
-        apart = _without_data(self._told_apart(name, decoded(name, after), ids), ids)
-        if apart == after:
-            return _Struck(Cut(name, spans), before, after, spans)
-        return _Struck(Text(name, self.journal.keep(apart)), before, apart, spans)
-
-    def _told_apart(self, name: str, text: str, ids: set[str]) -> bytes:
-        """The text with ids of their own in lines that somebody copied from one of these records
-        and reworded: they would pass for it once it is gone.
-        """
-
-        def apart(record: Record) -> Record:
-            return replace(record, id=derived_id(record.id, record.text))
-
-        return self._rewritten(name, text, ids, apart)
-
     def unlink(self, record_id: str, *, author: Author) -> None:
         """Take from a record what it says it replaces, wherever it stands. It can be undone."""
 
@@ -568,152 +418,6 @@ class Library(Ledger):
         return self._rewritten(
             name, text, {record_id}, lambda record: replace(record, supersedes="")
         )
-
-    def _rewritten(
-        self, name: str, text: str, ids: set[str], change: Callable[[Record], Record]
-    ) -> bytes:
-        """The text with the lines of these records written anew."""
-        found = [item for item in self.parse(name, text).items if item.record.id in ids]
-        for item in reversed(found):
-            line = lines.write(change(item.record), self.layout.line)
-            if "\r\n" in text[item.start : item.end]:
-                line = line.replace("\n", "\r\n")
-            text = text[: item.start] + line + text[item.end :]
-        return text.encode()
-
-    def found(self, record_id: str) -> Hit:
-        hit = self.index.get(record_id)
-        if hit is None:
-            raise NoSuchRecord(record_id)
-        return hit
-
-    def forget(self, ids: Sequence[str], *, author: Author) -> Receipt:
-        """Erase records for good: documents, kept versions, journal, index."""
-
-        def work() -> Receipt:
-            self.take_in_changes()
-            for name, why in self.troubles.items():
-                # A document that cannot be read may hold what is to be erased.
-                self.text(name)
-                raise VaultTrouble(why)
-            return self._forget(ids, author)
-
-        return self.locked(work)
-
-    def _forget(self, ids: Sequence[str], author: Author) -> Receipt:
-        withheld = self.withheld()
-        held = tuple(key for key in ids if key in withheld)
-        lost = [key for key in ids if key not in held and not self.index.get(key)]
-        departed = self.departed(lambda record: record.id in lost) if lost else {}
-        live = [key for key in ids if self.index.get(key)]
-        struck = self._struck(live, torn=self._torn(ids))
-        past = withheld | {key: gone.record for key, gone in departed.items()}
-        told = {key: (past.get(key) or self.found(key).record).text for key in ids}
-        needles = [*ids, *map(_needle, told.values())]
-        raws = {raw for each in struck for raw in each.raw_items()}
-        raws.update(raw for gone in departed.values() for raw in gone.raws)
-        hashes = {key: self._tombstone(text) for key, text in told.items()}
-        changes = [each.change for each in struck]
-        entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
-        entry = replace(entry, removed=tuple(ids))
-        texts = _texts_of(struck)
-        self.write_texts(entry, texts)
-        erased = self._erase(ids, needles, raws)
-        self.levelling.reached(self.journal.end())
-        return Receipt(tuple(ids), tuple(texts), erased, held)
-
-    def departed(
-        self, wanted: Callable[[Record], bool], *, words: Iterable[str] = ()
-    ) -> dict[str, Departed]:
-        """The records that stand in no document any more, of which the journal still tells.
-
-        With `words`, only kept texts are looked at in which all of them stand, in whatever case.
-        """
-        found: dict[str, Departed] = {}
-        for record, raw in self._told_of([word.casefold() for word in words]):
-            if record.kind != PASSAGE and wanted(record):
-                before = found.get(record.id)
-                raws = before.raws | {raw} if before else frozenset((raw,))
-                found[record.id] = Departed(record, raws)
-        forgotten = self.forgotten() if found else {}
-        return {
-            key: gone
-            for key, gone in found.items()
-            if key not in forgotten and not self.index.get(key)
-        }
-
-    def _told_of(self, words: Sequence[str]) -> Iterator[tuple[Record, bytes]]:
-        """Every record in the journal's lines and kept texts, with how it was written there.
-
-        But for those that were held: they are a person's to judge.
-        """
-        for entry in self.journal.entries():
-            if entry.op == Op.HOLD:
-                continue
-            name = next(iter(entry.documents()), "")
-            for line, key in zip_longest(entry.lines, entry.ids[: len(entry.lines)]):
-                for record, raw in self._written_in(name, line):
-                    yield replace(record, id=key or record.id), raw
-            for change in entry.changes:
-                if isinstance(change, Text):
-                    kept = self.journal.version(change.version) or b""
-                    text = decoded(change.document, kept, lenient=True)
-                    if all(word in text.casefold() for word in words):
-                        yield from self._written_in(change.document, text)
-
-    def _written_in(self, name: str, text: str) -> Iterator[tuple[Record, bytes]]:
-        for item in self.parse(name, text).items:
-            yield item.record, text[item.start : item.end].encode().strip(b"\r\n")
-
-    def _erase(self, ids: Sequence[str], needles: Sequence[str], raws: set[bytes]) -> int:
-        wanted = set(ids)
-
-        def clean(data: bytes) -> bytes:
-            text = decoded("", data, lenient=True)
-            if text.encode() != data:
-                return data
-            data = _blanked(data, spans_of(text, self.parse("", text), wanted))
-            for raw in raws:
-                data = data.replace(raw, BLANK * len(raw))
-            return data
-
-        told = [needle for needle in needles if needle.strip()]
-        erased = self.journal.scrub(ids, needles=told, clean=clean)
-        self.index.erase(ids)
-        return erased + self.vault.sweep([*map(str.encode, told), *filter(None, raws)])
-
-    def finish_forgetting(self, level: int) -> None:
-        for entry in list(self.journal.entries(since=level)):
-            if entry.op == Op.FORGET:
-                raws = {
-                    line.encode().strip(b"\r\n")
-                    for key in entry.ids
-                    for told in self.journal.about(key)
-                    for name, line in zip(told.ids, told.lines)
-                    if name == key
-                }
-                self._erase(entry.ids, entry.ids, raws)
-
-    def forgotten(self) -> dict[str, str]:
-        """The records that were forgotten and may not come back: id and salted hash of the text."""
-        return {k: v for entry in self._entries_of(Op.FORGET) for k, v in entry.data.items()}
-
-    def without_forgotten(self, records: Iterable[Record]) -> list[Record]:
-        """The records but for those whose very text was forgotten."""
-        hashes = set(self.forgotten().values())
-        return [record for record in records if self._tombstone(record.text) not in hashes]
-
-    def _tombstone(self, text: str) -> str:
-        from hashlib import blake2b
-
-        salt = self.journal.mark().encode()
-        return blake2b(text.encode(), key=salt[:64], digest_size=16).hexdigest()
-
-    def edited_outside(self, name: str, parsed: Parsed) -> None:
-        """Forget anew what a stale save brought back. A text typed again is the person's wish."""
-        back = {item.record.id for item in self._returning(parsed.items)}
-        if back and not self.refusal:
-            self._forget(sorted(back), SYSTEM)
 
     def text(self, name: str) -> tuple[str, str]:
         """A document's text and its mark."""
@@ -743,23 +447,6 @@ class Library(Ledger):
         return found
 
 
-def _without_data(text: bytes, ids: Iterable[str]) -> bytes:
-    """A text without the data of these records, where no line has it any more."""
-    for key in ids:
-        if key.encode() in text:
-            text = re.sub(DATA_OF % re.escape(key).encode(), b"", text)
-    return text
-
-
-def _texts_of(struck: Iterable[_Struck]) -> dict[str, tuple[bytes | None, bytes | None]]:
-    return {each.change.document: (each.before, each.after) for each in struck}
-
-
-def _needle(text: str) -> str:
-    """By which a kept version that holds a record of this text can be told."""
-    return max(text.split("\n"), key=len)
-
-
 def _is_lost(record: Record, words: set[str]) -> bool:
     """Whether a text is gone rather than said in other words: most of its own are nowhere."""
     own = set(WORD.findall(record.text.lower()))
@@ -781,22 +468,3 @@ def _reworded(item: str, known: dict[str, Record], author: Author) -> str:
     held = needs_review(behavioral=new.behavioral, origin=new.origin, tainted=False)
     line = lines.write(new, "plain" if held else lines.form_of(item))
     return line.replace("\n", "\r\n") if "\r\n" in item else line
-
-
-def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int], ...]:
-    """Where these records stand in a text, in bytes."""
-    spans: list[tuple[int, int]] = []
-    at = offset = 0
-    for item in parsed.items:
-        if item.record.id in ids:
-            start = offset + len(text[at : item.start].encode())
-            spans.append((start, len(text[item.start : item.end].encode())))
-            at, offset = item.end, sum(spans[-1])
-    return tuple(spans)
-
-
-def _blanked(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
-    blank = bytearray(data)
-    for start, length in spans:
-        blank[start : start + length] = BLANK * length
-    return bytes(blank)

@@ -13,6 +13,7 @@ from datetime import datetime
 from commonplace import budgets
 from commonplace.clock import Clock
 from commonplace.config import OPTIONS
+from commonplace.erasing import Receipt
 from commonplace.errors import (
     BadName,
     BadValue,
@@ -35,7 +36,7 @@ from commonplace.layouts import (
     split,
 )
 from commonplace.lazily import Lazy
-from commonplace.library import Library, Receipt, Written
+from commonplace.library import Library, Written
 from commonplace.records import (
     BEHAVIORAL,
     COMPACTION,

@@ -11,9 +11,10 @@ from datetime import datetime
 
 from commonplace import replay
 from commonplace.clock import stamp
+from commonplace.erasing import spans_of
 from commonplace.errors import NoSuchDocument, NothingToUndo
 from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
-from commonplace.library import Library, spans_of
+from commonplace.library import Library
 from commonplace.merging import merged_bytes
 from commonplace.reader import decoded
 from commonplace.records import SYSTEM, Author

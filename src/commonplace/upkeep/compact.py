@@ -19,13 +19,14 @@ from commonplace import lines, past
 from commonplace.clock import monotonic, stamp
 from commonplace.config import Options
 from commonplace.documents import Item, Parsed
+from commonplace.erasing import spans_of
 from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
 from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.journal import Cut, Entry, Op, Text, without
 from commonplace.journal.coding import long_parts
 from commonplace.layouts import Layout
-from commonplace.library import Library, spans_of
+from commonplace.library import Library
 from commonplace.notes import Notes
 from commonplace.reader import decoded
 from commonplace.records import PASSAGE, SYSTEM, Record

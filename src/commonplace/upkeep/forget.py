@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from commonplace.erasing import Receipt
 from commonplace.errors import NoSuchRecord
 from commonplace.experiences import Experiences
 from commonplace.history import History, Message
 from commonplace.index import Query
-from commonplace.library import Library, Receipt
+from commonplace.library import Library
 from commonplace.records import COMPACTION, ID, PASSAGE, SYSTEM, Author, Hit, Record
 from commonplace.upkeep import expand, plans
 from commonplace.upkeep.summaries import Extractive

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from commonplace.config import Options
+from commonplace.erasing import spans_of
 from commonplace.hints import TYPE_CHECKING
 from commonplace.journal import Change, Cut, Entry, Op, without
 from commonplace.layouts import Layout
-from commonplace.library import Library, spans_of
+from commonplace.library import Library
 from commonplace.reader import decoded
 from commonplace.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
 from commonplace.values import frozen

@@ -705,7 +705,11 @@ def test_a_read_only_vault_is_searched_and_refuses_every_write(place: Path, used
     assert contents(place) == before
 
 
-def test_the_past_of_a_read_only_vault_can_be_read(place: Path) -> None:
+def test_the_past_of_a_read_only_vault_can_be_read(
+    place: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passing = tmp_path_factory.mktemp("passing")
+    monkeypatch.setenv("TMPDIR", str(passing))
     with opened(place) as memory:
         memory.update("The first wording\n", document="notes.md", mode="rewrite")
         memory.update("The second wording\n", document="notes.md", mode="rewrite")
@@ -718,6 +722,7 @@ def test_the_past_of_a_read_only_vault_can_be_read(place: Path) -> None:
     assert [entry["change"] for entry in json.loads(log[1])] == told
     assert "The second wording" in blame[1]
     assert "Which tea is best?" in said[1]
+    assert list(passing.iterdir()) == []
 
 
 @pytest.mark.parametrize(

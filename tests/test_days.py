@@ -156,6 +156,23 @@ def test_a_line_without_a_time_is_of_the_day_of_its_log(place: str) -> None:
             assert "- 2026-11-16 note: Prune the roses" in search.run(memory, "roses").text
 
 
+def test_a_line_without_a_time_is_of_the_same_day_wherever_the_user_goes(place: str) -> None:
+    put(place, "memory/2026-11-10.md", "# Tuesday\n\n- Ate a fig\n")
+    for zone in ("UTC", WEST, EAST):
+        memory, _ = there(place, EVENING, zone)
+        with memory:
+            assert texts(memory, "fig", since="2026-11-10", until="2026-11-10") == ["Ate a fig"]
+
+
+def test_a_stamp_as_programs_write_it_is_of_the_users_day(place: str) -> None:
+    memory, _ = there(place, EVENING, WEST)
+    with memory:
+        memory.store("Peel the garlic")
+        for since in (EVENING, "2026-11-16T19:28:00-08:00", "2026-11-16T10:00"):
+            assert texts(memory, "garlic", since=since, until=since) == ["Peel the garlic"]
+        assert texts(memory, "garlic", until="2026-11-15T10:00") == []
+
+
 def test_a_question_means_days_of_the_users_calendar(place: str) -> None:
     memory, clock = there(place, "2026-11-15T03:00:00Z", WEST)
     with memory:

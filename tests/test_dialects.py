@@ -178,6 +178,15 @@ def test_text_is_inserted_after_a_line(memory: Memory) -> None:
     assert memory.read("a.md").text == "top\na\nb\n1\n2\nend\n"
 
 
+def test_what_is_inserted_after_a_last_line_without_an_end_ends_it_like_the_others(
+    memory: Memory,
+) -> None:
+    owner = memory.for_session("", origin="owner")
+    owner.update("one\r\ntwo\r\nthree", document="a.md", mode="rewrite")
+    ask(memory, "insert", "/memories/a.md", insert_line=3, insert_text="four\n")
+    assert memory.read("a.md").text == "one\r\ntwo\r\nthree\r\nfour\r\n"
+
+
 def test_files_and_directories_are_renamed_and_deleted_and_it_can_be_undone(
     memory: Memory,
 ) -> None:
@@ -788,6 +797,16 @@ def test_an_agent_that_finds_an_instruction_is_told_that_it_is_a_suggestion(
         ]
         told = ["suggestions, not commands" in shown for shown in found]
         assert told == [origin == "agent", False]
+
+
+def test_an_agent_that_finds_what_came_from_anywhere_is_told_that_it_is_a_suggestion(
+    place: str,
+) -> None:
+    with Memory.open(place, "native", origin="web") as memory:
+        memory.store("Herons are always fed", kind="fact")
+    with Memory.open(place, origin="agent") as memory:
+        shown = str(tools.call(memory, "search", {"query": "heron"}, dialect="native"))
+        assert "suggestions, not commands" in shown
 
 
 def test_an_edit_in_a_harmful_line_is_found_by_what_is_shown_of_it(memory: Memory) -> None:

@@ -141,7 +141,7 @@ def test_the_passages_of_a_text(text: str, found: list[str]) -> None:
 def test_a_document_is_items_problems_and_lines() -> None:
     text = "# Tea\n\nGreen.\n\n- a\n  b\n- bad <!-- {x} -->"
     reading = replace(READING, day=DAY)
-    midnight = "2026-11-15T00:00:00.000Z"
+    midnight = "2026-11-15T00:00:00.000"
     parsed = parse(text, reading=reading)
     assert [(i.line, text[i.start : i.end], i.headings) for i in parsed.items] == [
         (3, "Green.\n", 5),

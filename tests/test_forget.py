@@ -211,6 +211,20 @@ def test_an_earlier_wording_of_a_line_can_be_forgotten(memory: Memory) -> None:
     assert memory.read("notes.md").text == "- The attic has a code\n"
 
 
+def test_an_earlier_wording_of_a_record_names_the_record(memory: Memory) -> None:
+    kayak = memory.store("Owns a red kayak")
+    person = memory.for_session("", origin=Origin.OWNER)
+    read = person.read("MEMORY.md").text
+    person.update(read.replace("red kayak", "blue kayak"), document="MEMORY.md", mode="rewrite")
+    daily = next(place.document for place in memory.get(kayak.id).places if "/" in place.document)
+    read = person.read(daily).text
+    person.update(read.replace("red kayak", "blue kayak"), document=daily, mode="rewrite")
+    with pytest.raises(NoSuchRecord, match=f"earlier wording of {kayak.id}"):
+        memory.to_forget("red kayak")
+    memory.delete(kayak.id)
+    assert traces(memory, ["red kayak", "blue kayak"]) == []
+
+
 def test_prose_is_named_by_the_documents_it_stands_in(memory: Memory) -> None:
     memory.update("A walrus lives in the attic.", document="notes.md")
     with pytest.raises(NoSuchRecord, match=r"notes\.md says it as prose"):

@@ -29,7 +29,7 @@ def back(line: str, *, reading: Reading = READING) -> Record:
     return record
 
 
-def note(text: str, *, content: str = "", timestamp: str = "2026-11-15T00:00:00.000Z") -> Record:
+def note(text: str, *, content: str = "", timestamp: str = "2026-11-15T00:00:00.000") -> Record:
     return Record(
         id=derived_id("2026-11-15", content or text, "0"),
         kind="note",
@@ -173,7 +173,7 @@ def test_a_claw_line_has_the_keys_of_claw_in_their_order(record: Record) -> None
 def test_a_bullet_of_a_person_is_a_note(marker: str, content: str, text: str) -> None:
     record = back(f"{marker} {content}")
     assert (record.text, record.kind, record.origin) == (text, "note", "owner")
-    assert record.timestamp == "2026-11-15T00:00:00.000Z"
+    assert record.timestamp == "2026-11-15T00:00:00.000"
 
 
 def test_a_bullet_has_the_same_id_whatever_its_marker_and_line_end() -> None:
@@ -322,7 +322,7 @@ def test_claw_records_of_others_are_read() -> None:
 def test_a_claw_record_needs_only_id_and_text() -> None:
     line = '- {"id":"a","text":"tea","sessionId":null,"provenance":null}'
     assert read(line, reading=READING) == Line(
-        Record(id="a", kind="note", text="tea", timestamp="2026-11-15T00:00:00.000Z")
+        Record(id="a", kind="note", text="tea", timestamp="2026-11-15T00:00:00.000")
     )
 
 

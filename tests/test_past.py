@@ -224,6 +224,16 @@ def test_who_has_just_forgotten_something_takes_back_nothing_else_unasked(memory
     assert texts(memory)[-1] == "The kettle is new"
 
 
+def test_a_template_that_is_written_again_is_not_what_undo_takes_back(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, "claw") as memory:
+        memory.store("Likes kale")
+    (tmp_path / "MEMORY.md").unlink()
+    with Memory.open(tmp_path) as memory:
+        assert memory.undo().entry.ids
+    with Memory.open(tmp_path) as memory, pytest.raises(NothingToUndo):
+        memory.undo()
+
+
 def test_what_is_done_after_something_was_forgotten_is_taken_back(memory: Memory) -> None:
     record = memory.store("The pin of the garage is a secret")
     memory.delete(record.id)

@@ -142,8 +142,3 @@ def test_the_side_of_an_event_has_its_own_day() -> None:
     assert Event("the move", before=True).side(day, TODAY).last == day
     after = Event("the move", before=False).side(day, TODAY)
     assert (after.first, after.last) == (day, TODAY)
-
-
-@pytest.mark.parametrize("text", ["2026-03-01T10:00", "2026-03-01T10:00:00.000Z", "20260301"])
-def test_a_stamp_as_programs_write_it_is_its_day(text: str) -> None:
-    assert (first_day(text, TODAY), last_day(text, TODAY)) == ("2026-03-01",) * 2

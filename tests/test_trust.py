@@ -368,6 +368,19 @@ def test_a_tainted_caller_takes_back_no_change_of_who_is_trusted_more(place: str
         assert len(memory.search("page right")) == 1
 
 
+def test_a_tainted_caller_erases_nothing_of_who_is_trusted_more(place: str) -> None:
+    with Memory.open(place, "native", session="s-1") as memory:
+        owner = memory.for_session("", origin=Origin.OWNER)
+        kept = owner.store("The owner likes quinoa", kind="preference")
+        memory.taint()
+        own = memory.store("Quinoa is on sale")
+        with pytest.raises(Refused, match=f"commonplace forget {kept.id}"):
+            memory.delete(kept.id)
+        memory.delete(own.id)
+        assert [hit.record for hit in memory.search("quinoa")] == [kept]
+        owner.delete(kept.id)
+
+
 def test_a_tainted_caller_takes_back_its_own_changes_only(place: str) -> None:
     with opened(place, session="s-2") as memory:
         memory.store("The keel is red", kind="fact")

@@ -32,7 +32,8 @@ def _copy(path: str, to: str) -> None:
     try:
         if os.path.isdir(path):
             shutil.copytree(path, to, copy_function=os.symlink if linked else shutil.copyfile)
-            os.chmod(to, 0o700)
+            for directory, _, _ in os.walk(to):
+                os.chmod(directory, 0o700)
         elif os.path.isfile(path):
             shutil.copyfile(path, to)
     except (OSError, shutil.Error):

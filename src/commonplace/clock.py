@@ -66,6 +66,14 @@ class Clock:
         first = since and _minute(start_of(date.fromisoformat(since), zone=self.zone))
         return first, until and _minute(_last_of(date.fromisoformat(until), zone=self.zone))
 
+    def named_day(self, text: str) -> str:
+        """The user's day of a stamp as programs write it; any other text as it is."""
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return text
+        return (self.local(moment) if moment.tzinfo else moment).date().isoformat()
+
     def _is_in_utc(self) -> bool:
         zone = zone_of(self.zone)
         return zone is UTC or (zone is None and not time.timezone and not time.daylight)

@@ -194,6 +194,16 @@ class Erasing(Ledger):
 
         With `words`, only kept texts are looked at in which all of them stand, in whatever case.
         """
+        found = self._once_written(wanted, words)
+        return {key: gone for key, gone in found.items() if not self.index.get(key)}
+
+    def reworded(self, wanted: Callable[[Record], bool], *, words: Iterable[str]) -> list[str]:
+        """The ids of records that were once so, and say something else now."""
+        return [key for key in self._once_written(wanted, words) if self.index.get(key)]
+
+    def _once_written(
+        self, wanted: Callable[[Record], bool], words: Iterable[str]
+    ) -> dict[str, Departed]:
         found: dict[str, Departed] = {}
         for record, raw in self._told_of([word.casefold() for word in words]):
             if record.kind != PASSAGE and wanted(record):
@@ -201,11 +211,7 @@ class Erasing(Ledger):
                 raws = before.raws | {raw} if before else frozenset((raw,))
                 found[record.id] = Departed(record, raws)
         forgotten = self.forgotten() if found else {}
-        return {
-            key: gone
-            for key, gone in found.items()
-            if key not in forgotten and not self.index.get(key)
-        }
+        return {key: gone for key, gone in found.items() if key not in forgotten}
 
     def _told_of(self, words: Sequence[str]) -> Iterator[tuple[Record, bytes]]:
         """Every record in the journal's lines and kept texts, with how it was written there.

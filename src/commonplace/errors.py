@@ -213,14 +213,17 @@ class NoSuchReader(NotFound):
 class NoSuchRecord(NotFound):
     """A record id that is not, or no longer, in the vault."""
 
-    def __init__(self, record_id: str, *, said_in: Sequence[str] = ()) -> None:
-        prose = f" {', '.join(said_in)} says it as prose." if said_in else ""
-        super().__init__(
-            f"There is no record {record_id}.{prose}",
-            next_step="Change the document itself."
-            if said_in
-            else "Search for it first and use the id of a result.",
-        )
+    def __init__(
+        self, record_id: str, *, said_in: Sequence[str] = (), now: Sequence[str] = ()
+    ) -> None:
+        """`said_in` are documents with such prose, `now` records that were once worded so."""
+        what, step = "", "Search for it first and use the id of a result."
+        if said_in:
+            what, step = f" {', '.join(said_in)} says it as prose.", "Change the document itself."
+        if now:
+            what = f" It is an earlier wording of {', '.join(now)}."
+            step = f"'commonplace forget {now[0]}' erases all that it ever said."
+        super().__init__(f"There is no record {record_id}.{what}", next_step=step)
 
 
 class NothingToUndo(NotFound):

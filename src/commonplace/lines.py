@@ -17,7 +17,7 @@ import re
 from datetime import UTC, date
 from functools import lru_cache
 
-from commonplace.clock import moment_of, parse_stamp, stamp, start_of
+from commonplace.clock import moment_of, parse_stamp, stamp
 from commonplace.hints import Any, NamedTuple
 from commonplace.lazily import pattern
 from commonplace.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
@@ -373,14 +373,17 @@ def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") 
 
 
 def moment(reading: Reading, clock: str = "") -> str:
-    """The stamp of what is written there: of this time in UTC, or else of the day's beginning."""
-    return _stamp_of(reading.day, clock, reading.zone) if reading.day else ""
+    """The stamp of what is written there: of this time in UTC, or else the day that it says.
+
+    That day is the same in every zone, and so not in UTC.
+    """
+    if not reading.day:
+        return ""
+    return _stamp_of(reading.day, clock, reading.zone) if clock else f"{reading.day}T00:00:00.000"
 
 
 @lru_cache(maxsize=2048)
 def _stamp_of(day: date, clock: str, zone: str) -> str:
-    if not clock:
-        return stamp(start_of(day, zone=zone))
     try:
         return stamp(moment_of(day, clock, zone=zone))
     except OverflowError:

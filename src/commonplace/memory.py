@@ -517,8 +517,8 @@ class Memory:
         for name, day in (("since", since), ("until", until)):
             budgets.check_type(day or "", str, name)
         today = self.clock.today()
-        first = times.first_day(since, today) if since else ""
-        last = times.last_day(until, today) if until else ""
+        first = times.first_day(self.clock.named_day(since), today) if since else ""
+        last = times.last_day(self.clock.named_day(until), today) if until else ""
         return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
     def _mind(self, records: Iterable[Record | Line]) -> None:
@@ -667,9 +667,7 @@ class Memory:
         ids = [budgets.check_id(key) for key in record_ids]
         self.library.refresh()
         held = self._withheld(ids)
-        for key in ids:
-            if key not in held:
-                self.get(key)
+        self._check_erasable([held.get(key) or self.get(key).record for key in ids])
         self.library.recalls.clear()
         receipt = forgetting.forget(
             self.library,
@@ -681,6 +679,16 @@ class Memory:
             text_limit=self.options.text_limit,
         )
         return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep())
+
+    def _check_erasable(self, records: Iterable[Record]) -> None:
+        """Who has read untrusted text erases nothing of who is trusted more."""
+        for record in records:
+            if not self._is_believed() and not may_supersede(self.author.origin, record.origin):
+                raise Refused(
+                    f"{record.id} comes from {record.origin}, and this may come from untrusted "
+                    "text.",
+                    next_step=f"Ask the user: 'commonplace forget {record.id}' in a terminal.",
+                )
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""

@@ -24,6 +24,8 @@ UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
 """What plain `undo` takes back; other changes only when they are named."""
 FINAL = frozenset((Op.FORGET, Op.REJECT))
 """What a person does for good."""
+UNASKED = FINAL | {Op.ADD}
+"""What nobody asked for where the system did it: a template, or a summary made anew."""
 EDITS_TOLD = 3
 """The most edits made by hand of which an undo tells that it left them, the newest first."""
 
@@ -233,7 +235,9 @@ def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[
             continue
         if entry.op == Op.EDITED:
             edits.append(entry)
-        elif entry.op in FINAL and entry.origin != SYSTEM.origin:
+        elif entry.origin == SYSTEM.origin and entry.op in UNASKED:
+            continue
+        elif entry.op in FINAL:
             final = final or entry
         elif entry.op in UNDOABLE and (texts := _texts_without(library, entry)):
             if final:

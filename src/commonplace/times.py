@@ -13,7 +13,6 @@ from datetime import MAXYEAR, MINYEAR, date, timedelta
 from functools import cache
 from math import exp
 
-from commonplace.clock import parse_stamp
 from commonplace.errors import BadValue
 from commonplace.lazily import pattern
 from commonplace.values import frozen
@@ -85,7 +84,7 @@ def last_day(text: str, today: date) -> str:
 
 
 def _period(text: str, today: date, argument: str) -> Period:
-    named = "in " + " ".join(_without_time(text[:LONGEST]).split())
+    named = "in " + " ".join(text[:LONGEST].split())
     found = _named(named, today)
     # A person who is not understood wholly means another day.
     if found is None or not {"in", "the"}.issuperset(named.replace(found.words, "", 1).split()):
@@ -96,14 +95,6 @@ def _period(text: str, today: date, argument: str) -> Period:
             "week.",
         )
     return found
-
-
-def _without_time(text: str) -> str:
-    """The day of a stamp, as programs write it."""
-    try:
-        return parse_stamp(text).date().isoformat()
-    except ValueError:
-        return text
 
 
 def _between(text: str, today: date) -> Period | None:

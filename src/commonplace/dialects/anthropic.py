@@ -458,4 +458,7 @@ def _unshown(text: str, before: str) -> str:
     ]
     if lines and not tail:
         lines[-1] = lines[-1].removesuffix(ends)
+    if lines and head == len(old):
+        # What was the last line is followed by others now.
+        old[-1] = old[-1].removesuffix(ends) + ends
     return "\n".join([*old[:head], *lines, *old[len(old) - tail :]])

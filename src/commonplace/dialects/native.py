@@ -12,7 +12,7 @@ from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.memory import Memory
 from commonplace.records import MESSAGE, PASSAGE, Hit, Origin, Record
-from commonplace.safety import FRAMING, SUGGESTIONS, neutralise, one_line
+from commonplace.safety import FRAMING, SUGGESTIONS, Trust, neutralise, one_line, trust_of
 
 if TYPE_CHECKING:
     from commonplace.history import Message
@@ -270,9 +270,13 @@ def _listed(
     lines = [_line(hit.record, clock, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
     if any(map(_is_said, hits)):
         lines.insert(0, FRAMING)
-    elif for_agent and any(hit.record.behavioral for hit in hits):
+    elif for_agent and any(_needs_frame(hit.record) for hit in hits):
         lines.insert(0, SUGGESTIONS)
     return "\n".join(lines)
+
+
+def _needs_frame(record: Record) -> bool:
+    return record.behavioral or trust_of(record.origin) == Trust.NONE
 
 
 def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:

@@ -63,7 +63,8 @@ def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list
     if not found and words:
         found = _departed(library, what, words)
     if not found:
-        raise NoSuchRecord(what, said_in=_said_in(library, what, words))
+        now = library.reworded(lambda record: has_all(words, record), words=words) if words else ()
+        raise NoSuchRecord(what, said_in=_said_in(library, what, words), now=now)
     ids = {hit.record.id for hit in found}
     # A summary of what is found is made anew, with the rest of what it was made from.
     return [hit for hit in found if ids.isdisjoint(hit.record.sources)]

@@ -84,12 +84,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         code = 0  # The reader of our output has seen enough.
     except OSError as error:
-        what = f"The answer could not be written: {error.strerror}."
-        step = "Send it elsewhere; 'commonplace log' tells what was done."
-        code = _told(VaultTrouble(what, next_step=step))
+        code = _told(_unwritten(error) if _was_printing(error) else _failed(error))
     # What is left of the answer would be written again at the end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
+
+
+def _was_printing(error: OSError) -> bool:
+    """Whether it is standard output that takes nothing more: only here answers are written."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    return last is not None and last.tb_frame.f_globals["__name__"].startswith(__name__)
+
+
+def _failed(error: OSError) -> CommonplaceError:
+    from commonplace.vault.tree import trouble
+
+    return trouble(error, "a file of the vault, or of this machine's")
+
+
+def _unwritten(error: OSError) -> VaultTrouble:
+    return VaultTrouble(
+        f"The answer could not be written: {error.strerror}.",
+        next_step="Send it elsewhere; 'commonplace log' tells what was done.",
+    )
 
 
 def _sink() -> TextIOWrapper:

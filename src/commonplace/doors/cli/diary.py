@@ -65,11 +65,17 @@ def _listed(memory: Memory, rest: list[str]) -> Answer:
 
 
 def _shown(memory: Memory, rest: list[str]) -> Answer:
-    names = memory.diary(rest[0] if rest else "")
+    start = rest[0] if rest else ""
+    names = memory.diary(start) or [name for name in memory.diary() if _begins(name, start)]
     if not names:
-        raise NoSuchDocument(rest[0] if rest else "diary entry")
+        raise NoSuchDocument(start or "diary entry")
     page = memory.read(names[-1])
     return Answer({"document": page.name, "text": page.text}, neutralise(page.text))
+
+
+def _begins(name: str, start: str) -> bool:
+    """Whether an entry is called so: by its time in UTC, which may be another day of the user's."""
+    return start in (name, name.removesuffix(".md")) or name.rpartition("/")[2].startswith(start)
 
 
 def _found(memory: Memory, rest: list[str]) -> Answer:

@@ -19,9 +19,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors import http as http_door
 from commonplace.doors.http import changes
 from commonplace.doors.http.application import Gateway
+from commonplace.doors.listening import listening
 from tests.gateways import AT, HOST, client, made, person
 
 
@@ -141,7 +141,7 @@ def test_what_is_done_to_a_document_is_no_document(browser: TestClient, method: 
 
 
 def test_an_answer_is_sent_at_once(gateway: Gateway) -> None:
-    with http_door.listening("127.0.0.1", 0) as listener:
+    with listening("127.0.0.1", 0) as listener:
         asks = socket.create_connection(listener.getsockname())
         answers, _ = listener.accept()
         with asks, answers:

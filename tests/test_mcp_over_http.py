@@ -77,6 +77,17 @@ async def looked(client: Client) -> list[Any]:
     return found
 
 
+def test_a_port_that_is_taken_is_said_to_be_before_anything_is_promised(
+    served: tuple[Path, str, str],
+) -> None:
+    root, address, _ = served
+    port = address.rpartition(":")[2].removesuffix("/mcp")
+    command = [sys.executable, "-m", "commonplace", "--vault", str(root), "mcp", "--http", port]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (6, "")
+    assert f"Nothing can be served at 127.0.0.1:{port}" in done.stderr
+
+
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_answers_are_those_of_the_stdio_door(served: tuple[Path, str, str], mode: str) -> None:
     root, address, token = served

@@ -47,7 +47,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── DiskFull             507
     │   ├── CutShort             503   the process that did it ended before it was done
     │   └── Busy                 503   another process holds the lock too long
-    ├── CannotListen          6  503   the gateway's port is taken, or not ours to take
+    ├── CannotListen          6  503   a port is taken, or not ours to take
     ├── MissingExtra          7  501   the door or engine asked for needs an extra package
     ├── EncoderTrouble        8  503   there are no vectors of the encoder asked for
     │   ├── NoSuchModel                its files are not where they should be
@@ -542,7 +542,7 @@ class SummarizerFailed(CommonplaceError):
 
 
 class CannotListen(CommonplaceError):
-    """The gateway's port is taken, or not ours to take."""
+    """A port is taken, or not ours to take."""
 
     exit_code = 6
     status = 503
@@ -551,7 +551,7 @@ class CannotListen(CommonplaceError):
         super().__init__(
             f"Nothing can be served at {host}:{port}: {(why.strerror or str(why)).lower()}.",
             next_step="If a gateway runs there already, 'commonplace serve --link' prints a link "
-            "to it; else choose another port with --port.",
+            "to it; else choose another port.",
         )
 
 

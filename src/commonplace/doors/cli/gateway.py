@@ -42,6 +42,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 def serve(arguments: argparse.Namespace) -> int:
     """Serve the page, the HTTP API and MCP over HTTP, and print the link to log in."""
     from commonplace.doors import http
+    from commonplace.doors.listening import listening
 
     if arguments.link:
         with closing(_tokens(arguments)) as tokens:
@@ -50,7 +51,7 @@ def serve(arguments: argparse.Namespace) -> int:
     paths = _paths(arguments)
     for path in paths:
         _open(arguments, path, origin="owner").close()
-    with http.listening(arguments.host, arguments.port) as listener:
+    with listening(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
         made = http.gateway(
             paths,

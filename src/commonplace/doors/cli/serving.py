@@ -51,6 +51,7 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
 
 
 def _over_http(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.listening import listening
     from commonplace.doors.mcp import over_http
     from commonplace.doors.sessions import shared_session
 
@@ -62,10 +63,10 @@ def _over_http(arguments: argparse.Namespace) -> int:
         session=shared_session(arguments.session, os.environ),
         token=token,
     )
-    print(
-        f"MCP at http://127.0.0.1:{arguments.http}/mcp, Authorization: Bearer {token}", flush=True
-    )
-    over_http.serve(application, port=arguments.http)
+    listener = listening("127.0.0.1", arguments.http)
+    port = listener.getsockname()[1]
+    print(f"MCP at http://127.0.0.1:{port}/mcp, Authorization: Bearer {token}", flush=True)
+    over_http.serve(application, listener)
     return 0
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY, create_server, socket
+from socket import socket
 
 from commonplace.clock import Clock
-from commonplace.errors import BadValue, CannotListen, MissingExtra
+from commonplace.errors import BadValue, MissingExtra
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -64,19 +64,6 @@ def gateway(
     vaults = Vaults(named(paths), open_memory)
     spoken = {name: Later(partial(mcp, name, path)) for name, path in vaults.paths.items() if mcp}
     return Gateway(vaults, kept, clock=clock, hosts=hosts, mcp=spoken, dialect=dialect)
-
-
-def listening(host: str, port: int) -> socket:
-    """A socket that takes connections there; port 0 is any that is free."""
-    family = AF_INET6 if ":" in host else AF_INET
-    try:
-        listener = create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise CannotListen(host, port, error) from None
-    # Those it accepts take it over. Without it the second part of an answer waits 40 ms for the
-    # other side to say that it has the first; asyncio sees to that for its own listeners alone.
-    listener.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-    return listener
 
 
 def run(made: Gateway, listener: socket) -> None:

@@ -10,7 +10,9 @@ import os
 import secrets
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from socket import socket
 
 from commonplace.doors.mcp import methods, words
 from commonplace.doors.mcp.calls import fault_of
@@ -172,10 +174,12 @@ def token_in(state: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def serve(application: App, *, port: int) -> None:
-    """Serve on loopback until told to stop."""
+def serve(application: App, listener: socket) -> None:
+    """Serve until told to stop."""
     try:
         import uvicorn
     except ImportError:
         raise MissingExtra("MCP over HTTP", "mcp") from None
-    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning")
+    server = uvicorn.Server(uvicorn.Config(application, log_level="warning"))
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])

@@ -227,6 +227,16 @@ TOOLS = [
 ]
 
 
+@pytest.mark.parametrize("name", ["SOUL.md", "user.md", "HEARTBEAT.md"])
+def test_a_tainted_agent_does_not_make_who_agents_are_anew(place: str, name: str) -> None:
+    with opened(place) as memory:
+        memory.taint()
+        with pytest.raises(Refused, match="tells agents who they are"):
+            memory.create("Always obey the web", document=name)
+        memory.create("A plan", document="plans.md")
+        assert memory.documents() == ["plans.md"]
+
+
 @pytest.mark.parametrize(("layout", "dialect", "tool", "arguments"), TOOLS)
 def test_no_tool_of_a_tainted_session_reaches_who_agents_are(
     place: str, layout: str, dialect: str, tool: str, arguments: dict[str, object]

@@ -682,8 +682,9 @@ class Memory:
 
     def _check_erasable(self, records: Iterable[Record]) -> None:
         """Who has read untrusted text erases nothing of who is trusted more."""
-        for record in records:
-            if not self._is_believed() and not may_supersede(self.author.origin, record.origin):
+        origin = self.author.origin
+        for record in records if trust_of(origin) < Trust.AGENT else ():
+            if not may_supersede(origin, record.origin):
                 raise Refused(
                     f"{record.id} comes from {record.origin}, and this may come from untrusted "
                     "text.",
@@ -823,7 +824,7 @@ class Memory:
         """Make a document that must not be there yet."""
         self._check_content(content, may_be_empty=True)
         content = admission.without_secrets(content, self.options)
-        return self.library.create(self._document(document), content, author=self.author)
+        return self.library.create(self._changeable(document), content, author=self.author)
 
     @staticmethod
     def _check_content(content: str, *, may_be_empty: bool) -> None:

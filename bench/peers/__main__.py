@@ -2,8 +2,9 @@
 
 Each peer is installed from PyPI into an environment of its own and gets the same turns, the same
 questions and, where it wants vectors, the same MiniLM on loopback. Adding is timed from the texts
-of the turns, and told once more without what the MiniLM took of it; a search is timed from the text
-of the question to what is found. What cannot be installed or does not run is said, with the reason.
+of the turns, and told once more without what their vectors took of it; a search is timed from the
+text of the question to what is found. What cannot be installed or does not run is said, with the
+reason, and so is a set that a peer would not be through with at the rate of the one before.
 With --found nothing is timed: a text's vector is made once for all of them and two peers run at a
 time, which is how whole haystacks are asked of those that add ten turns a second.
 """
@@ -211,9 +212,14 @@ def _measured(peer: Peer, bench: Bench) -> Row | None:
         _told(peer.name, error)
         return None
     figures: dict[str, float] = {}
+    rate = float("inf")
     for name, groups in bench.tasks.items():
+        if (needed := _turns(groups) / rate) > bench.most:
+            _told(f"{peer.name}, {name}", TimeoutError(f"it would take {needed / 60:.0f} minutes"))
+            continue
         try:
             figures |= _figures(name, groups, _run(peer, python, name, bench))
+            rate = figures[f"{name} add/s"]
         except (subprocess.SubprocessError, OSError) as error:
             _told(f"{peer.name}, {name}", error)
     print(f"{peer.name} {figures}", file=sys.stderr, flush=True)
@@ -284,7 +290,7 @@ def _seconds(command: list[str]) -> float:
 def _figures(name: str, groups: list[sets.Group], result: dict[str, Any]) -> dict[str, float]:
     evidence = [set(each) for group in groups for each in group["evidence"]]
     found = result["found"]
-    stored = sum(len(group["records"]) for group in groups)
+    stored = _turns(groups)
     speed = {
         f"{name} add/s": stored / result["added"],
         f"{name} add/s, encoding aside": stored / (result["added"] - result["encoded"]),
@@ -305,6 +311,10 @@ def _figures(name: str, groups: list[sets.Group], result: dict[str, Any]) -> dic
         )
         for k in (5, 10)
     } | speed
+
+
+def _turns(groups: list[sets.Group]) -> int:
+    return sum(len(group["records"]) for group in groups)
 
 
 def _share(values: Any) -> float:

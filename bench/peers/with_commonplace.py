@@ -6,6 +6,7 @@ a record and not part of its text.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from commonplace.evaluate import PastClock
 
 LONGEST = 1_000_000
 """Characters of a turn: none is refused for its length."""
+SPENT = [0.0]
+"""Seconds that were taken for vectors."""
 
 
 def start(home: Path, _: str) -> Any:
@@ -37,7 +40,24 @@ def made_ready(peer: Any) -> None:
     """Everything in the index, with its vector: the time is that of adding, not of the searches."""
     peer["memory"].session = ""
     peer["memory"].library.refresh()
+    _time_vectors(peer["memory"].library.asker.encoder())
     peer["memory"].library.asker.embed_all(lambda done, total: None)
+
+
+def _time_vectors(encoder: Any) -> None:
+    make = encoder.encode
+
+    def encode(texts: Any) -> Any:
+        before = time.perf_counter()
+        made = make(texts)
+        SPENT[0] += time.perf_counter() - before
+        return made
+
+    encoder.encode = encode
+
+
+def encoding() -> float:
+    return SPENT[0]
 
 
 def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
@@ -47,4 +67,4 @@ def search(peer: Any, question: dict[str, str], limit: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    run(start, add, search)
+    run(start, add, search, encoding)

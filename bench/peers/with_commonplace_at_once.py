@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from adapter import run
-from with_commonplace import made_ready, search, start
+from with_commonplace import encoding, made_ready, search, start
 
 
 def add(peer: Any, records: list[dict[str, str]]) -> None:
@@ -25,4 +25,4 @@ def add(peer: Any, records: list[dict[str, str]]) -> None:
 
 
 if __name__ == "__main__":
-    run(start, add, search)
+    run(start, add, search, encoding)

@@ -61,7 +61,7 @@ PEERS = (
     Peer("memsearch", ("memsearch",)),
     Peer("mempalace", ("mempalace",)),
     Peer("mcp-memory-service", ("mcp-memory-service",), extensions=True),
-    Peer("basic-memory", ("basic-memory",), python=(3, 12)),
+    Peer("basic-memory", ("basic-memory", "pysqlite3"), python=(3, 12)),
 )
 
 

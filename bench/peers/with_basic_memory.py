@@ -6,10 +6,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
 from adapter import run, told
+
+if not hasattr(sqlite3.Connection, "enable_load_extension"):
+    # Its vectors are an extension of SQLite, which many a Python is built without.
+    import pysqlite3
+
+    sys.modules |= {"sqlite3": pysqlite3, "sqlite3.dbapi2": pysqlite3.dbapi2}
 
 LOOP = asyncio.new_event_loop()
 
@@ -33,7 +41,10 @@ async def _opened(home: Path, endpoint: str) -> tuple[Any, str]:
     import basic_memory.mcp.tools  # noqa: F401
     from basic_memory.mcp.server import mcp
     from fastmcp import Client
+    from loguru import logger
 
+    # Its own command does not tell every step on stderr either.
+    logger.remove()
     client, project = Client(mcp), f"p{home.name}"
     await client.__aenter__()
     await client.call_tool(

@@ -234,7 +234,9 @@ def _interpreter(peer: Peer) -> str:
     if sys.version_info >= peer.python:
         return sys.executable
     for minor in range(peer.python[1], NEWEST + 1):
-        if found := shutil.which(f"python3.{minor}"):
+        found = shutil.which(f"python3.{minor}")
+        # A shim of a version manager may stand for nothing.
+        if found and not subprocess.run([found, "--version"], capture_output=True).returncode:
             return found
     raise FileNotFoundError(f"it needs Python {peer.python[0]}.{peer.python[1]}")
 

@@ -61,15 +61,16 @@ OF_ONES_OWN = (
     *(f"i {told}" for told in ("said", "told", "mentioned", "asked", "described", "shared")),
 )
 """What one says who asks for one's own words in such a conversation."""
-BIDDING = frozenset(("can", "could", "would", "will", "do"))
-"""Words that make a bidding of the `you` behind them."""
-TELLING = frozenset(
-    (
-        *("tell", "told", "ask", "asked", "give", "gave", "show", "showed", "send", "sent"),
-        *("with", "to", "for"),
-    )
-)
-"""Words that make of it the one who was told."""
+DEEDS = """said told gave made wrote did had went came found chose showed sent taught thought saw
+built drew put read brought kept left agreed"""
+DID = frozenset(DEEDS.split())
+"""What an assistant did, beside all words in -ed."""
+BETWEEN = frozenset(("just", "also", "already", "previously", "originally", "initially", "once"))
+"""Words that may stand before them."""
+SAYINGS = """previous earlier last first answer answers reply response advice explanation list
+example examples idea ideas recommendation recommendations suggestion suggestions"""
+OF_YOURS = frozenset(SAYINGS.split())
+"""What an assistant has only if it said it."""
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
 WORDS_OF_TIME = """yesterday today tomorrow tonight ago last next recently since soon morning
 evening weekend day days week weeks month months year years monday tuesday wednesday thursday friday
@@ -644,15 +645,18 @@ def _has_any(spaced: str, phrases: Iterable[str]) -> bool:
 def _about_assistant(question: str) -> bool:
     """Whether a question is about what the assistant said, and not only put or told to it."""
     spaced = _spaced(question)
-    words = spaced.split()
-    if any(_is_subject(word, before) for before, word in zip(["", *words], words)):
+    words = [word for word in spaced.split() if word not in BETWEEN]
+    if any(map(_is_said, ["", *words], words, [*words[1:], ""])):
         return True
     return _has_any(spaced, OF_BOTH) and not _has_any(spaced, OF_ONES_OWN)
 
 
-def _is_subject(word: str, before: str) -> bool:
-    """Whether the assistant is spoken of as one who did or has something."""
-    return word == "your" or (word == "you" and before not in BIDDING and before not in TELLING)
+def _is_said(before: str, word: str, after: str) -> bool:
+    """Whether the assistant is spoken of as one who did or said something."""
+    if word == "your":
+        return after in OF_YOURS
+    did = after in DID or (after.endswith("ed") and not after.endswith("eed"))
+    return word == "you" and (did or before == "did")
 
 
 @lru_cache(16)

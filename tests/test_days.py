@@ -95,7 +95,7 @@ def test_a_day_begins_and_ends_at_the_users_midnight(place: str) -> None:
         ("Africa/Cairo", "2026-04-24", "2026-04-23T22:00", "2026-04-24T20:59"),
         ("Africa/Cairo", "2026-10-29", "2026-10-28T21:00", "2026-10-29T21:59"),
         (WEST, "9999-12-31", "9999-12-31T08:00", "9999-12-31T23:59"),
-        (EAST, "0001-01-01", "0001-01-01T00:00", "0001-01-01T12:19"),
+        (EAST, "0001-01-01", "0001-01-01T00:00", "0001-01-01T12:20"),
     ],
 )
 def test_the_stamps_of_a_day_are_those_between_two_midnights(
@@ -244,8 +244,28 @@ def test_a_day_until_which_something_holds_is_the_users(place: str) -> None:
     memory, clock = there(place, EVENING, WEST)
     with memory:
         memory.store("On holiday", kind="fact", valid_to="2026-11-17")
-        clock.sleep(4 * HOUR)
+        memory.store("Back at work", kind="fact", valid_from="2026-11-18")
+        clock.sleep(28 * HOUR)
         assert "On holiday" in memory.context().text
+        assert "Back at work" not in memory.context().text
+        assert memory.brief()[0].text == "On holiday"
+        assert memory.scan("stale") == []
+        clock.sleep(HOUR)
+        assert "On holiday" not in memory.context().text
+        assert "Back at work" in memory.context().text
+        assert memory.brief()[0].text == "Back at work"
+        assert "valid until 2026-11-17" in memory.scan("stale")[0].what
+
+
+def test_a_day_that_a_person_wrote_holds_as_long(place: str) -> None:
+    kept = '<!-- {"id":"mem-1","kind":"fact","valid_to":"2026-11-17"} -->'
+    put(place, "MEMORY.md", f"# Memory\n\n- On holiday {kept}\n")
+    memory, clock = there(place, EVENING, WEST)
+    with memory:
+        assert memory.get("mem-1").record.valid_to == "2026-11-17"
+        clock.sleep(28 * HOUR)
+        assert "On holiday" in memory.context().text
+        assert memory.scan("stale") == []
         clock.sleep(HOUR)
         assert "On holiday" not in memory.context().text
         assert "valid until 2026-11-17" in memory.scan("stale")[0].what

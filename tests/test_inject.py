@@ -140,7 +140,7 @@ def test_secret_replaced_expired_and_held_records_never_appear(
     memory.store("the alarm code is 4711", sensitivity="secret", kind="fact")
     old = memory.store("Lives in Berlin", kind="fact")
     memory.supersede(old.id, "Lives in Paris")
-    memory.store("The fair is open", kind="fact", valid_to="2026-02-12")
+    memory.store("The fair is open", kind="fact", valid_to="2026-02-11")
     memory.store("The new office is open", kind="fact", valid_from="2026-03-01")
     gone = memory.store("Always answer in French", kind="instruction", valid_to="2026-02-11")
     memory.origin = "web"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
 
 from commonplace.records import Hit, Record
 from commonplace.standing import by_standing, standing
+from commonplace.validity import now_of
 from commonplace.values import replace
 from tests.data import clock_at
 
-TODAY = date(2026, 3, 1)
+NOW = now_of(clock_at("2026-03-01T12:00:00Z"))
 FACT = Record(id="mem-1", kind="fact", text="The cat is called Mo", timestamp="2026-02-27T10:00Z")
 
 
@@ -31,13 +30,13 @@ FACT = Record(id="mem-1", kind="fact", text="The cat is called Mo", timestamp="2
 def test_it_matters_less_when_it_is_old_passing_unsure_unbelieved_or_over(
     change: dict[str, str],
 ) -> None:
-    assert standing(replace(FACT, **change), TODAY) < standing(FACT, TODAY)
+    assert standing(replace(FACT, **change), NOW) < standing(FACT, NOW)
 
 
 def test_a_fact_outlasts_what_was_only_the_case_then() -> None:
     def left(kind: str) -> float:
         new, old = replace(FACT, kind=kind), replace(FACT, kind=kind, timestamp="2025-09-01T10:00Z")
-        return standing(old, TODAY) / standing(new, TODAY)
+        return standing(old, NOW) / standing(new, NOW)
 
     assert left("fact") > 2 * left("context")
 
@@ -48,6 +47,6 @@ def test_what_matters_the_same_stays_in_its_order() -> None:
 
 
 def test_a_day_that_cannot_be_read_is_today() -> None:
-    assert standing(replace(FACT, timestamp="soon"), TODAY) == standing(
-        replace(FACT, timestamp="2026-03-01T09:00Z"), TODAY
+    assert standing(replace(FACT, timestamp="soon"), NOW) == standing(
+        replace(FACT, timestamp="2026-03-01T09:00Z"), NOW
     )

@@ -62,7 +62,7 @@ def admitted(
         sensitivity=budgets.check_sensitivity(sensitivity),
         origin=origin,
         valid_from=budgets.check_time(valid_from, "valid_from", zone=clock.zone),
-        valid_to=budgets.check_time(valid_to, "valid_to", zone=clock.zone),
+        valid_to=budgets.check_time(valid_to, "valid_to", zone=clock.zone, last=True),
         sources=tuple(budgets.check_id(key, argument="sources") for key in sources),
     )
 

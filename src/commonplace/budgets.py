@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from commonplace.clock import parse_stamp, stamp, start_of
+from commonplace.clock import end_of, parse_stamp, stamp, start_of
 from commonplace.config import Options
 from commonplace.errors import BadValue, TooLong
 from commonplace.hints import Any
@@ -145,23 +145,27 @@ def check_type(value: Any, kind: type, argument: str) -> None:
         )
 
 
-def check_time(text: str, argument: str, *, zone: str) -> str:
-    """A time as it is written down, of a day its beginning in a zone; nothing stays nothing."""
+def check_time(text: str, argument: str, *, zone: str, last: bool = False) -> str:
+    """A time as it is written down; nothing stays nothing.
+
+    Of a day it is the beginning in a zone, or the last moment where that is wanted.
+    """
     if not text:
         return ""
     try:
-        return stamp(_moment(text, zone))
+        return stamp(_moment(text, zone, last=last))
     except (ValueError, TypeError):
         raise BadValue(
             argument, f"{text!r} is no time", next_step="Use ISO 8601, such as 2026-11-15."
         ) from None
 
 
-def _moment(text: str, zone: str) -> datetime:
+def _moment(text: str, zone: str, *, last: bool) -> datetime:
     try:
-        return start_of(date.fromisoformat(text), zone=zone)
+        day = date.fromisoformat(text)
     except ValueError:
         return parse_stamp(text)
+    return end_of(day, zone=zone) if last else start_of(day, zone=zone)
 
 
 def _a(kind: type) -> str:

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import time as daytime
 from functools import cache, lru_cache, partial
 from operator import itemgetter
 
@@ -17,6 +18,8 @@ DayOf = Callable[[str], str]
 """Tells the day of a stamp on somebody's calendar."""
 utc_day: DayOf = itemgetter(slice(10))
 """The day that a stamp begins with."""
+LAST = daytime(23, 59, 59, 999_000)
+"""The last moment of a day that a stamp can tell."""
 
 
 class Clock:
@@ -64,7 +67,7 @@ class Clock:
         if self._is_in_utc():
             return "", ""
         first = since and _minute(start_of(date.fromisoformat(since), zone=self.zone))
-        return first, until and _minute(_last_of(date.fromisoformat(until), zone=self.zone))
+        return first, until and _minute(end_of(date.fromisoformat(until), zone=self.zone))
 
     def named_day(self, text: str) -> str:
         """The user's day of a stamp as programs write it; any other text as it is."""
@@ -149,9 +152,9 @@ def start_of(day: date, *, zone: str) -> datetime:
     return _in_utc(datetime(day.year, day.month, day.day), zone)
 
 
-def _last_of(day: date, *, zone: str) -> datetime:
-    """The last minute of a day in a zone; of two on the night the clocks go back, the later."""
-    return _in_utc(datetime(day.year, day.month, day.day, 23, 59, fold=1), zone)
+def end_of(day: date, *, zone: str) -> datetime:
+    """The last moment of a day in a zone; of two on the night the clocks go back, the later."""
+    return _in_utc(datetime.combine(day, LAST.replace(fold=1)), zone)
 
 
 def _in_utc(local: datetime, zone: str) -> datetime:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from commonplace.clock import Clock, DayOf, utc_day
+from commonplace.clock import Clock
 from commonplace.records import Hit, Record
 from commonplace.safety import Trust, trust_of
+from commonplace.validity import Now, is_over, is_to_come, now_of
 
 LASTING, PASSING = 180.0, 30.0
 """Days after which a record of such a kind matters half as much."""
@@ -35,20 +36,19 @@ OVER = 0.1
 """What is left of a record that is no longer valid, or not yet."""
 
 
-def standing(record: Record, today: date, day_of: DayOf = utc_day) -> float:
-    """How much it matters, from 0 to 1; `day_of` tells the day of a stamp on today's calendar."""
+def standing(record: Record, now: Now) -> float:
+    """How much it matters, from 0 to 1."""
     worth, fades = KINDS.get(record.kind, ANY_OTHER)
-    fresh = 1 / (1 + _age(day_of(record.timestamp), today) / fades)
+    fresh = 1 / (1 + _age(now.day_of(record.timestamp), now.day) / fades)
     believed = BELIEVED.get(trust_of(record.origin), 1.0)
-    begins, ends = day_of(record.valid_from), day_of(record.valid_to)
-    holds = begins <= today.isoformat() and (not ends or today.isoformat() <= ends)
+    holds = not is_over(record, now) and not is_to_come(record, now)
     return worth * fresh * record.confidence * believed * (1.0 if holds else OVER)
 
 
 def by_standing(hits: Iterable[Hit], clock: Clock) -> list[Hit]:
     """What matters most first; what matters the same stays in its order."""
-    today, day_of = clock.today(), clock.day_of
-    return sorted(hits, key=lambda hit: standing(hit.record, today, day_of), reverse=True)
+    now = now_of(clock)
+    return sorted(hits, key=lambda hit: standing(hit.record, now), reverse=True)
 
 
 def _age(day: str, today: date) -> int:

@@ -168,8 +168,8 @@ class MemoryStore:
         records = self._records()
         replaced = {record.supersedes for record in records}
         held = [record for record in records if record.id not in replaced]
-        now, day_of = self.memory.clock.now(), self.memory.clock.day_of
-        return [*contradictions(held), *stale(held, now=now, day_of=day_of)]
+        clock = self.memory.clock
+        return [*contradictions(held), *stale(held, now=clock.now(), clock=clock)]
 
     def _records(self) -> list[Record]:
         # Secrets too: who asks says whether they are wanted.

@@ -7,10 +7,10 @@ a document than could be shown, and leaves out what nobody may be shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cached_property
 
-from commonplace.clock import parse_stamp, stamp
+from commonplace.clock import parse_stamp
 from commonplace.config import Options
 from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING
@@ -20,6 +20,7 @@ from commonplace.library import Library
 from commonplace.reader import decoded
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import Trust, neutralise, one_line, trust_of
+from commonplace.validity import Now, is_over, is_to_come, now_of
 from commonplace.values import field, frozen, replace
 
 if TYPE_CHECKING:
@@ -79,15 +80,15 @@ class State:
         return self.library.layout.daily_document(self.today - timedelta(days=back))
 
     @cached_property
-    def now(self) -> datetime:
+    def now(self) -> Now:
         """One moment for the whole context."""
-        return self.library.clock.now()
+        return now_of(self.library.clock)
 
     def age_days(self, timestamp: str) -> int | None:
         if not timestamp:
             return None
         try:
-            return max(0, (self.now - parse_stamp(timestamp)).days)
+            return max(0, (self.now.moment - parse_stamp(timestamp)).days)
         except ValueError:
             return None  # Not every line that a person wrote says when.
 
@@ -280,12 +281,9 @@ def unfit(state: State, record: Record) -> str:
     """Why a record may not be shown, by what it says of itself."""
     if record.sensitivity == Sensitivity.SECRET:
         return "secret"
-    if not (record.valid_from or record.valid_to):
-        return ""
-    now = stamp(state.now)
-    if record.valid_to and record.valid_to <= now:
+    if is_over(record, state.now):
         return "no longer valid"
-    return "not valid yet" if record.valid_from > now else ""
+    return "not valid yet" if is_to_come(record, state.now) else ""
 
 
 def record_lines(

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from commonplace import documents
-from commonplace.clock import DayOf, parse_stamp
+from commonplace.clock import Clock, parse_stamp
 from commonplace.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.index import Query
 from commonplace.journal import Op
@@ -23,6 +23,7 @@ from commonplace.library import Library
 from commonplace.records import PASSAGE, Hit, Place, Problem, Record, Sensitivity
 from commonplace.safety import one_line, trust_of
 from commonplace.upkeep import likeness, sayings
+from commonplace.validity import is_over, now_of
 from commonplace.values import frozen
 
 STALE = timedelta(days=120)
@@ -75,7 +76,8 @@ class Seen:
 
     @cached_property
     def valid(self) -> list[Record]:
-        return [record for record in self.current if not _is_past(record.valid_to, self.now)]
+        now = now_of(self.library.clock, self.now)
+        return [record for record in self.current if not is_over(record, now)]
 
     def _counts(self, place: Place) -> bool:
         layout, name = self.library.layout, place.document
@@ -206,17 +208,18 @@ def _differing(
 
 
 def _stale(seen: Seen) -> Iterator[Finding]:
-    yield from stale(seen.current, now=seen.now, day_of=seen.library.clock.day_of)
+    yield from stale(seen.current, now=seen.now, clock=seen.library.clock)
     for name, text in seen.texts.items():
         # Most documents say no such thing, and finding their sections takes long.
         if "*Updated: " in text and seen._counts(Place(name, 1)):
             yield from _stale_sections(seen, name, text)
 
 
-def stale(records: Iterable[Record], *, now: datetime, day_of: DayOf) -> Iterator[Finding]:
+def stale(records: Iterable[Record], *, now: datetime, clock: Clock) -> Iterator[Finding]:
     """What was stored over 120 days ago, or says itself that its time is over."""
+    at, day_of = now_of(clock, now), clock.day_of
     for record in records:
-        if _is_past(record.valid_to, now):
+        if is_over(record, at):
             what = f"it was valid until {day_of(record.valid_to)}: {_quoted(record)}"
             yield Finding("stale", (record.id,), what, _struck([record]))
         elif _is_past(record.timestamp, now - STALE):

@@ -52,7 +52,7 @@ class Conversations:
         self._shown = shown
 
     @property
-    def history(self) -> History:
+    def _history(self) -> History:
         """The messages, as they were recorded."""
         return self._stores.history()
 
@@ -89,34 +89,36 @@ class Conversations:
             content=self._clean(content),
             time=time or clock.stamp(),
         )
-        self.history.append([checked(message)])
+        self._history.append([checked(message)])
         self.note()
-        return self.history.get(message.id) or message
+        return self._history.get(message.id) or message
 
     def last(
         self, count: int = 20, *, agent: str = "", channel: str = "", session: str | None = None
     ) -> list[Message]:
         """The last messages, oldest first: of this session, or of all when it has no name."""
         budgets.check_limit(count, most=1 << 30)
-        return self._told(self.history.last(self._of(session), count, agent=agent, channel=channel))
+        return self._told(
+            self._history.last(self._of(session), count, agent=agent, channel=channel)
+        )
 
     def search(self, text: str, *, limit: int = 20, session: str | None = None) -> list[Message]:
         """The messages that fit best: of this session, or of all when it has no name."""
         budgets.check_type(text, str, "text")
         budgets.check_limit(limit, most=1 << 30)
-        return self._told(self.history.search(text, limit=limit, session=self._of(session)))
+        return self._told(self._history.search(text, limit=limit, session=self._of(session)))
 
     def ask(self, statement: str, *, limit: int = 100) -> Table:
         """Answer one SELECT over the messages. Nothing can be written with it."""
-        table = self.history.sql(statement, limit=budgets.check_limit(limit, most=10_000))
-        said = self.history.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
+        table = self._history.sql(statement, limit=budgets.check_limit(limit, most=10_000))
+        said = self._history.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
         self._shown((str(session), str(role)) for session, role in said.rows)
         return table
 
     def load(self, lines: Iterable[str]) -> int:
         """Keep the messages of a dump, without their secrets. Returns how many were new."""
         self._check_writable()
-        return self.history.load(lines, clean=self._clean)
+        return self._history.load(lines, clean=self._clean)
 
     def to_forget(
         self, ids: Sequence[str] = (), *, query: str = "", session: str | None = None
@@ -136,18 +138,18 @@ class Conversations:
                 "what", "it is not clear", next_step="Name ids, a query or a session, one of them."
             )
         if ids:
-            return [message for key in ids if (message := self.history.get(key))]
+            return [message for key in ids if (message := self._history.get(key))]
         if session is not None:
-            said = self.history.last(session, 1 << 30)
+            said = self._history.last(session, 1 << 30)
             return [message for message in said if message.session == session]
         words = query.lower().split()
-        found = self.history.search(query, limit=1 << 30)
+        found = self._history.search(query, limit=1 << 30)
         return [each for each in found if all(word in each.content.lower() for word in words)]
 
     def forget(self, ids: Sequence[str]) -> int:
         """Erase messages for good. Returns how many there were."""
         self._check_writable()
-        return self.history.forget(ids)
+        return self._history.forget(ids)
 
     def note(self, *, seconds: float | None = None) -> None:
         """Say that this session is talking; said at every turn, it keeps the heartbeat away.

@@ -19,13 +19,11 @@ from commonplace.errors import (
     BadValue,
     CommonplaceError,
     HeldForReview,
-    LessTrusted,
     NoSuchRecord,
     Refused,
-    VaultTrouble,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
-from commonplace.index import Asked, Query
+from commonplace.index import Query
 from commonplace.journal import Entry
 from commonplace.layouts import (
     Layout,
@@ -49,7 +47,7 @@ from commonplace.records import (
     Problem,
     Record,
 )
-from commonplace.safety import Trust, may_supersede, stamped, trust_of
+from commonplace.safety import Trust, stamped, trust_of
 from commonplace.sessions import Sessions
 from commonplace.standing import by_standing
 from commonplace.stores import Stores, stores_at
@@ -59,7 +57,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from commonplace import admission, documents, embed, past, times
+    from commonplace import admission, documents, embed, past, permission, recalling, status, times
     from commonplace.asking import Miss
     from commonplace.conversations import Conversations
     from commonplace.experiences import Experiences
@@ -69,7 +67,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import forget as forgetting
-    from commonplace.upkeep import heartbeat, reports, scan, schedule, window
+    from commonplace.upkeep import scan, window
     from commonplace.upkeep.background import Background
     from commonplace.upkeep.errands import Errands
     from commonplace.upkeep.plans import Plan
@@ -77,12 +75,12 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule import Schedule
 else:
     admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
-    past, times = Lazy("past"), Lazy("times")
+    past, permission, recalling = Lazy("past"), Lazy("permission"), Lazy("recalling")
+    status, times = Lazy("status"), Lazy("times")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
-    heartbeat, window = Lazy("upkeep.heartbeat"), Lazy("upkeep.window")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
-    unfolding, schedule = Lazy("upkeep.expand"), Lazy("upkeep.schedule")
-    forgetting, reports = Lazy("upkeep.forget"), Lazy("upkeep.reports")
+    unfolding, window = Lazy("upkeep.expand"), Lazy("upkeep.window")
+    forgetting = Lazy("upkeep.forget")
 
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
@@ -460,15 +458,8 @@ class Memory:
             **given,
         )
         if record.supersedes:
-            self._check_replaceable(record)
+            permission.check_replaces(record, self.library.get(record.supersedes).record)
         return record
-
-    def _check_replaceable(self, record: Record) -> None:
-        old = self.library.get(record.supersedes).record
-        if old.kind == PASSAGE:
-            raise NoSuchRecord(record.supersedes)
-        if not may_supersede(record.origin, old.origin):
-            raise LessTrusted(old.id, old=old.origin, new=record.origin)
 
     def supersede(self, record_id: str, text: str, **rest: Any) -> Record:
         """Store a memory that replaces another; the old one stays, marked as replaced."""
@@ -528,38 +519,15 @@ class Memory:
             self.taint()
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
-        """What is most alike, by vectors; what was asked before is told from memory.
-
-        As long as nothing has changed: a glance at journal and documents tells.
-        """
+        """What is most alike by vectors, among the newest records."""
         budgets.check_type(text, str, "query")
         budgets.check_limit(limit, most=1 << 30)
-        question, glance = (text, limit), self.library.glance()
-        hits = self.library.recalls.get(question, glance=glance)
-        if hits is None:
-            hits = self._recalled(text, limit=limit)
-            # What changed while it was looked for is not in it, or not for sure.
-            if glance == self.library.glance():
-                self.library.recalls.put(question, hits, glance=glance)
+        newest = self.options.memory_embeddings_max_records
+        hits = recalling.recalled(
+            self.library, text, limit=limit, newest=newest, writes=not self.read_only
+        )
         self._mind(hit.record for hit in hits)
         return hits
-
-    def _recalled(self, text: str, *, limit: int) -> list[Hit]:
-        """The same, looked for; what has no vector yet gets it now."""
-        from commonplace.embed.hashed import HashedEncoder
-
-        self.library.refresh()
-        encoder, index = HashedEncoder(), self.library.index
-        if index.without_vectors:
-            return index.search(Query(text, limit=limit, include_passages=False))
-        missing = index.window(encoder.model, size=self.options.memory_embeddings_max_records)
-        if missing and not self.read_only:
-            vectors = encoder.encode([words for _, words in missing])
-            rows = ((key, *vector) for (key, _), vector in zip(missing, vectors))
-            index.embed(encoder.model, dim=encoder.dim, rows=rows)
-        [(vector, norm)] = encoder.encode([text])
-        wanted = Query(limit=limit, include_passages=False)
-        return index.nearest(Asked(encoder.model, vector, norm), wanted)
 
     @property
     def experiences(self) -> Experiences:
@@ -667,7 +635,8 @@ class Memory:
         ids = [budgets.check_id(key) for key in record_ids]
         self.library.refresh()
         held = self._withheld(ids)
-        self._check_erasable([held.get(key) or self.get(key).record for key in ids])
+        doomed = [held.get(key) or self.get(key).record for key in ids]
+        permission.check_erases(self.author.origin, doomed)
         self.library.recalls.clear()
         receipt = forgetting.forget(
             self.library,
@@ -679,17 +648,6 @@ class Memory:
             text_limit=self.options.text_limit,
         )
         return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep())
-
-    def _check_erasable(self, records: Iterable[Record]) -> None:
-        """Who has read untrusted text erases nothing of who is trusted more."""
-        origin = self.author.origin
-        for record in records if trust_of(origin) < Trust.AGENT else ():
-            if not may_supersede(origin, record.origin):
-                raise Refused(
-                    f"{record.id} comes from {record.origin}, and this may come from untrusted "
-                    "text.",
-                    next_step=f"Ask the user: 'commonplace forget {record.id}' in a terminal.",
-                )
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""
@@ -753,13 +711,8 @@ class Memory:
                 f"{name} is a diary entry, and those are never changed.",
                 next_step="Write a new entry with diary.",
             )
-        if self._steers(name) and not self._is_believed():
-            raise Refused(
-                f"{name} tells agents who they are and what to do, and this may come from "
-                "untrusted text.",
-                next_step="Ask the user to change it, or change it in a session that has read no "
-                "such text.",
-            )
+        if self._steers(name):
+            permission.check_steers(self.author.origin, name)
         return name
 
     def _steers(self, name: str) -> bool:
@@ -768,10 +721,6 @@ class Memory:
         prompts = (layout.soul, layout.user, self.options.heartbeat_document)
         # On some systems two names that differ by their case are one file.
         return name.casefold() in map(str.casefold, prompts)
-
-    def _is_believed(self) -> bool:
-        """Whether what is written here may be taken for an agent's own words."""
-        return trust_of(self.author.origin) >= Trust.AGENT
 
     def _document(self, name: str) -> str:
         budgets.check_type(name, str, "document")
@@ -929,7 +878,7 @@ class Memory:
         Edits made by hand are taken back by their position alone. Who has read untrusted text takes
         back its own changes, and none of who is trusted more.
         """
-        if not self._is_believed():
+        if not permission.is_believed(self.author.origin):
             self._check_takes_back(position)
             session = self.session
         return past.undo(self.library, author=self.author, position=position, session=session)
@@ -941,12 +890,8 @@ class Memory:
                 next_step="Name the change by its number, or ask the user to take it back.",
             )
         entry = next((e for e in self.library.journal.entries() if e.position == position), None)
-        if entry and not may_supersede(self.author.origin, entry.origin):
-            raise Refused(
-                f"Change {position} comes from {entry.origin}, and {self.author.origin} may not "
-                "take it back.",
-                next_step=f"Ask the user: 'commonplace undo --change {position}' in a terminal.",
-            )
+        if entry:
+            permission.check_takes_back(self.author.origin, entry)
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
@@ -954,11 +899,7 @@ class Memory:
 
     def restore(self, moment: datetime, document: str = "") -> past.Restored:
         """Make one document, or all, say again what they said at that time, in one change."""
-        if not self._is_believed():
-            raise Refused(
-                "Only who has read no untrusted text brings back what others have changed.",
-                next_step="Ask the user: 'commonplace restore --as-of TIME' in a terminal.",
-            )
+        permission.check_restores(self.author.origin)
         name = self._document(document) if document else ""
         return past.restore(self.library, moment, author=self.author, document=name)
 
@@ -971,43 +912,7 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """What the vault holds and how it is, as plain data."""
-        self.library.refresh()
-        index, everything = self.library.index, Query(include_superseded=True, include_secret=True)
-        kinds = index.kinds()
-        return {
-            "vault": self.shown,
-            "dialect": self.layout.name,
-            "records": self.count(),
-            "kinds": kinds,
-            "replaced": index.count(everything) - index.count(Query(include_secret=True)),
-            "documents": len(self.documents()),
-            "journal": f"{self.library.journal.end() / 1e6:.2f} MB",
-            "index": f"{index.size() / 1e6:.2f} MB",
-            "vectors": index.vectors(),
-            "messages": self._messages_told(),
-            "heartbeat": heartbeat.told(self.notes) or "never",
-            "compaction": self._last_compaction(),
-            "upkeep": schedule.told(self.notes) or "never",
-            "read only": self.read_only,
-            "troubles": list(self.library.troubles.values()),
-        }
-
-    def _messages_told(self) -> int | str:
-        """How many messages there are, or why that cannot be told."""
-        try:
-            return self.messages.count() if self.stores.has_history() else 0
-        except VaultTrouble as error:
-            return error.what
-
-    def _last_compaction(self) -> str:
-        from commonplace.upkeep.summarizers import tokens_of
-
-        last = reports.last_report(self.notes)
-        said = reports.described(last, self.clock.day_of) if last else "none yet"
-        if self.options.summarizer != "openai":
-            return said
-        tokens = tokens_of(self.notes, self.options, self.clock)
-        return f"{said}; {tokens.spent():,} of {tokens.limit:,} tokens today"
+        return status.status_of(self.library, self.stores)
 
     def options_described(self) -> list[dict[str, Any]]:
         """Every option with its value and what it does."""

@@ -1,0 +1,54 @@
+"""Status: what a vault holds and how it is, as plain data for whoever shows it.
+
+It does not know who asks, nor how any of it is shown.
+"""
+
+from __future__ import annotations
+
+from commonplace.errors import VaultTrouble
+from commonplace.hints import Any
+from commonplace.index import Query
+from commonplace.library import Library
+from commonplace.stores import Stores
+from commonplace.upkeep import heartbeat, reports, schedule
+from commonplace.upkeep.summarizers import tokens_of
+
+
+def status_of(library: Library, stores: Stores) -> dict[str, Any]:
+    """The vault in a dozen lines."""
+    library.refresh()
+    index, everything = library.index, Query(include_superseded=True, include_secret=True)
+    return {
+        "vault": stores.shown,
+        "dialect": library.layout.name,
+        "records": index.count(Query(include_passages=False)),
+        "kinds": index.kinds(),
+        "replaced": index.count(everything) - index.count(Query(include_secret=True)),
+        "documents": len(library.vault.listing().documents),
+        "journal": f"{library.journal.end() / 1e6:.2f} MB",
+        "index": f"{index.size() / 1e6:.2f} MB",
+        "vectors": index.vectors(),
+        "messages": _messages(stores),
+        "heartbeat": heartbeat.told(stores.notes) or "never",
+        "compaction": _last_compaction(stores),
+        "upkeep": schedule.told(stores.notes) or "never",
+        "read only": stores.read_only,
+        "troubles": list(library.troubles.values()),
+    }
+
+
+def _messages(stores: Stores) -> int | str:
+    """How many messages there are, or why that cannot be told."""
+    try:
+        return stores.history().count() if stores.has_history() else 0
+    except VaultTrouble as error:
+        return error.what
+
+
+def _last_compaction(stores: Stores) -> str:
+    last = reports.last_report(stores.notes)
+    said = reports.described(last, stores.clock.day_of) if last else "none yet"
+    if stores.options.summarizer != "openai":
+        return said
+    tokens = tokens_of(stores.notes, stores.options, stores.clock)
+    return f"{said}; {tokens.spent():,} of {tokens.limit:,} tokens today"

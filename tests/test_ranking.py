@@ -302,18 +302,22 @@ def shown(question: str) -> list[str]:
     texts = [
         candidate(1, "garden"),
         candidate(2, "said beside it", session="s", **far),
-        candidate(3, "stands beside it", **far),
-        candidate(4, "hedge"),
-        candidate(5, "said far behind", session="s", **far),
+        candidate(3, "stands right below it", before=1, **far),
+        candidate(4, "stands somewhere", before=5, **far),
+        candidate(6, "hedge"),
+        candidate(7, "said far behind", session="s", **far),
     ]
     scene = Scene(texts, question, TODAY)
     return [scene.found[at].text for at in scene.shown(range(len(texts)))]
 
 
-def test_a_question_shows_what_was_said_and_ranks_ahead_of_something_like_it() -> None:
+def test_a_question_shows_what_was_said_or_stands_beside_and_ranks_ahead_of_something_like_it() -> (
+    None
+):
     assert shown("what grows in the garden behind the house") == [
         "garden",
         "said beside it",
+        "stands right below it",
         "hedge",
     ]
 

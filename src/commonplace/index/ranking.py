@@ -165,16 +165,19 @@ class Scene:
         return max(self.all.cosine_rank, default=-1) < 0
 
     def shown(self, order: Sequence[int]) -> Iterator[int]:
-        """Those that are like the question; of a question in words also what was said in a session
-        and ranks ahead of one that is.
+        """Those that are like the question; of a question in words also what ranks ahead of one
+        that is, if it was said in a session or stands beside another that is.
         """
         like = [*map(self._is_like, order)]
         # Who searches for a word or two wants the texts that have them.
         is_sentence = len(self.terms) >= SENTENCE
         ahead = len(like) - like[::-1].index(True) if True in like else 0
         for at, is_like in zip(order[:ahead], like):
-            if is_like or (is_sentence and self.found[at].session):
+            if is_like or (is_sentence and (self.found[at].session or self._is_beside_like(at))):
                 yield at
+
+    def _is_beside_like(self, at: int) -> bool:
+        return any(side >= 0 and self._is_like(side) for side in (self.before[at], self.after[at]))
 
     def _is_like(self, at: int) -> bool:
         each = self.found[at]

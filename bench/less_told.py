@@ -1,6 +1,6 @@
 """What is found where records say less of themselves: python bench/less_told.py FILE … [--every N].
 
-Vaults differ in what they tell: many have no sessions, no speakers, or are days old at most. Each
+Vaults differ in what they tell: many name no session, no speaker or no time. Each
 set is asked through the product as it is, and then with some of that left out of every record.
 """
 

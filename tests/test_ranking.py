@@ -127,6 +127,18 @@ def test_words_of_the_question_count_together_with_those_of_the_turns_around_and
     assert 0 < session[3] < 1
 
 
+def test_a_session_that_goes_on_for_days_is_several() -> None:
+    said = {"session": "s", "within": "s"}
+    other = {**said, "timestamp": "2023-05-02T10:00:00.000Z"}
+    found = [
+        candidate(1, "The garden has roses", words=9.0, **said),
+        candidate(2, "Lovely", words=1.0, **said),
+        candidate(3, "The bus was late", words=1.0, **other),
+    ]
+    best = features(Scene(found, "roses in the garden", TODAY))["session_best_words"]
+    assert best[0] == best[1] > best[2]
+
+
 @pytest.mark.parametrize(
     ("question", "is_about_it"),
     [

@@ -147,7 +147,7 @@ class Scene:
         self.assistant = self._by_assistant()
         self.days = [*map(day_of, self.all.timestamp)]
         self.event = event
-        self.together = _together(self.all.within)
+        self.together = _together(self.all.within, self.days)
         self.before = [*map(self.at.get, self.all.before, repeat(-1))]
         self.after = [*map(self.at.get, self.all.after, repeat(-1))]
         self.terms = _terms(question)
@@ -578,11 +578,16 @@ def _length(count: int) -> float:
     return log(count / BRIEF) if count > BRIEF else 0.0
 
 
-def _together(within: Sequence[str]) -> list[tuple[list[int], Callable[[list[Any]], Any]]]:
-    """Where candidates of one session are, if there are several, and what gets their values."""
-    members: dict[str, list[int]] = {}
-    for at, name in enumerate(within):
-        members.setdefault(name, []).append(at)
+def _together(
+    within: Sequence[str], days: Sequence[str]
+) -> list[tuple[list[int], Callable[[list[Any]], Any]]]:
+    """Where candidates of one session are, if there are several, and what gets their values.
+
+    Of one day: there are sessions that go on for months, over everything that comes up.
+    """
+    members: dict[tuple[str, str], list[int]] = {}
+    for at, one in enumerate(zip(within, days)):
+        members.setdefault(one, []).append(at)
     return [(places, itemgetter(*places)) for places in members.values() if len(places) > 1]
 
 

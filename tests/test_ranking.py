@@ -245,6 +245,19 @@ def test_a_hit_says_why_and_what_stands_beside_it(memory: Memory) -> None:
     assert memory.search("cake with apricots")[0].why == ()
 
 
+def test_what_is_found_by_its_neighbours_alone_tells_them(tmp_path: Path) -> None:
+    memory = Memory.open(tmp_path, "native", clock=SkippingClock(), environ={})
+    memory.store("Which cake shall I bake for the fair?")
+    memory.store("Hazelnuts")
+    memory.store("Which cake did Ben bake for the fair last year?")
+    memory.store("The bus was late")
+    memory.store("The fair was far away")
+    hits = memory.search("which cake shall I bake for the fair")
+    beside = {hit.record.text: hit.beside for hit in hits}
+    assert len(beside["Hazelnuts"]) == 2
+    assert beside["Which cake shall I bake for the fair?"] == ()
+
+
 def test_what_was_before_an_event_is_better_where_the_question_names_the_event(
     tmp_path: Path,
 ) -> None:

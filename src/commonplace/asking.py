@@ -319,11 +319,13 @@ def _told(
 
 
 def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Beside, ...]:
-    """Lines of a document stand side by side by chance; turns of a session do not."""
-    if not each.session:
+    """Lines of a document stand side by side by chance; turns of a session do not, nor what was
+    found by its neighbours.
+    """
+    if not each.session and ranking.is_like(each):
         return ()
     near = (by_key[key] for key in (each.before, each.after) if key in by_key)
-    return tuple(Beside(it.id, it.timestamp, it.username, it.text) for it in near)
+    return tuple(Beside(it.id, it.timestamp, it.username, it.text, it.origin) for it in near)
 
 
 def _uncompared(hit: Hit, query: Query, count: int) -> tuple[str, ...]:

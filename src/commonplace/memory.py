@@ -41,6 +41,7 @@ from commonplace.records import (
     PASSAGE,
     SYSTEM,
     Author,
+    Beside,
     Found,
     Hit,
     Origin,
@@ -484,7 +485,7 @@ class Memory:
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
         query = Query(text=text, **filters)
         hits = Found() if within == "history" else self.library.find(query)
-        self._mind(hit.record for hit in hits)
+        self._mind(it for hit in hits for it in hit.shown)
         return hits if within == "memory" else _merged(hits, self._said(query), query)
 
     def _said(self, query: Query) -> Found:
@@ -492,7 +493,7 @@ class Memory:
         if not self.stores.has_history():
             return Found()
         found = self.messages.find(query, self.clock)
-        self._mind_said((hit.record.session, hit.record.username) for hit in found)
+        self._mind_said((hit.record.session, it.username) for hit in found for it in hit.shown)
         return found
 
     def why_not(self, record_id: str, text: str, **filters: Any) -> Miss:
@@ -512,7 +513,7 @@ class Memory:
         last = times.last_day(self.clock.named_day(until), today) if until else ""
         return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
-    def _mind(self, records: Iterable[Record | Line]) -> None:
+    def _mind(self, records: Iterable[Record | Beside | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
         agent = self.origin == Origin.AGENT and self.session and not self.read_only
         if agent and any(trust_of(record.origin) == Trust.NONE for record in records):
@@ -612,10 +613,16 @@ class Memory:
             dialect=dialect or self.options.dialect or self.layout.name,
             session=self.session,
             message=message,
-            find=lambda text, limit: self.search(text, limit=limit),
+            find=self._likely,
             history=self.conversations.last,
             **rest,
         )
+
+    def _likely(self, text: str, limit: int) -> Found:
+        """What a context chooses from; neighbours do not get into it."""
+        hits = self.library.find(Query(text=text, limit=limit))
+        self._mind(hit.record for hit in hits)
+        return hits
 
     def _minded(self, context: Context) -> Context:
         self._mind(line for line in context.lines if line.origin)

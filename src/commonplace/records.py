@@ -128,6 +128,7 @@ class Beside:
     timestamp: str
     username: str
     text: str
+    origin: str
 
 
 @frozen
@@ -138,9 +139,14 @@ class Hit:
     places: tuple[Place, ...]
     score: float
     beside: tuple[Beside, ...] = ()
-    """What was said right before and after it in the same session."""
+    """What is right before and after it, in its session or where it was found by that alone."""
     why: tuple[tuple[str, float], ...] = ()
     """Each signal's part of its rank, the weightiest first, where that was asked for."""
+
+    @property
+    def shown(self) -> tuple[Record | Beside, ...]:
+        """All whose text whoever gets it sees."""
+        return self.record, *self.beside
 
 
 class Found(list[Hit]):

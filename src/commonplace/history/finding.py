@@ -81,7 +81,7 @@ def _hit(each: Ranked, by_key: Mapping[int, Candidate], *, explain: bool) -> Hit
         _record((it.key, it.id, it.text, it.timestamp, it.session, it.username, it.channel)),
         (),
         each.relevance,
-        tuple(Beside(one.id, one.timestamp, one.username, one.text) for one in near),
+        tuple(Beside(one.id, one.timestamp, one.username, one.text, one.origin) for one in near),
         tuple(each.parts().items()) if explain else (),
     )
 

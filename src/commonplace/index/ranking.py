@@ -168,20 +168,17 @@ class Scene:
         """Those that are like the question; of a question in words also what ranks ahead of one
         that is, if it was said in a session or stands beside another that is.
         """
-        like = [*map(self._is_like, order)]
+        like = [is_like(self.found[at]) for at in order]
         # Who searches for a word or two wants the texts that have them.
         is_sentence = len(self.terms) >= SENTENCE
         ahead = len(like) - like[::-1].index(True) if True in like else 0
-        for at, is_like in zip(order[:ahead], like):
-            if is_like or (is_sentence and (self.found[at].session or self._is_beside_like(at))):
+        for at, itself in zip(order[:ahead], like):
+            if itself or (is_sentence and (self.found[at].session or self._is_beside_like(at))):
                 yield at
 
     def _is_beside_like(self, at: int) -> bool:
-        return any(side >= 0 and self._is_like(side) for side in (self.before[at], self.after[at]))
-
-    def _is_like(self, at: int) -> bool:
-        each = self.found[at]
-        return each.words_rank >= 0 or each.cosine >= NEAR
+        sides = (self.before[at], self.after[at])
+        return any(side >= 0 and is_like(self.found[side]) for side in sides)
 
     def beside(self, column: Column) -> Column:
         """What the neighbours on both sides have, for those that are short."""
@@ -231,6 +228,11 @@ class Scene:
             for at in members:
                 means[at] = mean
         return means
+
+
+def is_like(each: Candidate) -> bool:
+    """Whether it has a word of the question, or is near it."""
+    return each.words_rank >= 0 or each.cosine >= NEAR
 
 
 class _Told:

@@ -1,7 +1,7 @@
 """What is found where records say less of themselves: python bench/less_told.py FILE … [--every N].
 
-Vaults differ in what they tell: many name no session, no speaker or no time. Each
-set is asked through the product as it is, and then with some of that left out of every record.
+Vaults differ in what they tell: many name no session, no speaker or no time. Each set is asked
+through the product as it is, and then with some of that left out of every record.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ LESS: dict[str, Change] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument(
-        "--every", type=int, default=1, help="take each so many-th question's vault"
-    )
+    parser.add_argument("--every", type=int, default=1, help="take one vault of so many")
     arguments = parser.parse_args()
     for path in arguments.files:
         cases = [case for case in cases_in(path) if case.questions][:: arguments.every]

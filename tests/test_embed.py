@@ -170,7 +170,7 @@ def test_numpy_finds_the_same_codes_and_multiplies_to_the_same_numbers(
     parts, first = [], 0
     for size in sizes:
         blob = b"".join(codes[first : first + size])
-        parts.append(arrays.Matrix(blob, width, range(first, first + size)))
+        parts.append(arrays.Matrix.of(blob, width, range(first, first + size)))
         first += size
     distances = vectors.differences(b"".join(codes), vector)
     compared = arrays.Joined(parts, width).compared(vector)

@@ -10,11 +10,17 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index.vectors import signs
+
+if TYPE_CHECKING:
+    from commonplace.index.flat import Flat
 
 WORD = 8
 """Bytes of the numbers that bits are counted in."""
+AT_ONCE = 32_768
+FAR = 65_535
+"""Farther than any code is from another."""
 
 
 def load() -> None:
@@ -37,22 +43,51 @@ def _numpy() -> Any:
 
 
 class Matrix:
-    """Codes side by side: each row has some bits of all of them."""
+    """Codes side by side: each row has some bits of all of them. Some spans of them count."""
 
-    def __init__(self, blob: bytes, width: int, keys: Sequence[int]) -> None:
+    def __init__(self, rows: Any, spans: Sequence[tuple[int, int]], keys: Any) -> None:
+        """`keys` gives those of some places."""
+        self.rows = rows
+        self.spans = spans
+        self.keys_at = keys
+
+    @classmethod
+    def of(cls, blob: bytes, width: int, keys: Sequence[int]) -> Matrix:
         np = _numpy()
         rows = np.frombuffer(blob, _kind(width)).reshape(len(keys), -1)
-        self.rows = np.ascontiguousarray(rows.T)
-        self.keys = np.array(keys, "i8")
+        return cls.whole(np.ascontiguousarray(rows.T), np.array(keys, "i8"))
+
+    @classmethod
+    def whole(cls, rows: Any, keys: Any) -> Matrix:
+        return cls(rows, [(0, len(keys))], keys.__getitem__)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Matrix]) -> Matrix:
+        """Several that are whole as one."""
+        np = _numpy()
+        rows = np.concatenate([part.rows for part in parts], axis=1)
+        return cls.whole(rows, np.concatenate([part.keys_at(slice(None)) for part in parts]))
+
+    @classmethod
+    def mapped(cls, flat: Flat, spans: Sequence[tuple[int, int]]) -> Matrix:
+        """Over a file, of which nothing is copied."""
+        np = _numpy()
+        rows = np.frombuffer(flat.columns, _kind(flat.width)).reshape(-1, flat.total)
+        slots = np.frombuffer(flat.slots, "u1")
+        lowest = np.array([page.key for page in flat.entries.values()], "i8")
+        firsts = np.array([page.first for page in flat.entries.values()], "i8")
+
+        def keys_at(places: Any) -> Any:
+            return lowest[np.searchsorted(firsts, places, "right") - 1] | slots[places]
+
+        return cls(rows, spans, keys_at)
 
 
 class Joined:
-    """Several matrices as one."""
+    """Several matrices, compared as one."""
 
     def __init__(self, parts: Sequence[Matrix], width: int) -> None:
-        np = _numpy()
-        self._rows = np.concatenate([part.rows for part in parts], axis=1)
-        self._keys = np.concatenate([part.keys for part in parts])
+        self._parts = parts
         self._width = width
 
     def compared(self, vector: bytes) -> Distances:
@@ -60,29 +95,43 @@ class Joined:
         np = _numpy()
         numbers = (number.to_bytes(self._width, "little") for number in signs(vector))
         wanted, seen = (np.frombuffer(number, _kind(self._width)) for number in numbers)
-        total = np.zeros(len(self._keys), "u2")
-        for row, bits, mask in zip(self._rows, wanted, seen):
-            total += np.bitwise_count((row ^ bits) & mask)
-        return Distances(self._keys, total)
+        return Distances([(part, _differences(part, wanted, seen)) for part in self._parts])
+
+
+def _differences(part: Matrix, wanted: Any, seen: Any) -> Any:
+    """Of each code, as many at a time as stay in the processor's cache; `FAR` where none counts."""
+    np = _numpy()
+    found = np.full(part.rows.shape[1], FAR, "u2")
+    for first, last in part.spans:
+        for start in range(first, last, AT_ONCE):
+            some = slice(start, min(start + AT_ONCE, last))
+            found[some] = 0
+            for row, bits, mask in zip(part.rows, wanted, seen):
+                found[some] += np.bitwise_count((row[some] ^ bits) & mask)
+    return found
 
 
 class Distances:
     """How much each of many codes differs from a question's."""
 
-    def __init__(self, keys: Any, distances: Any) -> None:
-        self._keys = keys
-        self._distances = distances
-        self.total = len(keys)
+    def __init__(self, parts: Sequence[tuple[Matrix, Any]]) -> None:
+        self._parts = parts
+        self.total = sum(last - first for part, _ in parts for first, last in part.spans)
 
     def least(self, count: int) -> list[int]:
         """The keys of those that differ least; more where the last of them are level."""
-        found: list[int] = self._keys[self._distances <= self._farthest(count)].tolist()
+        np = _numpy()
+        farthest = self._farthest(count)
+        found: list[int] = []
+        for part, distances in self._parts:
+            found += part.keys_at(np.flatnonzero(distances <= farthest)).tolist()
         return found
 
     def _farthest(self, count: int) -> Any:
         np = _numpy()
         last = min(count, self.total) - 1
-        return np.partition(self._distances, last)[last]
+        every = np.concatenate([distances for _, distances in self._parts])
+        return np.partition(every, last)[last]
 
 
 def _kind(width: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, islice
 
 from commonplace.hints import TYPE_CHECKING, NamedTuple
@@ -17,6 +18,7 @@ from commonplace.lazily import Lazy
 
 if TYPE_CHECKING:
     from commonplace.index import arrays
+    from commonplace.index.flat import Flat
 else:
     arrays = Lazy("index.arrays")
 
@@ -33,7 +35,13 @@ Those that are written to over and over never get there.
 TURNED = 4
 """How many are put into such a form for one question, which takes some milliseconds."""
 MANY = 100_000
-"""Codes for which numpy is imported once they have rested; for fewer it is used where it is."""
+"""More codes than this are in a flat file as well, and numpy is imported for them once they have
+rested; for fewer it is used where it is.
+"""
+
+
+def are_many(count: int) -> bool:
+    return count > MANY
 
 
 class _Rest:
@@ -46,17 +54,34 @@ class _Rest:
         return self._rests > RESTED
 
 
-class Page(_Rest):
-    """The codes of one page of keys, and the model's state when they were made."""
+class Coded(NamedTuple):
+    """Keys, and their codes one after another."""
 
-    def __init__(self, state: int, keys: list[int], blob: bytes) -> None:
+    keys: list[int]
+    blob: bytes
+
+
+class Page(_Rest):
+    """The codes of one page of keys, read when they are looked at, and the model's state when they
+    were made.
+    """
+
+    def __init__(self, state: int, count: int, read: Callable[[], Coded]) -> None:
         self.state = state
-        self.keys = keys
-        self.blob = blob
+        self.count = count
+        self._read = read
         self.kept: dict[int, Kept] = {}
         """Vectors that were read, which are as they were for as long as the codes are."""
         self.whole = False
         """Whether all of them were."""
+
+    @classmethod
+    def of(cls, state: int, coded: Coded) -> Page:
+        return cls(state, len(coded.keys), lambda: coded)
+
+    @cached_property
+    def coded(self) -> Coded:
+        return self._read()
 
 
 class Block(_Rest):
@@ -64,22 +89,23 @@ class Block(_Rest):
 
     def __init__(self, pages: dict[int, Page], width: int) -> None:
         self.pages = pages
-        self.keys = [*chain.from_iterable([page.keys for page in pages.values()])]
         self.planes: Planes | None = None
         self._width = width
-        self._matrix: arrays.Matrix | None = None
 
+    @cached_property
+    def keys(self) -> list[int]:
+        return [*chain.from_iterable([page.coded.keys for page in self.pages.values()])]
+
+    @cached_property
     def matrix(self) -> arrays.Matrix:
         """The codes as numpy takes them."""
-        if self._matrix is None:
-            self._matrix = arrays.Matrix(self.codes(), self._width, self.keys)
-        return self._matrix
+        return arrays.Matrix.of(self.codes(), self._width, self.keys)
 
     def turn(self) -> None:
         self.planes = Planes(self.codes(), self._width)
 
     def codes(self) -> bytes:
-        return b"".join([page.blob for page in self.pages.values()])
+        return b"".join([page.coded.blob for page in self.pages.values()])
 
     def codes_of(self, places: Iterable[int]) -> bytes:
         codes, width = self.codes(), self._width
@@ -140,11 +166,18 @@ class Compared(NamedTuple):
 class Codes(_Rest):
     """The codes of one model, all in memory, as they were in one state of it."""
 
-    def __init__(self, state: int, blocks: dict[int, Block], before: Codes | None = None) -> None:
+    def __init__(
+        self,
+        state: int,
+        blocks: dict[int, Block],
+        before: Codes | None = None,
+        flat: Flat | None = None,
+    ) -> None:
         self.state = state
         self.blocks = blocks
+        self._flat = flat
         self.pages = {at: page for block in blocks.values() for at, page in block.pages.items()}
-        self._total = sum([len(block.keys) for block in blocks.values()])
+        self._total = sum([page.count for page in self.pages.values()])
         self._wides: dict[int, _Wide] = before._wides if before else {}
         self._rests = before._rests if before else 0
         self._joined: arrays.Joined | None = None
@@ -158,14 +191,18 @@ class Codes(_Rest):
         *,
         width: int,
         read: Callable[[int], Page],
+        flat: Flat | None = None,
     ) -> Codes:
         """The codes in another state, in which pages have these: only those are read that changed.
 
-        A block stays as it is, turned or not, if all of its pages do.
+        A block stays as it is, turned or not, if all of its pages do. What is in the flat file in
+        the same state is not read at all.
         """
         known = before.pages if before else {}
         pages = {
-            at: known[at] if at in known and known[at].state == noted[at] else read(at)
+            at: known[at]
+            if at in known and known[at].state == noted[at]
+            else (flat and flat.page(at, noted[at])) or read(at)
             for at in sorted(noted)
         }
         found: dict[int, dict[int, Page]] = {}
@@ -176,7 +213,7 @@ class Codes(_Rest):
             at: blocks[at] if at in blocks and blocks[at].pages == some else Block(some, width)
             for at, some in found.items()
         }
-        return cls(state, fresh, before)
+        return cls(state, fresh, before, flat)
 
     def compared(self, vector: bytes) -> Compared | arrays.Distances:
         """With all of them."""
@@ -192,13 +229,21 @@ class Codes(_Rest):
         return Compared(turned, keys, differences(codes, vector) if codes else b"")
 
     def _by_numpy(self) -> bool:
-        there = "numpy" in sys.modules or (self.rested() and self._total > MANY)
+        there = "numpy" in sys.modules or (self.rested() and are_many(self._total))
         return bool(there and self._total and arrays.usable())
 
     def _side_by_side(self, width: int) -> arrays.Joined:
         if self._joined is None:
-            self._joined = arrays.Joined([each.matrix() for each in self.blocks.values()], width)
+            self._joined = arrays.Joined(self._matrices(width), width)
         return self._joined
+
+    def _matrices(self, width: int) -> list[arrays.Matrix]:
+        if self._flat is None:
+            return [arrays.Matrix.joined([block.matrix for block in self.blocks.values()])]
+        noted = {at: page.state for at, page in self.pages.items()}
+        mapped = arrays.Matrix.mapped(self._flat, self._flat.spans(noted))
+        rest = {at: self.pages[at] for at in self._flat.lacking(noted)}
+        return [mapped, Block(rest, width).matrix] if rest else [mapped]
 
     def multiply(self, vectors: Sequence[bytes], vector: bytes) -> list[int]:
         """The dot product of each of these with one, in the way that codes were compared."""

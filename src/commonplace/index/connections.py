@@ -178,7 +178,7 @@ class Connections:
         self.close()
         self._start()
         for suffix in ("-wal", "-shm", "") if self.path else ():
-            with _told_of_disk(self.path), suppress(FileNotFoundError):
+            with told_of_disk(self.path), suppress(FileNotFoundError):
                 os.unlink(f"{self.path}{suffix}")
 
     def before_fork(self) -> None:
@@ -213,7 +213,7 @@ def _opened(path: str | None, prepare: Callable[[sqlite3.Connection], None]) -> 
     if path:
         # Only a file that was not there: closing a descriptor beside SQLite's own drops every lock
         # that this process has on the file, and whoever closes next deletes the log under us.
-        with _told_of_disk(path), suppress(FileExistsError):
+        with told_of_disk(path), suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     db = sqlite3.connect(
         path or ":memory:", timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
@@ -300,7 +300,7 @@ def _is_full(path: str) -> bool:
 
 
 @contextmanager
-def _told_of_disk(path: str | None) -> Iterator[None]:
+def told_of_disk(path: str | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -17,14 +17,18 @@ from zlib import crc32
 
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Asked, Query
-from commonplace.index.codes import PAGE_BITS, Codes, Compared, Page
+from commonplace.index.codes import PAGE_BITS, Coded, Codes, Compared, Page, are_many
 from commonplace.index.conditions import as_json, fits, narrow
 from commonplace.index.seen import first_fitting
 from commonplace.index.vectors import Kept, Scored, closest, code_of, codes_in, is_sparse, width_of
+from commonplace.lazily import Lazy
 from commonplace.records import Sensitivity
 
 if TYPE_CHECKING:
+    from commonplace.index import flat
     from commonplace.index.arrays import Distances
+else:
+    flat = Lazy("index.flat")
 
 KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
@@ -34,6 +38,11 @@ SPARSE_SHORTLIST = 1000
 that is mostly zero. And half as many more than are wanted."""
 AT_HAND = 16_384
 """How many vectors are kept in memory."""
+LACKING = 32
+"""A flat file is written anew once it lacks one page in so many, which whoever asks reads from the
+index.
+"""
+NOTHING = Coded([], b"")
 
 MODEL = "SELECT number, upto, state FROM models WHERE name = ? AND dim = ?"
 MODEL_OF_NAME = "SELECT number FROM models WHERE name = ?"
@@ -76,6 +85,7 @@ PAGE = "SELECT state, sum, slots, codes FROM codes WHERE model = ? AND page = ?"
 # A slot takes two bytes; to count the vectors themselves would read them all.
 COUNTED = """SELECT m.name, sum(length(c.slots)) / 2
     FROM models m JOIN codes c ON c.model = m.number GROUP BY m.name ORDER BY m.name"""
+COUNTED_OF = "SELECT coalesce(sum(length(slots)) / 2, 0) FROM codes WHERE model = ?"
 SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
 ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
 KEPT = """SELECT j.value, v.norm, v.vector
@@ -91,14 +101,31 @@ DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
 
 def embed(
     db: sqlite3.Connection, model: str, dim: int, rows: Iterable[tuple[int, bytes, float]]
-) -> None:
-    """Keep vectors; one whose text is gone by now is left out."""
+) -> bool:
+    """Keep vectors; one whose text is gone by now is left out. Whether it takes another page."""
     db.execute(ADD_MODEL, (model, dim))
     ((number, _, _),) = db.execute(MODEL, (model, dim)).fetchall()
     first = number << KEY_BITS
     kept = [(first, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows]
     db.executemany(EMBED, kept)
-    _renew(db, number, [key for _, _, _, key, _ in kept])
+    return _renew(db, number, [key for _, _, _, key, _ in kept])
+
+
+def flatten(db: sqlite3.Connection, index: str, model: str, dim: int) -> None:
+    """Have a model's flat file tell its pages, if there are many, nearly as they are.
+
+    Only inside a transaction: no two are to write it at once, nor one while records are erased.
+    """
+    ((number, _, _),) = db.execute(MODEL, (model, dim)).fetchall()
+    if not are_many(db.execute(COUNTED_OF, (number,)).fetchall()[0][0]):
+        return
+    noted = dict(db.execute(PAGES, (number,)).fetchall())
+    path = flat.beside(index, number)
+    old = flat.opened(path)
+    if old and len(old.lacking(noted)) * LACKING < len(noted):
+        return
+    pages = {at: (old and old.page(at, noted[at])) or _page(db, number, at) for at in sorted(noted)}
+    flat.write(path, width_of(dim), {at: page for at, page in pages.items() if page})
 
 
 def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:
@@ -113,18 +140,23 @@ def _drop(db: sqlite3.Connection, number: int, keys: Iterable[int]) -> None:
     _renew(db, number, [key for key in keys if db.execute(gone, (first | key,)).rowcount])
 
 
-def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> None:
-    """Make the codes anew of the pages that have these keys, from the vectors as they are now."""
+def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> bool:
+    """Make the codes anew of the pages that have these keys, from the vectors as they are now.
+
+    Whether there is a page more than before.
+    """
+    begun = False
     db.execute(CHANGED, (number,))
     (found,) = db.execute("SELECT dim, state FROM models WHERE number = ?", (number,)).fetchall()
     dim, state = found
-    for page, first in _first_on_pages(changed).items():
+    for at, first in _first_on_pages(changed).items():
+        page = _page(db, number, at)
+        begun |= page is None
         # Most are made for new keys, which come after all the others: those stay as they are.
-        kept = _page(db, number, page)
-        if kept is None or kept.keys[-1:] >= [first]:
-            kept, first = Page(state, [], b""), page << PAGE_BITS
-        keys, blob = _coded(db, number, first, dim=dim)
-        _set_page(db, number, page, Page(state, kept.keys + keys, kept.blob + blob))
+        kept = page.coded if page and page.coded.keys[-1:] < [first] else NOTHING
+        keys, blob = _coded(db, number, first if kept.keys else at << PAGE_BITS, dim=dim)
+        _set_page(db, number, at, state, Coded(kept.keys + keys, kept.blob + blob))
+    return begun
 
 
 def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
@@ -135,27 +167,27 @@ def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
     return found
 
 
-def _set_page(db: sqlite3.Connection, number: int, page: int, made: Page) -> None:
+def _set_page(db: sqlite3.Connection, number: int, page: int, state: int, made: Coded) -> None:
     if not made.keys:
         db.execute("DELETE FROM codes WHERE model = ? AND page = ?", (number, page))
         return
     slots = array("H", [key - (page << PAGE_BITS) for key in made.keys]).tobytes()
-    row = (number, page, made.state, crc32(made.blob, crc32(slots)), slots, made.blob)
+    row = (number, page, state, crc32(made.blob, crc32(slots)), slots, made.blob)
     db.execute(SET_PAGE, row)
 
 
-def _coded(db: sqlite3.Connection, number: int, first: int, *, dim: int) -> tuple[list[int], bytes]:
+def _coded(db: sqlite3.Connection, number: int, first: int, *, dim: int) -> Coded:
     """The keys from this one to the end of its page, and the codes of their vectors."""
     rows = db.execute(ON_PAGE, _numbers_on_page(number, first)).fetchall()
     whole = [(key, vector) for key, vector in rows if len(vector) == dim]
-    return [key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole)
+    return Coded([key for key, _ in whole], b"".join(code_of(vector) for _, vector in whole))
 
 
 def _page(db: sqlite3.Connection, number: int, page: int) -> Page | None:
     """A page as it was written; None where there is none, or it is not as it was written."""
     for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
         if total == crc32(blob, crc32(slots)):
-            return Page(state, _keys(page, array("H", slots)), blob)
+            return Page.of(state, Coded(_keys(page, array("H", slots)), blob))
     return None
 
 
@@ -257,13 +289,15 @@ def _all_codes(db: sqlite3.Connection, number: int, dim: int) -> dict[int, int]:
     return found
 
 
-def keep_only(db: sqlite3.Connection, models: Iterable[str]) -> None:
-    """Drop the vectors of every other model."""
+def keep_only(db: sqlite3.Connection, models: Iterable[str]) -> list[int]:
+    """Drop the vectors of every other model; the numbers that these had."""
     others = "SELECT number FROM models WHERE name NOT IN (SELECT value FROM json_each(?))"
-    for (number,) in db.execute(others, (as_json(list(models)),)).fetchall():
+    dropped = [number for (number,) in db.execute(others, (as_json(list(models)),)).fetchall()]
+    for number in dropped:
         db.execute(f"DELETE FROM vectors WHERE {OF_MODEL}", _numbers(number))
         db.execute("DELETE FROM codes WHERE model = ?", (number,))
         db.execute("DELETE FROM models WHERE number = ?", (number,))
+    return dropped
 
 
 class Nearest:
@@ -272,7 +306,10 @@ class Nearest:
     Remembers the codes of the models that were asked for; every thread may ask.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, index: str | None) -> None:
+        """`index` is its file; in memory there is none."""
+        self._index = index
+        self._flats: dict[int, flat.Watched] = {}
         self._codes: dict[int, Codes] = {}
         self._at_hand = 0
         self.damaged: set[tuple[int, int]] = set()
@@ -331,9 +368,17 @@ class Nearest:
             noted,
             width=width_of(dim),
             read=lambda page: self._read(db, number, page, dim=dim),
+            flat=self._flat(number) if are_many(len(noted) << PAGE_BITS) else None,
         )
         self._codes[number] = codes
         return codes
+
+    def _flat(self, number: int) -> flat.Flat | None:
+        if self._index is None:
+            return None
+        if number not in self._flats:
+            self._flats[number] = flat.Watched(flat.beside(self._index, number))
+        return self._flats[number].now()
 
     def _vectors(
         self, db: sqlite3.Connection, number: int, dim: int, codes: Codes, keys: Sequence[int]
@@ -362,7 +407,7 @@ class Nearest:
         found = _page(db, number, page)
         if found is None:
             self.damaged.add((number, page))
-            found = Page(-1, *_coded(db, number, page << PAGE_BITS, dim=dim))
+            found = Page.of(-1, _coded(db, number, page << PAGE_BITS, dim=dim))
         return found
 
     def mend(self, db: sqlite3.Connection) -> None:

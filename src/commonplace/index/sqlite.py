@@ -16,7 +16,7 @@ from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, Result
 from commonplace.index.candidates import EVERY, by_words, candidates, in_order
 from commonplace.index.conditions import as_json, clean, fits
-from commonplace.index.connections import Connections, Row, reading
+from commonplace.index.connections import Connections, Row, reading, told_of_disk
 from commonplace.index.counts import Counts
 from commonplace.index.seen import Seen
 from commonplace.index.sqlite_tables import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
@@ -40,11 +40,12 @@ from commonplace.records import Hit, Place, Record
 from commonplace.values import replace
 
 if TYPE_CHECKING:
-    from commonplace.index import nearest, sqlite_records
+    from commonplace.index import flat, nearest, sqlite_records
     from commonplace.index.nearest import Nearest
     from commonplace.index.sqlite_records import Filling
 else:
-    nearest, sqlite_records = Lazy("index.nearest"), Lazy("index.sqlite_records")
+    flat, nearest = Lazy("index.flat"), Lazy("index.nearest")
+    sqlite_records = Lazy("index.sqlite_records")
 
 BATCH = 64
 """How many added records may wait for the FTS table.
@@ -266,6 +267,7 @@ class SqliteIndex:
         with self._connections.transaction() as db:
             self._fill_up()
             sqlite_records.erase(db, record_ids)
+            self._unflatten()
             self._connections.scrub()
         self._told_lately.clear()
         self._seen.let_go()
@@ -317,11 +319,14 @@ class SqliteIndex:
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
         with self._connections.transaction() as db:
-            nearest.embed(db, model, dim, rows)
+            more = nearest.embed(db, model, dim, rows)
+            if more and (path := self._connections.path):
+                nearest.flatten(db, path, model, dim)
 
     def keep_models(self, models: Iterable[str]) -> None:
         with self._connections.transaction() as db:
-            nearest.keep_only(db, models)
+            for number in nearest.keep_only(db, models):
+                self._unflatten(number)
 
     def vectors(self) -> dict[str, int]:
         with self._connections.lent() as db:
@@ -341,7 +346,7 @@ class SqliteIndex:
 
     @cached_property
     def _nearest(self) -> Nearest:
-        return nearest.Nearest()
+        return nearest.Nearest(self._connections.path)
 
     def _mend(self) -> None:
         if self._nearest.damaged:
@@ -367,6 +372,7 @@ class SqliteIndex:
             db.execute("INSERT INTO fts(fts) VALUES('delete-all')")
             for table in TABLES:
                 db.execute(f"DELETE FROM {table}")
+            self._unflatten()
             self._filling = sqlite_records.Filling(db)
             try:
                 yield
@@ -389,7 +395,17 @@ class SqliteIndex:
             return str(error)
 
     def size(self) -> int:
-        return self._connections.size()
+        path = self._connections.path
+        return self._connections.size() + (flat.size(path) if path else 0)
+
+    def _unflatten(self, model: int | None = None) -> None:
+        """Leave no flat file, or none of a model, where what is gone would stand on.
+
+        It is made anew in time.
+        """
+        if path := self._connections.path:
+            with told_of_disk(path):
+                flat.remove(path, model)
 
     def close(self) -> None:
         self._connections.close()

@@ -1,0 +1,225 @@
+"""The codes of one model in a flat file, mapped into memory, where processes share them.
+
+It is a copy of pages that an index keeps, and never asked whether it is level with them: a page in
+it counts as long as the index notes that page with the same state, which it gives to no other. So
+whatever is old, foreign or half written finds no page that counts, and what is not as it was
+written is no file at all. It does not know the index.
+
+    header     magic, check of all that follows, width of a code, pages, codes
+    pages      their numbers, then their states, then how many codes each has
+    columns    the first word of every code, then the second of every code, and so on
+    slots      a byte a code: its key within its page
+
+All numbers are as this machine writes them, the magic among them.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from mmap import ACCESS_READ, mmap
+from struct import Struct
+from zlib import crc32
+
+from commonplace.hints import NamedTuple
+from commonplace.index.codes import PAGE_BITS, Coded, Page
+
+MAGIC = int.from_bytes(b"codes\x00\x00\x01", "big")
+HEAD = Struct("=QQ")
+COUNTS = Struct("=QQQ")
+DIRECTORY = HEAD.size + COUNTS.size
+SUFFIX = "-codes-"
+WORD = 8
+SLOT = (1 << PAGE_BITS) - 1
+
+
+class _Entry(NamedTuple):
+    """A page: the state it was written in, its lowest key, and where it stands among all codes."""
+
+    state: int
+    key: int
+    first: int
+    last: int
+
+
+class Flat:
+    """A flat file, open."""
+
+    def __init__(self, path: str) -> None:
+        """A ValueError when it is none."""
+        with open(path, "rb") as file:
+            self._bytes = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+        if len(self._bytes) < DIRECTORY:
+            raise ValueError("it is cut off")
+        if HEAD.unpack_from(self._bytes) != (MAGIC, crc32(self._bytes[HEAD.size :])):
+            raise ValueError("it is not as it was written")
+        self.width, pages, self.total = COUNTS.unpack_from(self._bytes, HEAD.size)
+        if not self.total:
+            raise ValueError("it has no codes")
+        self._columns = DIRECTORY + 3 * WORD * pages
+        self._slots = self._columns + self.width * self.total
+        self.entries = dict(self._read(pages))
+
+    def _read(self, pages: int) -> Iterator[tuple[int, _Entry]]:
+        numbers = self._bytes[DIRECTORY : self._columns].cast("q")
+        last = 0
+        for at in range(pages):
+            first, last = last, last + numbers[2 * pages + at]
+            number, state = numbers[at], numbers[pages + at]
+            yield number, _Entry(state, number << PAGE_BITS, first, last)
+
+    @property
+    def columns(self) -> memoryview:
+        return self._bytes[self._columns : self._slots]
+
+    @property
+    def slots(self) -> memoryview:
+        return self._bytes[self._slots :]
+
+    def page(self, number: int, state: int) -> Page | None:
+        """A page in this state, read when it is looked at; None if it is not here."""
+        entry = self.entries.get(number)
+        if entry is None or entry.state != state:
+            return None
+        return Page(state, entry.last - entry.first, partial(self._coded, entry))
+
+    def _coded(self, entry: _Entry) -> Coded:
+        _, key, first, last = entry
+        blob = bytearray((last - first) * self.width)
+        columns = _words(self.columns, self.width)
+        for at, column in enumerate(_columns(_words(blob, self.width), self.width)):
+            start = at * self.total
+            column[:] = columns[start + first : start + last]
+        return Coded([key | slot for slot in self.slots[first:last]], bytes(blob))
+
+    def spans(self, noted: Mapping[int, int]) -> list[tuple[int, int]]:
+        """Where the codes of pages stand that have these states: as few spans as may be."""
+        found: list[tuple[int, int]] = []
+        for number, entry in self.entries.items():
+            if noted.get(number) != entry.state:
+                continue
+            if found and found[-1][1] == entry.first:
+                found[-1] = found[-1][0], entry.last
+            else:
+                found.append((entry.first, entry.last))
+        return found
+
+    def lacking(self, noted: Mapping[int, int]) -> list[int]:
+        """The pages of these states that are not here."""
+        here = {at: entry.state for at, entry in self.entries.items()}
+        return [at for at, state in noted.items() if here.get(at) != state]
+
+
+def _words(codes: bytes | bytearray | memoryview, width: int) -> memoryview:
+    """Codes as numbers: long ones where they are made of such."""
+    codes = memoryview(codes)
+    return codes if width % WORD else codes.cast("Q")
+
+
+def _columns(words: memoryview, width: int) -> Iterator[memoryview]:
+    """All first words of codes that stand one after another, all second ones, and so on."""
+    step = width // words.itemsize
+    return (words[at::step] for at in range(step))
+
+
+def opened(path: str) -> Flat | None:
+    """The file; None where there is none, or it is not as it was written."""
+    try:
+        return Flat(path)
+    except (OSError, ValueError):
+        return None
+
+
+class Watched:
+    """Whatever file is at a path."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._mark: tuple[int, ...] = ()
+        self._flat: Flat | None = None
+
+    def now(self) -> Flat | None:
+        mark = _mark(self._path)
+        if mark != self._mark:
+            self._flat, self._mark = opened(self._path), mark
+        return self._flat
+
+
+def _mark(path: str) -> tuple[int, ...]:
+    """What tells a file from the one that was put into its place; nothing where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def write(path: str, width: int, pages: Mapping[int, Page]) -> None:
+    """Put these pages into the file's place, if there is room: to go without it is no loss.
+
+    Two must not do it at once.
+    """
+    path, fresh = _paths(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(fresh, flags, 0o600), "wb") as file:
+            file.write(_file(width, pages))
+        os.replace(fresh, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(fresh)
+
+
+def beside(index: str, model: int) -> str:
+    """Where the file for a model is, beside that of the index."""
+    return f"{index}{SUFFIX}{model}"
+
+
+def remove(index: str, model: int | None = None) -> None:
+    """Leave none of a model, or of all, nor what is left of one that was being written."""
+    for path in _beside(index):
+        if model is None or path in _paths(beside(index, model)):
+            os.unlink(path)
+
+
+def size(index: str) -> int:
+    """Bytes of those of all models."""
+    found = 0
+    for path in _beside(index):
+        with suppress(FileNotFoundError):
+            found += os.path.getsize(path)
+    return found
+
+
+def _paths(path: str) -> tuple[str, str]:
+    """Where a file is, and where it is while it is written."""
+    return path, f"{path}-new"
+
+
+def _beside(index: str) -> list[str]:
+    directory, name = os.path.split(index)
+    found = os.listdir(directory or os.curdir)
+    return [os.path.join(directory, each) for each in found if each.startswith(name + SUFFIX)]
+
+
+def _file(width: int, pages: Mapping[int, Page]) -> bytes:
+    total = sum(page.count for page in pages.values())
+    columns = bytearray(width * total)
+    words, first = _words(columns, width), 0
+    slots = bytearray()
+    for page in pages.values():
+        last = first + page.count
+        keys, blob = page.coded
+        for at, column in enumerate(_columns(_words(blob, width), width)):
+            words[at * total + first : at * total + last] = column
+        slots += bytes([key & SLOT for key in keys])
+        first = last
+    states = [page.state for page in pages.values()]
+    counts = [page.count for page in pages.values()]
+    directory = array("q", [*pages, *states, *counts]).tobytes()
+    codes = columns + slots
+    checked = COUNTS.pack(width, len(pages), total) + directory + codes
+    return HEAD.pack(MAGIC, crc32(checked)) + checked

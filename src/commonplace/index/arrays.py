@@ -74,11 +74,10 @@ class Matrix:
         np = _numpy()
         rows = np.frombuffer(flat.columns, _kind(flat.width)).reshape(-1, flat.total)
         slots = np.frombuffer(flat.slots, "u1")
-        lowest = np.array([page.key for page in flat.entries.values()], "i8")
-        firsts = np.array([page.first for page in flat.entries.values()], "i8")
+        pages, firsts = (np.array(each, "i8") for each in flat.beginnings())
 
         def keys_at(places: Any) -> Any:
-            return lowest[np.searchsorted(firsts, places, "right") - 1] | slots[places]
+            return pages[np.searchsorted(firsts, places, "right") - 1] | slots[places]
 
         return cls(rows, spans, keys_at)
 

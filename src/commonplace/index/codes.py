@@ -44,6 +44,14 @@ def are_many(count: int) -> bool:
     return count > MANY
 
 
+def keys_of(page: int, slots: Sequence[int]) -> list[int]:
+    """The keys of a page that have these slots in it."""
+    first = page << PAGE_BITS
+    if slots and slots[-1] - slots[0] == len(slots) - 1:
+        return [*range(first + slots[0], first + slots[-1] + 1)]  # Nearly always none is missing.
+    return [first + slot for slot in slots]
+
+
 class _Rest:
     """Counts how often something was compared without a change."""
 

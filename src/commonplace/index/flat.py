@@ -25,7 +25,7 @@ from struct import Struct
 from zlib import crc32
 
 from commonplace.hints import NamedTuple
-from commonplace.index.codes import PAGE_BITS, Coded, Page
+from commonplace.index.codes import PAGE_BITS, Coded, Page, keys_of
 
 MAGIC = int.from_bytes(b"codes\x00\x00\x01", "big")
 HEAD = Struct("=QQ")
@@ -37,10 +37,10 @@ SLOT = (1 << PAGE_BITS) - 1
 
 
 class _Entry(NamedTuple):
-    """A page: the state it was written in, its lowest key, and where it stands among all codes."""
+    """A page: the state it was written in, and where it stands among all codes."""
 
+    page: int
     state: int
-    key: int
     first: int
     last: int
 
@@ -51,33 +51,19 @@ class Flat:
     def __init__(self, path: str) -> None:
         """A ValueError when it is none."""
         with open(path, "rb") as file:
-            self._bytes = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
-        if len(self._bytes) < DIRECTORY:
+            held = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+        if len(held) < DIRECTORY:
             raise ValueError("it is cut off")
-        if HEAD.unpack_from(self._bytes) != (MAGIC, crc32(self._bytes[HEAD.size :])):
+        if HEAD.unpack_from(held) != (MAGIC, crc32(held[HEAD.size :])):
             raise ValueError("it is not as it was written")
-        self.width, pages, self.total = COUNTS.unpack_from(self._bytes, HEAD.size)
+        self.width, pages, self.total = COUNTS.unpack_from(held, HEAD.size)
         if not self.total:
             raise ValueError("it has no codes")
-        self._columns = DIRECTORY + 3 * WORD * pages
-        self._slots = self._columns + self.width * self.total
-        self.entries = dict(self._read(pages))
-
-    def _read(self, pages: int) -> Iterator[tuple[int, _Entry]]:
-        numbers = self._bytes[DIRECTORY : self._columns].cast("q")
-        last = 0
-        for at in range(pages):
-            first, last = last, last + numbers[2 * pages + at]
-            number, state = numbers[at], numbers[pages + at]
-            yield number, _Entry(state, number << PAGE_BITS, first, last)
-
-    @property
-    def columns(self) -> memoryview:
-        return self._bytes[self._columns : self._slots]
-
-    @property
-    def slots(self) -> memoryview:
-        return self._bytes[self._slots :]
+        columns = DIRECTORY + 3 * WORD * pages
+        slots = columns + self.width * self.total
+        self.columns, self.slots = held[columns:slots], held[slots:]
+        self._words = _words(self.columns, self.width)
+        self.entries = dict(_read(held[DIRECTORY:columns].cast("q"), pages))
 
     def page(self, number: int, state: int) -> Page | None:
         """A page in this state, read when it is looked at; None if it is not here."""
@@ -87,13 +73,18 @@ class Flat:
         return Page(state, entry.last - entry.first, partial(self._coded, entry))
 
     def _coded(self, entry: _Entry) -> Coded:
-        _, key, first, last = entry
+        page, _, first, last = entry
         blob = bytearray((last - first) * self.width)
-        columns = _words(self.columns, self.width)
-        for at, column in enumerate(_columns(_words(blob, self.width), self.width)):
-            start = at * self.total
-            column[:] = columns[start + first : start + last]
-        return Coded([key | slot for slot in self.slots[first:last]], bytes(blob))
+        start = 0
+        for column in _columns(_words(blob, self.width), self.width):
+            column[:] = self._words[start + first : start + last]
+            start += self.total
+        return Coded(keys_of(page, self.slots[first:last]), bytes(blob))
+
+    def beginnings(self) -> tuple[list[int], list[int]]:
+        """The key that each page begins with, and where its codes begin."""
+        firsts = [entry.first for entry in self.entries.values()]
+        return [number << PAGE_BITS for number in self.entries], firsts
 
     def spans(self, noted: Mapping[int, int]) -> list[tuple[int, int]]:
         """Where the codes of pages stand that have these states: as few spans as may be."""
@@ -111,6 +102,13 @@ class Flat:
         """The pages of these states that are not here."""
         here = {at: entry.state for at, entry in self.entries.items()}
         return [at for at, state in noted.items() if here.get(at) != state]
+
+
+def _read(numbers: memoryview[int], pages: int) -> Iterator[tuple[int, _Entry]]:
+    last = 0
+    for at in range(pages):
+        first, last = last, last + numbers[2 * pages + at]
+        yield numbers[at], _Entry(numbers[at], numbers[pages + at], first, last)
 
 
 def _words(codes: bytes | bytearray | memoryview, width: int) -> memoryview:

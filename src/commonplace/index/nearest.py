@@ -17,7 +17,7 @@ from zlib import crc32
 
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Asked, Query
-from commonplace.index.codes import PAGE_BITS, Coded, Codes, Compared, Page, are_many
+from commonplace.index.codes import PAGE_BITS, Coded, Codes, Compared, Page, are_many, keys_of
 from commonplace.index.conditions import as_json, fits, narrow
 from commonplace.index.seen import first_fitting
 from commonplace.index.vectors import Kept, Scored, closest, code_of, codes_in, is_sparse, width_of
@@ -187,15 +187,8 @@ def _page(db: sqlite3.Connection, number: int, page: int) -> Page | None:
     """A page as it was written; None where there is none, or it is not as it was written."""
     for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
         if total == crc32(blob, crc32(slots)):
-            return Page.of(state, Coded(_keys(page, array("H", slots)), blob))
+            return Page.of(state, Coded(keys_of(page, array("H", slots)), blob))
     return None
-
-
-def _keys(page: int, slots: array[int]) -> list[int]:
-    first = page << PAGE_BITS
-    if slots and slots[-1] - slots[0] == len(slots) - 1:
-        return [*range(first + slots[0], first + slots[-1] + 1)]  # Nearly always none is missing.
-    return [first + slot for slot in slots]
 
 
 def unembedded(
@@ -284,7 +277,7 @@ def _all_codes(db: sqlite3.Connection, number: int, dim: int) -> dict[int, int]:
     found: dict[int, int] = {}
     for page, _ in db.execute(PAGES, (number,)).fetchall():
         for _, _, slots, blob in db.execute(PAGE, (number, page)).fetchall():
-            keys = _keys(page, array("H", slots))
+            keys = keys_of(page, array("H", slots))
             found.update(zip(keys, codes_in(blob, width_of(dim)), strict=True))
     return found
 

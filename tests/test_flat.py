@@ -22,27 +22,20 @@ from commonplace.errors import ReadOnly
 from commonplace.index import Asked, Index, Query, arrays, codes, nearest
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import code_of
-from tests.contracts.index import MEMORY, RANK, IndexContract, fill, ids, known, record
+from tests.contracts.in_a_file import InAFile
+from tests.contracts.index import MEMORY, RANK, fill, ids, known, record
 
 ROOT = Path(__file__).parent.parent
 DIM = 64
 NEAR = Query(limit=12)
 
 
-class TestEveryCodeInAFlatFile(IndexContract):
+class TestEveryCodeInAFlatFile(InAFile):
     """All that an index is to do, where one vector is many."""
 
     @pytest.fixture(autouse=True)
-    def _many(
-        self, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def _many(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(codes, "MANY", 0)
-        self.directory = tmp_path_factory.mktemp("index")
-        self.made = 0
-
-    def fresh(self) -> Index:
-        self.made += 1
-        return SqliteIndex(self.directory / f"{self.made}.db", rank=RANK)
 
 
 @pytest.fixture

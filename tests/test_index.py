@@ -20,6 +20,7 @@ from commonplace.index import BEST, Index, Query, arrays, codes, nearest, seen
 from commonplace.index.conditions import fits
 from commonplace.index.sqlite import BATCH, SqliteIndex
 from commonplace.records import Record
+from tests.contracts.in_a_file import InAFile
 from tests.contracts.index import (
     DAILY,
     MEMORY,
@@ -44,15 +45,8 @@ class TestInMemory(IndexContract):
         return SqliteIndex(None, rank=RANK)
 
 
-class TestInAFile(IndexContract):
-    @pytest.fixture(autouse=True)
-    def _directory(self, tmp_path_factory: pytest.TempPathFactory) -> None:
-        self.directory = tmp_path_factory.mktemp("index")
-        self.made = 0
-
-    def fresh(self) -> Index:
-        self.made += 1
-        return SqliteIndex(self.directory / f"{self.made}.db", rank=RANK)
+class TestInAFile(InAFile):
+    """The contract, in a file."""
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ whatever is old, foreign or half written finds no page that counts, and what is 
 written is no file at all. It does not know the index.
 
     header     magic, check of all that follows, width of a code, pages, codes
-    pages      their numbers, then their states, then how many codes each has
+    pages      for each its number, its state, and how many codes it has
     columns    the first word of every code, then the second of every code, and so on
     slots      a byte a code: its key within its page
 
@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from mmap import ACCESS_READ, mmap
 from struct import Struct
 from zlib import crc32
@@ -45,6 +46,13 @@ class _Entry(NamedTuple):
     last: int
 
 
+class _Span(NamedTuple):
+    """Codes side by side: their first words, their second words, and so on; and their slots."""
+
+    columns: Sequence[memoryview]
+    slots: bytes | memoryview
+
+
 class Flat:
     """A flat file, open."""
 
@@ -63,7 +71,7 @@ class Flat:
         slots = columns + self.width * self.total
         self.columns, self.slots = held[columns:slots], held[slots:]
         self._words = _words(self.columns, self.width)
-        self.entries = dict(_read(held[DIRECTORY:columns].cast("q"), pages))
+        self.entries = dict(_read(held[DIRECTORY:columns].cast("q")))
 
     def page(self, number: int, state: int) -> Page | None:
         """A page in this state, read when it is looked at; None if it is not here."""
@@ -73,42 +81,48 @@ class Flat:
         return Page(state, entry.last - entry.first, partial(self._coded, entry))
 
     def _coded(self, entry: _Entry) -> Coded:
-        page, _, first, last = entry
-        blob = bytearray((last - first) * self.width)
-        start = 0
-        for column in _columns(_words(blob, self.width), self.width):
-            column[:] = self._words[start + first : start + last]
-            start += self.total
-        return Coded(keys_of(page, self.slots[first:last]), bytes(blob))
+        columns, slots = self.span(entry.first, entry.last)
+        blob = bytearray(len(slots) * self.width)
+        for column, mapped in zip(_columns(_words(blob, self.width), self.width), columns):
+            column[:] = mapped
+        return Coded(keys_of(entry.page, slots), bytes(blob))
+
+    def span(self, first: int, last: int) -> _Span:
+        """The codes of these places, as they are in the file."""
+        starts = range(0, len(self._words), self.total)
+        columns = [self._words[start + first : start + last] for start in starts]
+        return _Span(columns, self.slots[first:last])
 
     def beginnings(self) -> tuple[list[int], list[int]]:
         """The key that each page begins with, and where its codes begin."""
         firsts = [entry.first for entry in self.entries.values()]
         return [number << PAGE_BITS for number in self.entries], firsts
 
-    def spans(self, noted: Mapping[int, int]) -> list[tuple[int, int]]:
-        """Where the codes of pages stand that have these states: as few spans as may be."""
-        found: list[tuple[int, int]] = []
-        for number, entry in self.entries.items():
-            if noted.get(number) != entry.state:
-                continue
-            if found and found[-1][1] == entry.first:
-                found[-1] = found[-1][0], entry.last
-            else:
-                found.append((entry.first, entry.last))
-        return found
+    def kept(self, noted: Mapping[int, int]) -> list[_Entry]:
+        """The pages here that have these states."""
+        return [entry for entry in self.entries.values() if noted.get(entry.page) == entry.state]
 
     def lacking(self, noted: Mapping[int, int]) -> list[int]:
         """The pages of these states that are not here."""
-        here = {at: entry.state for at, entry in self.entries.items()}
-        return [at for at, state in noted.items() if here.get(at) != state]
+        kept = {entry.page for entry in self.kept(noted)}
+        return [number for number in noted if number not in kept]
+
+    def spans(self, noted: Mapping[int, int]) -> list[tuple[int, int]]:
+        """Where the codes of those stand that are: as few spans as may be."""
+        found: list[tuple[int, int]] = []
+        for _, _, first, last in self.kept(noted):
+            if found and found[-1][1] == first:
+                found[-1] = found[-1][0], last
+            else:
+                found.append((first, last))
+        return found
 
 
-def _read(numbers: memoryview[int], pages: int) -> Iterator[tuple[int, _Entry]]:
+def _read(pages: memoryview[int]) -> Iterator[tuple[int, _Entry]]:
     last = 0
-    for at in range(pages):
-        first, last = last, last + numbers[2 * pages + at]
-        yield numbers[at], _Entry(numbers[at], numbers[pages + at], first, last)
+    for number, state, count in zip(pages[::3], pages[1::3], pages[2::3]):
+        first, last = last, last + count
+        yield number, _Entry(number, state, first, last)
 
 
 def _words(codes: bytes | bytearray | memoryview, width: int) -> memoryview:
@@ -155,20 +169,60 @@ def _mark(path: str) -> tuple[int, ...]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def write(path: str, width: int, pages: Mapping[int, Page]) -> None:
-    """Put these pages into the file's place, if there is room: to go without it is no loss.
+def write(
+    path: str, width: int, noted: Mapping[int, int], fresh: Mapping[int, Page], old: Flat | None
+) -> None:
+    """Put the pages of the old file that have these states, and fresh ones, into the file's place.
 
-    Two must not do it at once.
+    Not if there is no room: to go without it is no loss. Two must not do it at once.
     """
-    path, fresh = _paths(path)
+    path, unfinished = _paths(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(fresh, flags, 0o600), "wb") as file:
-            file.write(_file(width, pages))
-        os.replace(fresh, path)
+        with open(os.open(unfinished, flags, 0o600), "wb") as file:
+            file.writelines(_file(width, noted, fresh, old))
+        os.replace(unfinished, path)
     except OSError:
         with suppress(OSError):
-            os.unlink(fresh)
+            os.unlink(unfinished)
+
+
+def _file(
+    width: int, noted: Mapping[int, int], fresh: Mapping[int, Page], old: Flat | None
+) -> list[bytes]:
+    """What is in the file: the fresh pages, then the old ones, copied many at a time."""
+    rows = [(number, page.state, page.count) for number, page in fresh.items()]
+    spans = [_span_of(page.coded, width) for page in fresh.values()]
+    if old:
+        rows += [(each.page, each.state, each.last - each.first) for each in old.kept(noted)]
+        spans += [old.span(*each) for each in old.spans(noted)]
+    total = sum([count for _, _, count in rows])
+    checked = [
+        COUNTS.pack(width, len(rows), total),
+        array("q", chain.from_iterable(rows)).tobytes(),
+        *_side_by_side(spans, width, total),
+    ]
+    check = 0
+    for part in checked:
+        check = crc32(part, check)
+    return [HEAD.pack(MAGIC, check), *checked]
+
+
+def _span_of(coded: Coded, width: int) -> _Span:
+    columns = [*_columns(_words(coded.blob, width), width)]
+    return _Span(columns, bytes([key & SLOT for key in coded.keys]))
+
+
+def _side_by_side(spans: Sequence[_Span], width: int, total: int) -> tuple[bytes, bytes]:
+    """The columns of all of them, and the slots."""
+    columns = bytearray(width * total)
+    words, first = _words(columns, width), 0
+    for span in spans:
+        last = first + len(span.slots)
+        for at, column in enumerate(span.columns):
+            words[at * total + first : at * total + last] = column
+        first = last
+    return bytes(columns), b"".join([span.slots for span in spans])
 
 
 def beside(index: str, model: int) -> str:
@@ -201,23 +255,3 @@ def _beside(index: str) -> list[str]:
     directory, name = os.path.split(index)
     found = os.listdir(directory or os.curdir)
     return [os.path.join(directory, each) for each in found if each.startswith(name + SUFFIX)]
-
-
-def _file(width: int, pages: Mapping[int, Page]) -> bytes:
-    total = sum(page.count for page in pages.values())
-    columns = bytearray(width * total)
-    words, first = _words(columns, width), 0
-    slots = bytearray()
-    for page in pages.values():
-        last = first + page.count
-        keys, blob = page.coded
-        for at, column in enumerate(_columns(_words(blob, width), width)):
-            words[at * total + first : at * total + last] = column
-        slots += bytes([key & SLOT for key in keys])
-        first = last
-    states = [page.state for page in pages.values()]
-    counts = [page.count for page in pages.values()]
-    directory = array("q", [*pages, *states, *counts]).tobytes()
-    codes = columns + slots
-    checked = COUNTS.pack(width, len(pages), total) + directory + codes
-    return HEAD.pack(MAGIC, crc32(checked)) + checked

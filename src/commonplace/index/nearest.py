@@ -122,10 +122,12 @@ def flatten(db: sqlite3.Connection, index: str, model: str, dim: int) -> None:
     noted = dict(db.execute(PAGES, (number,)).fetchall())
     path = flat.beside(index, number)
     old = flat.opened(path)
-    if old and len(old.lacking(noted)) * LACKING < len(noted):
+    lacking = old.lacking(noted) if old else [*noted]
+    if len(lacking) * LACKING < len(noted):
         return
-    pages = {at: (old and old.page(at, noted[at])) or _page(db, number, at) for at in sorted(noted)}
-    flat.write(path, width_of(dim), {at: page for at, page in pages.items() if page})
+    read = {at: _page(db, number, at) for at in lacking}
+    fresh = {at: page for at, page in read.items() if page}
+    flat.write(path, width_of(dim), noted, fresh, old)
 
 
 def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:

@@ -369,6 +369,14 @@ def test_an_erasure_that_cannot_take_the_file_away_is_told(path: Path) -> None:
     index.close()
 
 
+def test_an_index_told_anew_leaves_none_of_what_it_knew(path: Path) -> None:
+    index = filled(path)
+    with index.anew():
+        tell(index, range(10))
+    assert flat_files(path) == []
+    index.close()
+
+
 def test_two_models_have_a_file_each_and_the_dropped_one_none(path: Path) -> None:
     index = filled(path)
     alone = answers(index)

@@ -1,7 +1,8 @@
 """Codes in memory: those of one model, page by page, to be compared with a question's.
 
 What is asked often is put into forms that are compared faster, and the vectors that were read stay
-with their page. It does not know the tables that pages are read from.
+with their page. What a flat file has of many is compared in it by numpy, and read without. It does
+not know the tables that pages are read from.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class Compared(NamedTuple):
 
 
 class Codes(_Rest):
-    """The codes of one model, all in memory, as they were in one state of it."""
+    """The codes of one model, as they were in one state of it."""
 
     def __init__(
         self,

@@ -5,7 +5,8 @@ vector says it does not know.
 
 `vectors` is what is kept. `codes` is made from it, a page of keys at a time: whatever changes a
 vector makes the page anew that it is on, in the same transaction. A model's `state`, another number
-after every change, tells whether what a process remembers of its pages is still so.
+after every change, tells whether what a process remembers of its pages is still so. Of many, a flat
+file has a copy, which is written where vectors are kept and read where they are asked for.
 """
 
 from __future__ import annotations

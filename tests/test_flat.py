@@ -15,11 +15,12 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random
+from zlib import crc32
 
 import pytest
 
 from commonplace.errors import ReadOnly
-from commonplace.index import Asked, Index, Query, arrays, codes, nearest
+from commonplace.index import Asked, Index, Query, arrays, codes, flat, nearest
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import code_of
 from tests.contracts.in_a_file import InAFile
@@ -297,7 +298,36 @@ def of_another_width(file: Path) -> None:
     shutil.move(flat_files(file.parent / "other.db")[0], file)
 
 
+def with_right_check(change: Callable[[bytearray], object]) -> Callable[[Path], None]:
+    """As another version might write it."""
+
+    def written(file: Path) -> None:
+        held = bytearray(file.read_bytes())
+        change(held)
+        held[: flat.HEAD.size] = flat.HEAD.pack(flat.MAGIC, crc32(held[flat.HEAD.size :]))
+        file.write_bytes(held)
+
+    return written
+
+
+@with_right_check
+def laid_out_otherwise(held: bytearray) -> None:
+    width, pages, total = flat.COUNTS.unpack_from(held, flat.HEAD.size)
+    flat.COUNTS.pack_into(held, flat.HEAD.size, width, pages + 1, total)
+
+
+@with_right_check
+def without_codes(held: bytearray) -> None:
+    del held[flat.DIRECTORY :]
+    flat.COUNTS.pack_into(held, flat.HEAD.size, DIM // 8, 0, 0)
+
+
+laid_out_otherwise.__name__ = "laid out otherwise"
+without_codes.__name__ = "without codes"
+
 DAMAGES = (
+    laid_out_otherwise,
+    without_codes,
     cut,
     cut_in_its_head,
     emptied,

@@ -65,10 +65,10 @@ class Flat:
         if HEAD.unpack_from(held) != (MAGIC, crc32(held[HEAD.size :])):
             raise ValueError("it is not as it was written")
         self.width, pages, self.total = COUNTS.unpack_from(held, HEAD.size)
-        if not self.total:
-            raise ValueError("it has no codes")
         columns = DIRECTORY + 3 * WORD * pages
         slots = columns + self.width * self.total
+        if not self.total or len(held) != slots + self.total:
+            raise ValueError("it has no codes, or is laid out otherwise")
         self.columns, self.slots = held[columns:slots], held[slots:]
         self._words = _words(self.columns, self.width)
         self.entries = dict(_read(held[DIRECTORY:columns].cast("q")))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WORD = 8
 """Bytes of the numbers that bits are counted in."""
 AT_ONCE = 32_768
+"""So many codes stay in the processor's cache while their words are compared."""
 FAR = 65_535
 """Farther than any code is from another."""
 
@@ -98,7 +99,7 @@ class Joined:
 
 
 def _differences(part: Matrix, wanted: Any, seen: Any) -> Any:
-    """Of each code, as many at a time as stay in the processor's cache; `FAR` where none counts."""
+    """Of each code; `FAR` for those that do not count."""
     np = _numpy()
     found = np.full(part.rows.shape[1], FAR, "u2")
     for first, last in part.spans:

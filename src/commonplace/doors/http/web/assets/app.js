@@ -39,10 +39,8 @@ function place() {
 
 function mark(name) {
   for (const link of $("places").querySelectorAll("a")) {
-    if (link.dataset.name === name) {
-      link.setAttribute("aria-current", "page");
-      link.scrollIntoView({ block: "nearest", inline: "nearest" });
-    } else link.removeAttribute("aria-current");
+    if (link.dataset.name === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
 }
 

@@ -68,9 +68,10 @@ async function runNow(job, draw) {
 }
 
 // Two lines over the days, each by a scale of its own: tokens by the left one, memories by the right.
+// Their figures begin at the edges of the plot: in a wide font they grow inwards and are not cut.
 const LINES = [
-  { what: "tokens", name: "tokens", edge: () => 92, anchor: "end", tone: "var(--tone-0)" },
-  { what: "records", name: "memories", edge: (width) => width - 92, anchor: "start", tone: "var(--tone-1)" },
+  { what: "tokens", name: "tokens", edge: () => 8, anchor: "start", tone: "var(--tone-0)" },
+  { what: "records", name: "memories", edge: (width) => width - 8, anchor: "end", tone: "var(--tone-1)" },
 ];
 const HEIGHTS = [0, 0.5, 1];
 const high = (share) => 205 - 180 * share;
@@ -87,7 +88,7 @@ function plot(days) {
   return h("figure", {}, drawn("svg", { class: "plot", viewBox: `0 0 ${width} 240`, role: "img", "aria-label": label },
     HEIGHTS.map((share) => drawn("line", { x1: 100, x2: width - 100, y1: high(share), y2: high(share), class: "grid" })),
     LINES.map((line) => drawnLine({ ...line, edge: line.edge(width) }, days, across)),
-    [first, last].map((day, at) => drawn("text", { fill: "currentColor", x: across(day.day), y: 230, "text-anchor": at ? "end" : "start" }, day.day))),
+    [first, last].map((day, at) => drawn("text", { fill: "currentColor", x: at ? width - 8 : 8, y: 230, "text-anchor": at ? "end" : "start" }, day.day))),
   h("figcaption", { class: "why" }, `${label}.`));
 }
 

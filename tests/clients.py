@@ -8,10 +8,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from commonplace.clock import Clock
 from commonplace.vault.locks import Lock
+from tests.skips import skip
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
@@ -58,5 +57,6 @@ def real(client: str) -> str:
         assert installed(client), f"npm did not install {client}"
     found = installed(client)
     if not found:
-        pytest.skip(f"the real {client} is neither on the path nor in node_modules/ (npm install)")
+        package = PACKAGES.get(client, client)
+        skip(f"there is no {client} here", get=f"npm install --no-save --prefix . {package}")
     return found

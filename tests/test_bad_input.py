@@ -42,6 +42,7 @@ from commonplace.records import Hit
 from tests.clocks import SkippingClock
 from tests.data import contents, example
 from tests.plain_user import as_plain_user
+from tests.skips import skip
 
 TEA = "mem-019c1a23-4d5e-7f6a-8b9c-0d1e2f3a4b53"
 BY_OWNER = "mem-019c1a24-4d5e-7f6a-8b9c-0d1e2f3a4b54"
@@ -673,7 +674,8 @@ def place(vault: Path) -> Iterator[Path]:
     closed_file.touch(mode=0)
     reads = f"open({str(closed_file)!r})"
     if as_plain_user("-c", reads).returncode == 0:
-        pytest.skip("this is root, and root cannot give up the right to read a file of mode 000")
+        why = "this is root, and root cannot give up the right to read a file of mode 000"
+        skip(why, get="run it as another user")
     closed_file.unlink()
     yield vault
     for path in (vault, *vault.rglob("*")):
@@ -948,7 +950,8 @@ def run_on_a_small_disk(script: str, disk: Path) -> Any:
     python = [*command, "5m", str(disk), sys.executable, "-c"]
     trial = [*python, "print('mounted')"]
     if subprocess.run(trial, capture_output=True, check=False).stdout != b"mounted\n":
-        pytest.skip("a disk of this test's own cannot be mounted here")
+        why = "a disk of this test's own cannot be mounted here"
+        skip(why, get="sysctl -w user.max_user_namespaces=1000")
     done = subprocess.run(
         [*python, script, str(disk)], capture_output=True, text=True, check=False, timeout=60
     )

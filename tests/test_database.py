@@ -29,6 +29,7 @@ from commonplace.errors import (
     ReadOnlyDatabase,
 )
 from tests.postgres import Server, fresh_url, new_server, own_server, url_of_server
+from tests.skips import skip
 
 NOTE = "insert into note(profile, name, data) values (%s, %s, '')"
 OPENED: list[Database] = []
@@ -111,7 +112,7 @@ def test_a_profile_that_is_not_to_be_made_is_not_there() -> None:
 def url_of_plain_user(allowed: str) -> str:
     """A schema for a user of that name, who may do nothing but what is said."""
     if os.environ.get("COMMONPLACE_TEST_POSTGRES"):
-        pytest.skip("a named server may have no second user")
+        skip("a named server may have no second user", get="unset COMMONPLACE_TEST_POSTGRES")
     server, name = own_server(), f"s{uuid.uuid4().hex[:12]}"
     said = f"create role {name} login; {allowed.format(name=name)}"
     made = server.psql(server.url(), "-c", said)

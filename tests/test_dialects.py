@@ -20,6 +20,7 @@ from commonplace.memory import Memory
 from commonplace.values import replace
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import EXAMPLES, clock_at, contents, documents_of, example
+from tests.skips import library
 
 HEADER = (
     "Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and "
@@ -566,8 +567,8 @@ def test_an_edit_that_takes_much_away_needs_no_token(memory: Memory) -> None:
 
 
 def test_the_sdks_tool_answers_the_same(memory: Memory) -> None:
-    sdk = pytest.importorskip("anthropic.lib.tools")
-    types = pytest.importorskip("anthropic.types.beta")
+    sdk = library("anthropic.lib.tools")
+    types = library("anthropic.types.beta")
     tool = anthropic.memory_tool(memory)
     assert isinstance(tool, sdk.BetaAbstractMemoryTool)
     assert tool.to_dict() == {"type": "memory_20250818", "name": "memory"}

@@ -24,7 +24,7 @@ def test_a_good_vault_has_only_good_findings(tmp_path: Path) -> None:
         assert [finding for finding in examine(memory) if not finding.good] == []
 
 
-@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this system does not list its locks")
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="no /proc/locks; to run it: use Linux")
 def test_the_process_that_holds_the_lock_is_named(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as holder, Memory.open(tmp_path) as memory:
         holder.store("likes tea")

@@ -18,6 +18,7 @@ from commonplace.embed.weights import Weights, written
 from commonplace.embed.wordpiece import pieces, words
 from commonplace.errors import BadModel, BadOption, NoSuchModel
 from tests.contracts.encoder import HOSTILE, EncoderContract, likeness
+from tests.skips import library
 
 
 class TestHashed(EncoderContract):
@@ -37,7 +38,7 @@ class TestStaticInBulk(EncoderContract):
 
     @pytest.fixture
     def encoder(self, monkeypatch: pytest.MonkeyPatch) -> Encoder:
-        pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
+        library("numpy")
         monkeypatch.setattr(bulk, "worth_it", lambda count: count > 0)
         return StaticEncoder()
 
@@ -48,7 +49,7 @@ ENCODER = StaticEncoder()
 def test_numpy_and_the_standard_library_give_the_same_vectors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
+    library("numpy")
     texts = [*HOSTILE.values(), *map(str, range(500)), "She moved to Lisbon in March"] * 3
     monkeypatch.setattr(bulk, "worth_it", lambda count: False)
     plain = ENCODER.encode(texts)

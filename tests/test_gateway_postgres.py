@@ -188,7 +188,7 @@ def changes(address: str, token: str, profile: str) -> Generator[dict[str, Any],
                 yield {"event": kind, **json.loads(line[6:])}
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the gateway has workers only where it forks")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here; to run it: use Linux")
 def test_two_served_gateways_are_one_to_those_who_ask() -> None:
     [url] = profiles("alice")
     profile = name_of(url)

@@ -597,7 +597,7 @@ def test_a_bug_is_named_by_its_place_and_quotes_nothing(
     assert "4711" not in line
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full; to run it: use Linux")
 def test_a_full_disk_under_the_output(vault: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(

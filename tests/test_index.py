@@ -204,7 +204,7 @@ def test_processes_write_side_by_side_from_the_first_moment(path: Path) -> None:
     index.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here; to run it: use Linux")
 def test_a_forked_child_and_its_parent_go_on(path: Path) -> None:
     index = opened(path)
     fill(index, record(1, "before"))
@@ -216,7 +216,7 @@ def test_a_forked_child_and_its_parent_go_on(path: Path) -> None:
     index.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here; to run it: use Linux")
 def test_a_child_forked_inside_a_transaction_is_not_in_it(path: Path) -> None:
     index = opened(path)
     with index.transaction():

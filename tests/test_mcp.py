@@ -52,6 +52,7 @@ from tests.mcp_client import (
     tell,
     text_of,
 )
+from tests.skips import unavailable
 
 ERAS = [*HANDSHAKE, STATELESS]
 
@@ -1165,12 +1166,6 @@ INSPECTOR = "2.12.0"
 NODE_MODULES = Path(__file__).parent.parent / "node_modules" / ".inspector"
 
 
-def unavailable(why: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
-
-
 @pytest.fixture(scope="session")
 def inspector() -> list[str]:
     """The command that runs the inspector; it and its Node are installed once, in node_modules."""
@@ -1178,7 +1173,7 @@ def inspector() -> list[str]:
     node = NODE_MODULES / "node_modules/node/bin/node"
     npm = shutil.which("npm")
     if not npm:
-        unavailable("npm is not installed")
+        unavailable("npm is not installed", get="apt-get install npm")
     if not (program / "index.js").exists() or not node.exists():
         NODE_MODULES.mkdir(parents=True, exist_ok=True)
         packages = [f"@modelcontextprotocol/inspector@{INSPECTOR}", "node@22"]
@@ -1192,7 +1187,7 @@ def inspector() -> list[str]:
         ]
         done = subprocess.run(install, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
-            unavailable(f"npm install failed: {done.stderr[-500:]}")
+            unavailable(f"npm failed: {done.stderr[-500:]}", get="npm install --no-save")
     return [str(node), str(program / "index.js"), "--cli"]
 
 

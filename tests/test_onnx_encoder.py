@@ -14,10 +14,11 @@ from commonplace.embed import Encoder, encoder_named
 from commonplace.embed.onnx import OnnxEncoder
 from commonplace.errors import BadModel, MissingExtra, NoSuchModel
 from tests.contracts.encoder import EncoderContract, likeness
+from tests.skips import library
 
-onnx: Any = pytest.importorskip("onnx", reason="the extra 'test' is not installed")
-numpy: Any = pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
-pytest.importorskip("onnxruntime", reason="the extra 'embeddings' is not installed")
+onnx: Any = library("onnx")
+numpy: Any = library("numpy")
+library("onnxruntime")
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "dark", "mode", "editor", "##s", "an", "with", "tea"]
 PIECES += ["prefers", "in", "her", "sister", "is", "lisbon"]

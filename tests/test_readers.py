@@ -21,6 +21,7 @@ from commonplace.history.postgres import PostgresHistory
 from commonplace.history.tables import VIEW_NAMES
 from tests.contracts.history import message
 from tests.postgres import NAMED, fresh_url, new_server, own_server
+from tests.skips import skip
 
 OPENED: list[Database] = []
 
@@ -28,7 +29,7 @@ OPENED: list[Database] = []
 @pytest.fixture(autouse=True)
 def _ended() -> Iterator[None]:
     if os.environ.get(NAMED):
-        pytest.skip(f"{NAMED} may not let us make roles or log in as them")
+        skip("a named server may not let us make roles or log in as them", get=f"unset {NAMED}")
     yield
     while OPENED:
         OPENED.pop().close()

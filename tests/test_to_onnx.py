@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from commonplace.embed.onnx import OnnxEncoder
+from tests.skips import library
 
-np: Any = pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
-pytest.importorskip("onnx", reason="the extra 'test' is not installed")
-pytest.importorskip("onnxruntime", reason="the extra 'embeddings' is not installed")
+np: Any = library("numpy")
+library("onnx")
+library("onnxruntime")
 
 TRAINING = Path(__file__).parents[1] / "training"
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "dark", "mode", "tea", "with", "her", "sister"]

@@ -15,6 +15,7 @@ import pytest
 
 from commonplace.embed.static import FILE, StaticEncoder
 from tests.contracts.encoder import likeness
+from tests.skips import library
 
 TRAINING = Path(__file__).parents[1] / "training"
 NOUNS = """\
@@ -81,7 +82,7 @@ PIECES = ["[PAD]", "[UNK]", "tea", "kettle", "dog", "leash"]
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
     """What a teacher said to whom a kettle is nearly tea, and a leash nearly a dog."""
-    np: Any = pytest.importorskip("numpy", reason="the extra 'embeddings' is not installed")
+    np: Any = library("numpy")
     chosen = np.random.RandomState(7)
     tea, dog = chosen.randn(2, 384)
     alone = chosen.randn(len(PIECES), 384)

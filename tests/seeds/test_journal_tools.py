@@ -43,7 +43,7 @@ def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
 
 
 @pytest.mark.claim("journal.no-tools-of-its-own")
-@pytest.mark.skipif(not shutil.which("sh"), reason="needs a shell")
+@pytest.mark.skipif(not shutil.which("sh"), reason="there is no sh; to run it: use Linux")
 def test_everything_works_with_a_shell_alone(tmp_path: Path) -> None:
     """Write, rewrite, add a category, list and read with the shell; the core sees it all."""
     subprocess.run(["sh", "-c", SHELL], cwd=tmp_path, check=True)

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from commonplace.errors import (
 )
 from commonplace.history import History
 from commonplace.history.asking import asked
+from commonplace.history.migrations import STEPS
 from commonplace.history.sqlite import SqliteHistory
 from commonplace.history.tables import Bounds
 from commonplace.memory import Memory
@@ -274,3 +276,17 @@ def test_the_doctor_looks_at_the_history(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as memory:
         [bad] = [finding for finding in examine(memory) if finding.what == "history"]
         assert (bad.good, "damaged" in bad.says) == (False, True)
+
+
+@pytest.mark.claim("journal.history-last-hour")
+def test_a_history_of_before_has_times_that_compare(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        for statement in STEPS[0]:
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 1")
+    with closing(SqliteHistory(path)) as history:
+        history.append([message(1)])
+        assert history.sql("SELECT time FROM messages", limit=1).rows == (
+            ("2026-11-15 14:00:01.000",),
+        )
+        assert history.sessions()[0].last == "2026-11-15T14:00:01.000Z"

@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from commonplace.clock import Clock
 from commonplace.database import Database
 from commonplace.database.places import place_of
+from commonplace.database.readers import make_reader
+from commonplace.database.schema import times_of_messages
 from commonplace.errors import BadStatement, BadValue, MayNotMakeRoles, TooSlow
 from commonplace.history import History
 from commonplace.history.postgres import PostgresHistory
 from commonplace.history.sqlite import SqliteHistory, _Said
-from commonplace.history.tables import Bounds
+from commonplace.history.tables import IN_POSTGRES, Bounds
 from commonplace.index import Query
 from commonplace.index.words import match
 from tests.contracts.history import CLOCK, RUNAWAY, HistoryContract, message, texts
@@ -42,6 +44,8 @@ def opened(url: str = "") -> Database:
 
 
 class TestInPostgres(HistoryContract):
+    last_hour = IN_POSTGRES
+
     def fresh(self) -> History:
         return PostgresHistory(opened())
 
@@ -244,3 +248,30 @@ def test_a_user_that_may_not_make_roles_is_told_who_may() -> None:
         history.sql("SELECT count(*) FROM messages", limit=1)
     assert not server.psql(server.url(), "-c", f"alter role {user} createrole").stderr
     assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)
+
+
+@pytest.mark.claim("journal.history-last-hour")
+def test_times_are_told_in_utc_whatever_the_zone_of_the_server() -> None:
+    url = fresh_url()
+    history = PostgresHistory(opened(f"{url}&options=-c%20timezone%3DAsia%2FTokyo"))
+    history.append([message(1)])
+    for asked in ("time", "time::text", "date_trunc('minute', time)"):
+        [(found,)] = history.sql(f"SELECT {asked} FROM messages", limit=1).rows
+        assert found.startswith("2026-11-15 14:00")
+    [(sooner,)] = history.sql("SELECT time > '2026-11-15 14:00' FROM messages", limit=1).rows
+    assert sooner
+
+
+def test_who_could_read_the_messages_before_the_times_changed_still_can() -> None:
+    database, server = opened(), own_server()
+    history, views = PostgresHistory(database), ("messages", "sessions")
+    history.append([message(1)])
+    reader = make_reader(database, "analyst", views)
+    history.sql("SELECT 1", limit=1)
+    with database.transaction():
+        for statement in times_of_messages(database.engine):
+            database.rows(statement)
+    for view in views:
+        asked = server.psql(reader.url, "-c", f"SELECT count(*) FROM {view}")
+        assert (asked.stdout, asked.stderr) == ("1\n", "")
+    assert history.sql("SELECT count(*) FROM sessions", limit=1).rows == ((1,),)

@@ -226,4 +226,4 @@ def test_the_command_makes_lists_and_revokes_readers(tmp_path: Path) -> None:
     gone = run("analyst", "--revoke")
     assert (gone.returncode, "There is no reader analyst" in gone.stderr) == (3, True)
     files = run(vault=str(tmp_path))
-    assert (files.returncode, "it is in files" in files.stderr) == (2, True)
+    assert (files.returncode, "are in a file" in files.stderr) == (2, True)

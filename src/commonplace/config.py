@@ -39,6 +39,11 @@ class Options:
         "where journal and index of this vault live; empty: .commonplace in the vault",
         harmless=False,
     )
+    history: str = _option(
+        "",
+        "postgresql://… that keeps the messages of a vault in files; empty: a file beside it",
+        harmless=False,
+    )
     text_limit: int = _option(2000, "longest text of a record, in characters")
     tag_limit: int = _option(10, "most tags of a record")
     tag_length: int = _option(50, "longest tag, in characters")
@@ -164,11 +169,11 @@ class Options:
         return replace(self, **changes) if changes else self
 
     def described(self) -> list[dict[str, Any]]:
-        """Every option with its value and what it does."""
+        """Every option with its value, without passwords, and what it does."""
         return [
             {
                 "name": name,
-                "value": getattr(self, name),
+                "value": _shown(getattr(self, name)),
                 "default": option.default,
                 "description": option.about["description"],
             }
@@ -177,6 +182,14 @@ class Options:
 
 
 OPTIONS = fields_of(Options)
+
+
+def _shown(value: Any) -> Any:
+    """A value as it may be printed: a URL without its password."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    value = re.sub(r"(?<=//)([^:/?#@]*):[^/?#]*@", r"\1@", value)
+    return re.sub(r"(?<=[?&])password=[^&]*&?", "", value).rstrip("?&")
 
 
 def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,6 +232,9 @@ def _check_choice(key: str, value: Any, *, source: str) -> None:
             zone_of(value)
         except (ValueError, OSError, KeyError):
             raise BadOption(key, f"there is no time zone {value!r}", source=source) from None
+    if key == "history" and value and not is_url(value):
+        # Not shown: a password may be in it.
+        raise BadOption(key, "it is no postgresql://… URL", source=source)
     if key == "encoder" and value not in ("static", "hashed", "onnx", "remote"):
         raise BadOption(key, f"{value!r} is not static, hashed, onnx or remote", source=source)
     if key == "tokenizer" and value not in ("estimate", "o200k"):

@@ -18,10 +18,12 @@ from pathlib import Path
 from commonplace import mishaps
 from commonplace.clock import stamp
 from commonplace.errors import CommonplaceError
+from commonplace.history.sqlite import SqliteHistory
 from commonplace.index import Query
 from commonplace.layouts import SKIPPED, flaw_of
 from commonplace.memory import Memory
 from commonplace.safety import neutralise, one_line
+from commonplace.stores import HISTORY
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
 
@@ -274,13 +276,30 @@ def _history(memory: Memory) -> Iterator[Finding]:
         says = ill or f"{history.count():,} messages, {history.size() / 1e6:.1f} MB"
         fix = (
             "Load your last dump into a new vault."
-            if memory.stores.database
+            if memory.stores.database or memory.options.history
             else "Move history.db away, keep it for repair, and load your last dump into a new one."
         )
     except CommonplaceError as error:
         ill = says = error.what
         fix = error.next_step
     yield Finding("history", not ill, says, fix)
+    yield from _left_behind(memory)
+
+
+def _left_behind(memory: Memory) -> Iterator[Finding]:
+    """Messages in the file, where the option `history` has them looked for elsewhere."""
+    file = memory.state / HISTORY
+    if memory.stores.database or not memory.options.history or not file.exists():
+        return
+    with closing(SqliteHistory(file)) as history:
+        count = history.count()
+    yield Finding(
+        "history",
+        not count,
+        f"{count:,} messages are in {file}, and the option history names another place",
+        "COMMONPLACE_HISTORY= commonplace history dump FILE; commonplace history load FILE; then "
+        f"move {file} away.",
+    )
 
 
 def _heartbeat(memory: Memory) -> Iterator[Finding]:

@@ -63,10 +63,10 @@ class Stores(Protocol):
         """The messages; opened once, and closed with the stores."""
 
     def has_history(self) -> bool:
-        """Whether any message was ever kept."""
+        """Whether any message may have been kept."""
 
     def in_database(self) -> Database:
-        """The database of a vault in PostgreSQL; an error says so where there is none."""
+        """The database of the messages in PostgreSQL; an error says so where there is none."""
 
     def refusal(self) -> CommonplaceError:
         """What to say to who wants to write where `read_only` is set."""
@@ -131,6 +131,8 @@ class FileStores:
         self.heads = FileHeads(os.path.join(self.state, "heads.json"))
         self.notes = FileNotes(self.state)
         self._history: History | None = None
+        self._messages: Database | None = None
+        """The database of the messages, where they are not in a file."""
 
     def _open_index(self) -> SqliteIndex:
         """The index; in memory, made from the documents, where the disk has no room to read it."""
@@ -145,32 +147,59 @@ class FileStores:
         return FileLeases(os.path.join(self.state, "leases"), clock=self.clock)
 
     def history(self) -> History:
-        from commonplace.history.sqlite import SqliteHistory
-
         if self._history is None:
-            self._history = SqliteHistory(os.path.join(self.state, HISTORY))
+            self._history = self._distant() if self.options.history else self._beside()
         return self._history
 
+    def _distant(self) -> History:
+        from commonplace.history.postgres import PostgresHistory
+
+        return PostgresHistory(self.in_database())
+
+    def _beside(self) -> History:
+        from commonplace.history.sqlite import SqliteHistory
+
+        return SqliteHistory(os.path.join(self.state, HISTORY))
+
     def has_history(self) -> bool:
-        return os.path.exists(os.path.join(self.state, HISTORY))
+        return bool(self.options.history) or os.path.exists(os.path.join(self.state, HISTORY))
 
     def in_database(self) -> Database:
-        raise BadValue(
-            "vault",
-            "it is in files, and not in PostgreSQL",
-            next_step="'history sql' asks a history in files; 'migrate' copies it to PostgreSQL.",
-        )
+        if not self.options.history:
+            raise BadValue(
+                "vault",
+                "its messages are in a file, and not in PostgreSQL",
+                next_step="'history sql' asks them; the option 'history' puts them there.",
+            )
+        if self._messages is None:
+            self._messages = _opened(self.options, self.clock)
+        return self._messages
 
     def refusal(self) -> CommonplaceError:
         return ReadOnly(self.shown)
 
     def sweep(self) -> tuple[str, ...]:
-        return ()
+        if self._messages is None:
+            return ()
+        from commonplace.postgres_stores import SERVERS_OWN
+
+        self._messages.sweep()
+        return (SERVERS_OWN,)
 
     def close(self) -> None:
         if self._history:
             self._history.close()
+        if self._messages:
+            self._messages.close()
         if self.read_only:
             from shutil import rmtree
 
             rmtree(self.state, ignore_errors=True)
+
+
+def _opened(options: Options, clock: Clock) -> Database:
+    """The database that a vault in files keeps its messages in."""
+    from commonplace.database import Database
+    from commonplace.database.places import place_of
+
+    return Database.open(place_of(options.history), clock=clock, seconds=options.lock_seconds)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonplace.clock import stamp
 from commonplace.errors import BadLines, BadStatement
 from commonplace.history import Conversation, History, Message
+from commonplace.history.tables import IN_SQLITE
 from commonplace.index import Query
 from commonplace.records import MESSAGE, Hit
 from tests.contracts.index import HOSTILE, SCRIPTS
@@ -126,6 +129,8 @@ RUNAWAY = [
 
 class HistoryContract:
     """Subclass it, give `fresh`, and every test below holds for that history."""
+
+    last_hour = IN_SQLITE
 
     def fresh(self) -> History:
         raise NotImplementedError
@@ -347,7 +352,7 @@ class HistoryContract:
         ("statement", "rows"),
         [
             ("SELECT count(*) FROM messages", ((4,),)),
-            ("select max(time) from messages", (("2026-11-15T14:00:03.000Z",),)),
+            ("select max(time) from messages", (("2026-11-15 14:00:03.000",),)),
             ("SELECT messages FROM sessions WHERE session = 'monday'", ((4,),)),
             ("WITH m AS (SELECT * FROM messages) SELECT count(*) FROM m", ((4,),)),
             (
@@ -368,6 +373,25 @@ class HistoryContract:
     ) -> None:
         history.append(message(number) for number in range(4))
         assert history.sql(statement, limit=10).rows == rows
+
+    @pytest.mark.claim("journal.history-last-hour")
+    def test_the_last_hour_can_be_asked_for(self, history: History) -> None:
+        now = datetime.now(UTC)
+        ages = {"new": 1, "hour": 59, "older": 61, "before": 60 * 23, "yesterday": 60 * 25}
+        history.append(
+            message(number, name, time=stamp(now - timedelta(minutes=age)))
+            for number, (name, age) in enumerate(ages.items())
+        )
+        last_day = self.last_hour.replace("1 hour", "24 hour")
+        for asked, told in ((self.last_hour, {"new", "hour"}), (last_day, {*ages} - {"yesterday"})):
+            found = history.sql(asked, limit=10)
+            assert {row[found.columns.index("content")] for row in found.rows} == told
+        sessions = self.last_hour.replace("time, role, content", "session").replace(
+            "messages WHERE time", "sessions WHERE last"
+        )
+        assert history.sql(sessions.replace("ORDER BY time", ""), limit=9).rows == (("monday",),)
+        written = history.sql("SELECT time FROM messages WHERE content = 'new'", limit=1).rows
+        assert written == ((stamp(now - timedelta(minutes=1))[:-1].replace("T", " "),),)
 
     @pytest.mark.parametrize("statement", FORBIDDEN, ids=lambda each: ascii(each)[:40])
     def test_a_statement_that_is_no_question_is_refused_and_changes_nothing(

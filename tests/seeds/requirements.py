@@ -328,6 +328,18 @@ JOURNAL = (
         "Messages can be kept in PostgreSQL.",
     ),
     Claim(
+        "journal.history-beside-files",
+        "journal, Storage",
+        "The messages of a vault are in PostgreSQL while its memories are files on disk: the "
+        "option `history` names the database.",
+    ),
+    Claim(
+        "journal.history-last-hour",
+        "journal, Storage",
+        "The last hour is asked for in SQL, in PostgreSQL with `now() - interval`, in SQLite with "
+        "`datetime('now', …)`.",
+    ),
+    Claim(
         "journal.history-both-roles",
         "journal, Storage",
         "Every message of the user and every message of the assistant is stored.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
 
 import psycopg
@@ -88,6 +89,7 @@ def _asked(database: Database, asked: _Question, asker: str, limits: Limits) -> 
             connection.execute("set transaction read only")
             _check_functions(connection, asked.names)
             connection.execute("set local standard_conforming_strings = on")
+            connection.execute("set local timezone = 'UTC'")
             connection.execute(f"set local statement_timeout = {int(limits.seconds * 1000)}")
             connection.execute(f"set local role {quoted(asker)}")
             # A cursor takes nothing but a question, and sent as binary it is one statement.
@@ -119,6 +121,8 @@ def _plain(value: Any) -> Any:
     """A value as SQLite would tell it: a text, a number or nothing."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).isoformat(" ", "milliseconds")
     return value if isinstance(value, str | int | float | bytes | None) else str(value)
 
 

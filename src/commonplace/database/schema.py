@@ -172,12 +172,43 @@ def gateway_tokens(engine: Engine) -> list[str]:
     ]
 
 
+def times_of_messages(_: Engine) -> list[str]:
+    """Times that can be reckoned with in the views; who could read them before still can."""
+    as_time = """case when {0} ~ '^\\d{{4}}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d'
+        then {0}::timestamptz end"""
+    return [
+        f"""do $step$
+        declare
+            readers text[] := array(
+                select distinct given.grantee::regrole::text
+                from pg_class c, aclexplode(c.relacl) given
+                where c.oid in ('messages'::regclass, 'sessions'::regclass)
+                and given.grantee not in (0, c.relowner));
+            reader text;
+        begin
+            drop view sessions, messages;
+            create view messages with (security_barrier) as
+                select id, session, agent, channel, role, content,
+                    {as_time.format("time")} as time
+                from message where {ASKED_FOR};
+            create view sessions with (security_barrier) as
+                select session, count(*) as messages,
+                    {as_time.format("min(time)")} as first, {as_time.format("max(time)")} as last
+                from message where {ASKED_FOR} group by session;
+            foreach reader in array readers loop
+                execute 'grant select on messages, sessions to ' || reader;
+            end loop;
+        end $step$"""
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
     index_of_words,
     conversations,
     gateway_tokens,
+    times_of_messages,
 )
 
 

@@ -28,6 +28,19 @@ STEPS: tuple[tuple[str, ...], ...] = (
             SELECT session, count(*) AS messages, min(time) AS first, max(time) AS last
             FROM message GROUP BY session""",
     ),
+    # Times as SQLite's own datetime() writes them, so that the two compare.
+    (
+        "DROP VIEW sessions",
+        "DROP VIEW messages",
+        """CREATE VIEW messages AS
+            SELECT id, session, agent, channel, role, content,
+                replace(replace(time, 'T', ' '), 'Z', '') AS time FROM message""",
+        """CREATE VIEW sessions AS
+            SELECT session, count(*) AS messages,
+                replace(replace(min(time), 'T', ' '), 'Z', '') AS first,
+                replace(replace(max(time), 'T', ' '), 'Z', '') AS last
+            FROM message GROUP BY session""",
+    ),
 )
 VERSION = len(STEPS)
 

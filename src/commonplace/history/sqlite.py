@@ -44,7 +44,8 @@ FOUND = f"""SELECT {SHOWN} FROM message_words w JOIN message m ON m.position = w
 CONTAINING = f"""SELECT {COLUMNS} FROM message WHERE instr(content, ?) AND (? = '' OR session = ?)
     ORDER BY time DESC, position DESC LIMIT ?"""
 ALL = f"SELECT {COLUMNS} FROM message ORDER BY time, position"
-SESSIONS = "SELECT session, messages, first, last FROM sessions ORDER BY last DESC, session"
+SESSIONS = """SELECT session, count(*), min(time), max(time) FROM message
+    GROUP BY session ORDER BY max(time) DESC, session"""
 TOLD = "m.position, m.id, m.content, m.time, m.session, m.role, m.channel"
 FITS = """(:session = '' OR m.session = :session) AND m.time >= :since
     AND (:until = '' OR m.time <= :until || char(1114111))"""

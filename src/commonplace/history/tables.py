@@ -16,6 +16,10 @@ VIEWS = (
     "sessions(session, messages, first, last)"
 )
 VIEW_NAMES = ("messages", "sessions")
+LAST_HOUR = "SELECT time, role, content FROM messages WHERE time > {since} ORDER BY time"
+IN_SQLITE = LAST_HOUR.format(since="datetime('now', '-1 hour')")
+IN_POSTGRES = LAST_HOUR.format(since="now() - interval '1 hour'")
+"""The same question in the words of each."""
 
 
 @frozen

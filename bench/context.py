@@ -45,7 +45,7 @@ def large(root: Path) -> None:
     path = vault / "MEMORY.md"
     rows = 5_000_000 // len(ROW)
     path.write_text("# Memory\n\n" + "".join(map(ROW.format, range(rows))), encoding="utf-8")
-    with Memory.open(vault, "native") as memory:
+    with Memory.open(vault, "native", create=True) as memory:
         newest = memory.store("The keel is red now", kind="fact")
         found = memory.context(characters=BUDGET)
         assert newest.id in {line.record_id for line in found.lines}

@@ -38,7 +38,7 @@ def sentence(chance: random.Random) -> str:
 
 def filled(root: Path, count: int) -> Memory:
     """A vault with that many records, stored in batches as an import does."""
-    memory = Memory.open(root, text_limit=5000)
+    memory = Memory.open(root, text_limit=5000, create=True)
     chance, there = random.Random(7), memory.count()
     for start in range(there, count, 2000):
         size = min(2000, count - start)

@@ -48,7 +48,7 @@ def main() -> int:
 def fuzzed(program: str, folder: Path, given: argparse.Namespace) -> int:
     """The exit code of schemathesis against a gateway that lives as long as it."""
     environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "HOME": str(folder)}
-    with Memory.open(folder / "book", origin="owner") as memory:
+    with Memory.open(folder / "book", origin="owner", create=True) as memory:
         memory.store("Ann likes green tea", kind="preference", tags=["tea"])
         memory.conversations.record("user", "Please remember the tea", session="first")
     ours = [sys.executable, "-m", "commonplace"]

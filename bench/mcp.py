@@ -25,7 +25,7 @@ from commonplace.doors.mcp import run
 
 def open_memory(session):
     from commonplace.memory import Memory
-    return Memory.open(sys.argv[1], session=session, create=False)
+    return Memory.open(sys.argv[1], session=session)
 
 sys.exit(run(open_memory, "native", "bench"))
 """
@@ -75,7 +75,7 @@ def environment(place: Path) -> dict[str, str]:
 def fill(root: Path) -> None:
     from commonplace.memory import Memory
 
-    with Memory.open(root) as memory:
+    with Memory.open(root, create=True) as memory:
         memory.store_all(
             {"text": f"Fact {number} about tea", "kind": "fact"} for number in range(200)
         )
@@ -86,7 +86,7 @@ def own_work(root: Path, calls: int) -> float:
     from commonplace import tools
     from commonplace.memory import Memory
 
-    with Memory.open(root) as memory:
+    with Memory.open(root, create=True) as memory:
         search = tools.table("native")["search"]
         return timed(lambda: search.call(memory, {"query": "tea"}), calls)
 

@@ -111,7 +111,7 @@ def grown(url: str, records: int, *, profiles: int) -> Size:
     )
     chance = random.Random(5)
     chosen = chance.sample(range(1, profiles), min(PROFILES, profiles - 1))
-    memories = [Memory.open(place(url, schema, number)) for number in chosen]
+    memories = [Memory.open(place(url, schema, number), create=True) for number in chosen]
     return Size(f"{records:,} records", memories, chance)
 
 
@@ -121,7 +121,7 @@ def place(url: str, schema: str, number: int) -> str:
 
 def filled(url: str, count: int) -> None:
     """One profile as the product makes it."""
-    memory = Memory.open(url)
+    memory = Memory.open(url, create=True)
     chance = random.Random(7)
     for start in range(0, count, SESSION):
         memory.session = f"session-{start // SESSION}"

@@ -103,7 +103,9 @@ class Agent:
 
     def memory(self, profile: int) -> Memory:
         if profile not in self._memories:
-            self._memories[profile] = Memory.open(self.urls[profile], session=self.session)
+            self._memories[profile] = Memory.open(
+                self.urls[profile], session=self.session, create=True
+            )
         return self._memories[profile]
 
     def text(self, profile: int) -> str:
@@ -191,7 +193,7 @@ def wrong(urls: list[str], seen: Seen) -> list[str]:
     """What does not hold, profile by profile, when each is opened anew."""
     found = list(seen.leaks)
     for profile, url in enumerate(urls):
-        with Memory.open(url, session="judge") as memory:
+        with Memory.open(url, session="judge", create=True) as memory:
             found += [f"profile {profile}: {each}" for each in _wrong(memory, profile, seen)]
     return found
 
@@ -236,7 +238,7 @@ def main() -> int:
     given = parser.parse_args()
     server = new_server("stress")
     urls = [f"{server.url()}?profile=p{number}" for number in range(given.profiles)]
-    Memory.open(urls[0]).close()
+    Memory.open(urls[0], create=True).close()
     each = given.calls // (given.processes * given.threads)
     context = multiprocessing.get_context("spawn")
     done = context.Value("i", 0)

@@ -43,7 +43,7 @@ def question(chance: random.Random) -> str:
 
 def filled(root: Path, count: int) -> Memory:
     """A vault with that many records with their vectors."""
-    memory = Memory.open(root, text_limit=5000)
+    memory = Memory.open(root, text_limit=5000, create=True)
     chance, there = random.Random(7), memory.count()
     for start in range(there, count, 20):
         memory.session = f"session-{start // 20}"

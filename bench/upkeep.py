@@ -66,7 +66,7 @@ def filled(root: Path, count: int, *, days: int = 400) -> None:
         ago = (40 + days * (count - start) / count) * DAY
         clock = Clock(zone="UTC", now_ns=lambda ago=ago: time.time_ns() - int(ago))
         session = f"s-{start // batch % 50}"
-        with Memory.open(root, "native", session, clock=clock) as memory:
+        with Memory.open(root, "native", session, clock=clock, create=True) as memory:
             memory.store_all(
                 {"text": turn(chance, number), "kind": "turn-summary"}
                 for number in range(start, min(start + batch, count))
@@ -77,8 +77,10 @@ def window(root: Path) -> None:
     """One store with a full window against one without, turn by turn."""
     for limit in (100, 1000, 10_000):
         chance = random.Random(3)
-        plain = Memory.open(root / f"plain-{limit}", "native")
-        bound = Memory.open(root / f"bound-{limit}", "native", memory_max_records=limit)
+        plain = Memory.open(root / f"plain-{limit}", "native", create=True)
+        bound = Memory.open(
+            root / f"bound-{limit}", "native", memory_max_records=limit, create=True
+        )
         for memory in (plain, bound):
             memory.store_all({"text": turn(chance, n), "kind": "note"} for n in range(limit))
         ours, bare = [], []
@@ -118,7 +120,7 @@ def compact(root: Path, count: int) -> None:
     vault = root / f"compact-{count}"
     if not vault.exists():
         filled(vault, count)
-    with Memory.open(vault, "native") as memory:
+    with Memory.open(vault, "native", create=True) as memory:
         memory.search("warm")
         alone = stores(memory, until=lambda times: len(times) < 300, pause=0.02)
         words = [sys.executable, "-c", COMPACTING, "--vault", str(vault), "compact", "--force"]
@@ -150,7 +152,7 @@ def served(root: Path, count: int) -> None:
     if not vault.exists():
         filled(vault, count)
     options = {"memory_compaction_enabled": True, "memory_compaction_schedule": "1h"}
-    with Memory.open(vault, "native", **options) as memory:
+    with Memory.open(vault, "native", **options, create=True) as memory:
         memory.search("warm")
         alone = stores(memory, until=lambda times: len(times) < 300, pause=0.02)
         schedule = memory.schedule(elsewhere=True)

@@ -33,7 +33,7 @@ def typical(work: Callable[[], object], rounds: int) -> float:
 def scan(root: Path, count: int) -> None:
     """A whole scan, then its parts, each on what those before it have read already."""
     upkeep.filled(root, count)
-    with Memory.open(root, "native") as memory:
+    with Memory.open(root, "native", create=True) as memory:
         memory.library.refresh()
         print(f"scan of {count:,}: {timed(memory.scan):.1f} s of the processor, of which")
         parts = list[tuple[str, float]]()

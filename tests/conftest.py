@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import skips
-from tests.postgres import fresh_url
+from tests.postgres import made_url
 
 KINDS = ("files", "postgres")
 
@@ -25,8 +25,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a vault may be made: a directory, or a URL."""
-    return str(tmp_path) if request.param == "files" else fresh_url()
+    """An empty vault: a directory, or a URL."""
+    return str(tmp_path) if request.param == "files" else made_url()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

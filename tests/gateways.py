@@ -17,7 +17,7 @@ AT = "/api/vaults/book"
 
 
 def opened(path: str, origin: str) -> Memory:
-    return Memory.open(path, origin=origin)
+    return Memory.open(path, origin=origin, create=True)
 
 
 def made(tmp_path: Path, **options: Any) -> Gateway:

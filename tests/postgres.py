@@ -20,7 +20,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from commonplace.clock import Clock
 from commonplace.database import TABLES, Database
+from commonplace.database.places import place_of
 from tests.programs import needed
 from tests.skips import unavailable
 
@@ -148,6 +150,13 @@ def fresh_url(**query: str) -> str:
     given = "&".join(f"{name}={value}" for name, value in query.items())
     mark = "&" if "?" in server else "?"
     return f"{server}{mark}profile=p-{uuid.uuid4().hex}" + (f"&{given}" if given else "")
+
+
+def made_url() -> str:
+    """A URL of a vault that is there and holds nothing, as an empty directory is one in files."""
+    url = fresh_url()
+    Database.open(place_of(url), clock=Clock()).close()
+    return url
 
 
 def rows_of(database: Database) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -42,6 +43,7 @@ from commonplace.records import Hit
 from tests.clocks import SkippingClock
 from tests.data import contents, example
 from tests.plain_user import as_plain_user
+from tests.postgres import fresh_url
 from tests.skips import skip
 
 TEA = "mem-019c1a23-4d5e-7f6a-8b9c-0d1e2f3a4b53"
@@ -67,7 +69,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 def opened(root: Path, **options: Any) -> Memory:
     # Whoever waits for a document that never settles fails soon, not after half a minute.
-    return Memory.open(root, clock=SkippingClock(), **{"lock_seconds": 0.2, **options})
+    return Memory.open(root, clock=SkippingClock(), **{"lock_seconds": 0.2, **options}, create=True)
 
 
 def everything(memory: Memory) -> list[Hit]:
@@ -467,7 +469,7 @@ def test_a_bad_option_is_refused_with_where_they_are_listed(
 ) -> None:
     before = contents(vault)
     with pytest.raises(BadOption, match="'commonplace status --options' lists") as caught:
-        Memory.open(vault, **options).store("x")
+        Memory.open(vault, **options, create=True).store("x")
     assert says in str(caught.value)
     assert contents(vault) == before
 
@@ -510,7 +512,7 @@ def test_an_unknown_dialect_is_refused_with_those_that_are_known(vault: Path, di
 
 def test_a_vault_that_is_missing_or_a_file_is_said_to_be_so(tmp_path: Path) -> None:
     with pytest.raises(NoSuchVault, match=r"'commonplace init .*nowhere' makes one"):
-        Memory.open(tmp_path / "nowhere", create=False)
+        Memory.open(tmp_path / "nowhere")
     (tmp_path / "file").write_text("x", encoding="utf-8")
     for create in (True, False):
         with pytest.raises(NoSuchVault):
@@ -518,6 +520,21 @@ def test_a_vault_that_is_missing_or_a_file_is_said_to_be_so(tmp_path: Path) -> N
         with pytest.raises(CommonplaceError):
             Memory.open(tmp_path / "file" / "below", create=create)
     assert contents(tmp_path) == {"file": b"x"}
+
+
+@pytest.mark.parametrize("kind", ["files", "postgres"])
+@pytest.mark.parametrize("dialect", ["", "native", "earl", "journal", "notebook", "claw"])
+def test_a_vault_that_is_not_there_is_made_only_by_who_asks_for_it(
+    tmp_path: Path, kind: str, dialect: str
+) -> None:
+    place = str(tmp_path / "typo") if kind == "files" else fresh_url()
+    said = f"commonplace --dialect {dialect} init" if dialect else "commonplace init"
+    for _ in range(2):
+        with pytest.raises(NoSuchVault, match=re.escape(f"'{said} ")):
+            Memory.open(place, dialect)
+    assert contents(tmp_path) == {}
+    Memory.open(place, dialect, create=True).close()
+    Memory.open(place, dialect).close()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def opened(
 ) -> Memory:
     clock = SkippingClock()
     clock.skipped = -int(days_ago * DAY)
-    return Memory.open(path, dialect, clock=clock, environ={}, **options)
+    return Memory.open(path, dialect, clock=clock, environ={}, **options, create=True)
 
 
 def old_notes(path: Path | str, count: int = 8, dialect: str = "claw", **rest: Any) -> list[Record]:

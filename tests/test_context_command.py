@@ -17,7 +17,7 @@ Said = pytest.CaptureFixture[str]
 @pytest.fixture
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "vault"
-    with Memory.open(root, session="talk") as memory:
+    with Memory.open(root, session="talk", create=True) as memory:
         memory.store("Prefers tea", kind="preference")
         memory.store("the alarm code is 4711", kind="fact", sensitivity="secret")
         memory.conversations.record("user", "When is high water?")
@@ -99,7 +99,7 @@ def test_the_status_board_can_be_written_by_command_where_a_dialect_has_one(
     tmp_path: Path, name: str, capsys: Said
 ) -> None:
     root = example(name, tmp_path)
-    with Memory.open(root) as memory:
+    with Memory.open(root, create=True) as memory:
         board = memory.layout.status
     if not board:
         assert name in ("earl", "notebook")
@@ -120,6 +120,6 @@ def test_an_agent_writes_the_status_board_with_the_tools_of_its_dialect(tmp_path
         "journal": ("rewrite_memory", {"file": "status.md", "content": "Busy."}),
     }
     for dialect, (tool, arguments) in calls.items():
-        with Memory.open(tmp_path / dialect, dialect) as memory:
+        with Memory.open(tmp_path / dialect, dialect, create=True) as memory:
             tools.call(memory, tool, arguments, dialect=dialect)
             assert "## Status Board\nBusy." in memory.context(agent="heartbeat").text

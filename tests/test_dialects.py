@@ -371,7 +371,7 @@ OUTSIDE = ["/etc/passwd", "../secret.md", "secret.md", "/memoriesx/a.md", "memor
 @pytest.fixture
 def below(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
     """A vault in a directory with something beside it."""
-    with Memory.open(tmp_path / "vault", clock=clock) as memory:
+    with Memory.open(tmp_path / "vault", clock=clock, create=True) as memory:
         yield memory
 
 

@@ -20,7 +20,7 @@ from tests.test_laws import rebuilt
 def at(path: Path, moment: str, origin: str = "agent") -> Memory:
     when = datetime.fromisoformat(moment).replace(tzinfo=UTC)
     clock = FixedClock(int(when.timestamp()) * 10**9)
-    return Memory.open(path, "native", clock=clock, environ={}, origin=origin)
+    return Memory.open(path, "native", clock=clock, environ={}, origin=origin, create=True)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_where_the_layout_has_no_diary_an_entry_is_refused_and_not_written_out_o
     before = contents(vault)
     assert main(["--vault", str(vault), "diary", "A calm day."]) == Refused.exit_code
     assert "no diary" in capsys.readouterr().err
-    with Memory.open(vault) as memory:
+    with Memory.open(vault, create=True) as memory:
         for tool in ("native", "journal"):
             with pytest.raises(Refused, match="Store it as a record"):
                 tools.call(memory, "diary", {"text": "A calm day."}, dialect=tool)

@@ -82,7 +82,7 @@ def slow(tmp_path: Path) -> Iterator[Slow]:
 
 
 def opened(path: Path, **options: Any) -> Memory:
-    return Memory.open(path, "claw", environ={}, **options)
+    return Memory.open(path, "claw", environ={}, **options, create=True)
 
 
 def test_the_other_process_has_the_options_that_this_one_was_given(tmp_path: Path) -> None:

@@ -25,7 +25,9 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "vault", "claw", session="main", clock=clock) as memory:
+    with Memory.open(
+        tmp_path / "vault", "claw", session="main", clock=clock, create=True
+    ) as memory:
         yield memory
 
 
@@ -97,7 +99,7 @@ def test_experiences_are_found_by_likeness_after_a_restart(
     memory.store("The deploy failed because the disk was full")
     memory.store("Wren learned to bake sourdough bread")
     memory.take_in_experiences()
-    with Memory.open(tmp_path / "vault", clock=clock) as again:
+    with Memory.open(tmp_path / "vault", clock=clock, create=True) as again:
         found = again.experiences.find("why does the deploy fail?", 1)
     assert [record.text for record in found] == ["The deploy failed because the disk was full"]
 
@@ -107,12 +109,12 @@ def test_in_postgres_experiences_are_rows_that_every_host_finds_by_likeness(
     clock: FixedClock, tmp_path: Path
 ) -> None:
     url, hosts = fresh_url(), [tmp_path / "one", tmp_path / "other"]
-    with Memory.open(url, "claw", clock=clock, state_dir=str(hosts[0])) as memory:
+    with Memory.open(url, "claw", clock=clock, state_dir=str(hosts[0]), create=True) as memory:
         memory.store("The deploy failed because the disk was full")
         memory.store("Wren learned to bake sourdough bread")
         memory.take_in_experiences()
     assert not list(hosts[0].rglob("experiences*"))
-    with Memory.open(url, clock=clock, state_dir=str(hosts[1])) as again:
+    with Memory.open(url, clock=clock, state_dir=str(hosts[1]), create=True) as again:
         found = again.experiences.find("why does the deploy fail?", 1)
         kept = again.stores.in_database().rows(
             "select count(*) from note where name = 'experiences.json' and profile = %s",
@@ -164,11 +166,11 @@ def test_with_another_journal_all_is_looked_at_again_and_nothing_kept_twice(
     tmp_path: Path, clock: FixedClock
 ) -> None:
     root = tmp_path / "vault"
-    with Memory.open(root, "claw", clock=clock) as memory:
+    with Memory.open(root, "claw", clock=clock, create=True) as memory:
         memory.store("The deploy failed")
         memory.take_in_experiences()
     (root / ".commonplace" / "journal.jsonl").unlink()
-    with Memory.open(root, "claw", clock=clock) as memory:
+    with Memory.open(root, "claw", clock=clock, create=True) as memory:
         memory.store("Wren baked bread")
         assert taken(memory) == ["Wren baked bread"]
         assert memory.experiences.count() == 2

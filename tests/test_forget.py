@@ -380,7 +380,7 @@ def test_the_command_names_what_waited_and_erases_it_for_a_person_only(memory: M
 
 
 def test_what_a_killed_writer_left_of_a_forgotten_text_goes_with_it(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "vault", "native") as memory:
+    with Memory.open(tmp_path / "vault", "native", create=True) as memory:
         record = memory.store("The spare key is under the third stone")
         kept = memory.store("The bins go out on Tuesdays")
         for text in (record.text, kept.text):

@@ -22,13 +22,13 @@ AT = "/api/vaults/book"
 
 
 def opened(path: str, origin: str) -> Memory:
-    return Memory.open(path, origin=origin)
+    return Memory.open(path, origin=origin, create=True)
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Gateway:
     vault = tmp_path / "book"
-    with Memory.open(vault, origin="owner") as memory:
+    with Memory.open(vault, origin="owner", create=True) as memory:
         memory.store("Ann likes green tea", kind="preference")
     return http.gateway([str(vault)], opened, port=PORT, tokens=tmp_path / "tokens.json")
 
@@ -275,7 +275,7 @@ def test_the_openapi_document_names_the_headers_that_are_read(
 def test_the_openapi_document_says_which_vault_has_which_tools(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("book", "paw", "days")]
     for path, dialect in zip(paths, ("native", "claw", "journal")):
-        with Memory.open(path, dialect=dialect) as memory:
+        with Memory.open(path, dialect=dialect, create=True) as memory:
             memory.status()
     gateway = http.gateway([*map(str, paths)], opened, port=PORT, tokens=tmp_path / "tokens.json")
     headers = {"authorization": f"Bearer {gateway.tokens.add('agent', 'read')}"}

@@ -27,7 +27,7 @@ from tests.gateways import AT, HOST, client, made, person
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Gateway:
-    with Memory.open(tmp_path / "book", origin="owner") as memory:
+    with Memory.open(tmp_path / "book", origin="owner", create=True) as memory:
         memory.store("Ann likes green tea", kind="preference", tags=["tea"])
     return made(tmp_path)
 
@@ -73,7 +73,7 @@ def test_pages_of_records_join_without_a_gap_or_a_double(
 
 
 def test_a_token_that_only_reads_is_shown_no_secret_of_any_document(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "book", "earl", origin="owner") as memory:
+    with Memory.open(tmp_path / "book", "earl", origin="owner", create=True) as memory:
         memory.store("The safe opens with 11-22-33", sensitivity="secret")
         memory.store("The safe is in the cellar")
         [name] = memory.documents()
@@ -380,7 +380,7 @@ class Served:
         self.environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "s")}
         self.environ.pop("COMMONPLACE_VAULT", None)
         self.vault = tmp_path / "book"
-        with Memory.open(self.vault, origin="owner") as memory:
+        with Memory.open(self.vault, origin="owner", create=True) as memory:
             memory.store("Ann likes green tea")
         serve = ["serve", str(self.vault), *more, "--port", "0"]
         self.process = subprocess.Popen(

@@ -82,7 +82,7 @@ def value(chance: Random, schema: dict[str, Any]) -> Any:
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Any]]:
     root = tmp_path_factory.mktemp("fuzz")
-    with Memory.open(root / "book", origin="owner") as memory:
+    with Memory.open(root / "book", origin="owner", create=True) as memory:
         memory.store("Ann likes green tea", tags=["tea"])
         memory.conversations.record("user", "Please remember the tea", session="first")
     with client(made(root), "admin") as browser:

@@ -29,7 +29,7 @@ def profiles(*names: str) -> list[str]:
     """A URL for each of some new profiles."""
     found = [fresh_url() for _ in names]
     for url in found:
-        Memory.open(url).close()
+        Memory.open(url, create=True).close()
     return found
 
 
@@ -104,7 +104,7 @@ def test_a_login_link_of_one_gateway_lets_in_once_at_any(two: tuple[Gateway, Gat
 
 def test_tokens_are_kept_as_hashes(two: tuple[Gateway, Gateway], urls: list[str]) -> None:
     token = two[0].tokens.add(f"hashed of {name_of(urls[0])}", "read")
-    with Memory.open(urls[0]) as memory:
+    with Memory.open(urls[0], create=True) as memory:
         rows = memory.stores.in_database().rows("select hash, pass from token")
     assert rows
     assert token not in str(rows)
@@ -113,7 +113,7 @@ def test_tokens_are_kept_as_hashes(two: tuple[Gateway, Gateway], urls: list[str]
 def test_while_the_database_is_away_nobody_comes_in_and_is_told_why() -> None:
     server = new_server("gateway")
     url = f"{server.url()}?profile=alice"
-    Memory.open(url).close()
+    Memory.open(url, create=True).close()
     gateway = http.gateway([url], opened, port=PORT)
     token = gateway.tokens.add("agent", "read")
     passes: Any = gateway.tokens._passes

@@ -32,7 +32,7 @@ ECHO = "import sys; text = sys.stdin.read(); open(sys.argv[1], 'w').write(text)"
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "vault", session="program") as memory:
+    with Memory.open(tmp_path / "vault", session="program", create=True) as memory:
         yield memory
 
 
@@ -91,7 +91,7 @@ def test_a_prompt_of_ones_own_takes_the_place_of_ours(memory: Memory, tmp_path: 
 
 @pytest.mark.claim("claw.heartbeat-hygiene")
 def test_the_template_can_ask_to_keep_the_index_level_after_a_trim(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "vault", dialect="claw") as memory:
+    with Memory.open(tmp_path / "vault", dialect="claw", create=True) as memory:
         memory.store("Likes tea")
         (memory.root / "HEARTBEAT.md").write_text(
             "After a compaction or trim, see to it that the index is level: run the doctor.\n"
@@ -111,7 +111,7 @@ def test_the_template_can_ask_to_keep_the_index_level_after_a_trim(tmp_path: Pat
 
 @pytest.mark.parametrize("dialect", ["claw", "earl", "notebook"])
 def test_a_long_entry_becomes_records_where_there_is_no_diary(tmp_path: Path, dialect: str) -> None:
-    with Memory.open(tmp_path / "vault", dialect=dialect) as memory:
+    with Memory.open(tmp_path / "vault", dialect=dialect, create=True) as memory:
         beat = beating(memory, "print('<diary>' + 'word ' * 1000 + '</diary>')").tick()
         kept = [memory.get(key).record for key in beat.diary.split()]
         assert [record.kind for record in kept] == ["heartbeat"] * 3
@@ -174,7 +174,7 @@ def test_all_of_the_output_is_the_entry_when_that_is_asked_for(memory: Memory) -
 
 @pytest.mark.claim("journal.heartbeat-updates-files")
 def test_a_beat_can_rewrite_the_soul_and_the_user(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "memories", dialect="journal") as memory:
+    with Memory.open(tmp_path / "memories", dialect="journal", create=True) as memory:
         code = (
             "import json, subprocess, sys\n"
             "for file in ('soul', 'user'):\n"

@@ -42,7 +42,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COMMONPLACE_VAULT", str(tmp_path / "vault"))
     monkeypatch.setenv("NO_COLOR", "1")
-    Memory.open(tmp_path / "vault").close()
+    Memory.open(tmp_path / "vault", create=True).close()
     return tmp_path / "vault"
 
 
@@ -214,7 +214,7 @@ def test_a_dump_is_loaded_into_another_vault_and_only_once(talk: Run, tmp_path: 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert talk("history", "dump").out == file.read_text(encoding="utf-8")
     other = str(tmp_path / "other")
-    Memory.open(other).close()
+    Memory.open(other, create=True).close()
     assert talk("--vault", other, "history", "load", str(file)).out == "3 new messages.\n"
     assert talk("--vault", other, "history", "load", "-", stdin=file.read_text()).out == (
         "0 new messages.\n"
@@ -262,7 +262,7 @@ def test_forgetting_needs_one_thing_to_go_by(talk: Run, words: tuple[str, ...]) 
 
 
 def test_only_the_messages_without_a_session_are_forgotten_with_an_empty_name(vault: Path) -> None:
-    with Memory.open(vault) as memory:
+    with Memory.open(vault, create=True) as memory:
         memory.conversations.record("user", "Of no session")
         memory.conversations.record("user", "Of monday", session="monday")
         assert [each.content for each in memory.conversations.to_forget(session="")] == [
@@ -282,19 +282,19 @@ def test_control_characters_of_a_message_do_not_reach_the_terminal(run: Run) -> 
 
 
 def test_reading_what_a_tainted_session_said_taints(vault: Path) -> None:
-    with Memory.open(vault, session="web") as memory:
+    with Memory.open(vault, session="web", create=True) as memory:
         memory.conversations.record("assistant", "The page said: obey")
         memory.taint()
-    with Memory.open(vault, session="clean") as memory:
+    with Memory.open(vault, session="clean", create=True) as memory:
         memory.conversations.record("user", "Tea?")
         memory.conversations.last()
         assert not memory.sessions.read("clean").tainted
         memory.conversations.search("obey", session="")
         assert memory.sessions.read("clean").tainted
-    with Memory.open(vault, session="asking") as memory:
+    with Memory.open(vault, session="asking", create=True) as memory:
         memory.conversations.ask("SELECT 1")
         assert memory.sessions.read("asking").tainted
-    with Memory.open(vault, session="tooling") as memory:
+    with Memory.open(vault, session="tooling", create=True) as memory:
         memory.conversations.record("tool", "<html>")
         memory.conversations.last()
         assert memory.sessions.read("tooling").tainted

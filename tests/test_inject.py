@@ -29,7 +29,7 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "vault", session="s-1", clock=clock) as memory:
+    with Memory.open(tmp_path / "vault", session="s-1", clock=clock, create=True) as memory:
         yield memory
 
 
@@ -101,7 +101,7 @@ def test_no_vault_makes_a_context_go_over_its_budget(
     for name in data.draw(st.sets(st.sampled_from(["SOUL", "USER", "MEMORY", "STATUS"]))):
         (root / f"{name}.md").write_text(data.draw(texts(max_pieces=30)), encoding="utf-8")
     dialect = data.draw(st.sampled_from(["native", "claw", "notebook", "earl"]))
-    with Memory.open(root, dialect, clock=clock_at(NOW)) as memory:
+    with Memory.open(root, dialect, clock=clock_at(NOW), create=True) as memory:
         for text in data.draw(st.lists(texts(max_pieces=4).filter(str.strip), max_size=6)):
             memory.store(text[:2000])
         for _ in range(8):
@@ -123,7 +123,7 @@ def test_the_same_vault_and_message_give_the_same_bytes_and_change_nothing(
     root = example(name, tmp_path)
     before: dict[str, bytes] = {}
     for _ in range(2):
-        with Memory.open(root, clock=clock_at(NOW)) as memory:
+        with Memory.open(root, clock=clock_at(NOW), create=True) as memory:
             before = before or contents(memory.root)
             found = [memory.context("what about the telescope?") for _ in range(2)]
         assert found[0] == found[1]

@@ -62,7 +62,7 @@ class VaultMachine(RuleBasedStateMachine):
         raise NotImplementedError
 
     def opened(self) -> Memory:
-        return Memory.open(self.place, self.dialect, clock=SkippingClock())
+        return Memory.open(self.place, self.dialect, clock=SkippingClock(), create=True)
 
     def new_name(self) -> str:
         """A name that no document had before: what is moved must not land on another."""

@@ -57,7 +57,7 @@ ROOTS = {"journal": "memories", "notebook": "data"}
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_opens_as_what_it_is(tmp_path: Path, name: str) -> None:
     vault = example(name, tmp_path)
-    with Memory.open(vault, clock=SkippingClock()) as memory:
+    with Memory.open(vault, clock=SkippingClock(), create=True) as memory:
         assert (memory.layout, memory.root, memory.documents()) == (
             LAYOUTS[name],
             vault / ROOTS.get(name, ""),
@@ -73,7 +73,7 @@ def test_looking_changes_no_byte_and_adds_nothing_but_machine_state(
     before = contents(vault)
     root = vault / ROOTS.get(name, "")
     names = {path.name for path in root.iterdir()}
-    with Memory.open(vault, clock=SkippingClock()) as memory:
+    with Memory.open(vault, clock=SkippingClock(), create=True) as memory:
         assert memory.search("the", limit=100)
         memory.brief()
         memory.recall("what does the user like")
@@ -247,7 +247,9 @@ def test_a_record_is_appended_in_the_form_of_the_vault_and_nothing_else_changes(
 ) -> None:
     vault = example(name, tmp_path)
     expected = contents(vault)
-    with Memory.open(vault, session="s-9", clock=clock_at(f"{day}T09:41:00Z")) as memory:
+    with Memory.open(
+        vault, session="s-9", clock=clock_at(f"{day}T09:41:00Z"), create=True
+    ) as memory:
         record = memory.store("Likes tea", kind="preference", tags=["drinks"], username="alice")
         assert [hit.record for hit in memory.search("likes tea")][:1] == [record]
     for document, text in added.items():
@@ -263,14 +265,14 @@ def test_a_record_is_read_back_as_it_was_stored_from_the_documents_alone(
     """EARL's lines show only time, user and text: the rest is history, kept in the journal."""
     vault = example(name, tmp_path)
     clock = clock_at("2026-11-15T09:41:00Z")
-    with Memory.open(vault, session="s-9", clock=clock) as memory:
+    with Memory.open(vault, session="s-9", clock=clock, create=True) as memory:
         stored = memory.store("Likes tea | and <!-- toast -->\nin bed", username="alice")
         state = memory.state
-    with Memory.open(vault, clock=clock) as memory:
+    with Memory.open(vault, clock=clock, create=True) as memory:
         assert memory.get(stored.id).record == stored
     for path in sorted(state.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
-    with Memory.open(vault, clock=clock) as memory:
+    with Memory.open(vault, clock=clock, create=True) as memory:
         read = memory.get(stored.id).record
     shown = {"id", "text", "timestamp", "username", "kind"}
     for field in shown if name == "earl" else fields_of(Record):
@@ -366,7 +368,7 @@ def test_a_directory_of_which_nothing_tells_is_native(tmp_path: Path, files: lis
 
 def test_a_directory_that_is_not_there_is_made_and_is_native(tmp_path: Path) -> None:
     path = tmp_path / "new" / "vault"
-    with Memory.open(path, clock=SkippingClock()) as memory:
+    with Memory.open(path, clock=SkippingClock(), create=True) as memory:
         assert (memory.layout.name, memory.documents(), memory.search()) == ("native", [], [])
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     assert contents(path) == {}
@@ -400,9 +402,9 @@ def test_a_vault_is_the_same_whether_it_or_the_directory_above_is_named(
     tmp_path: Path, name: str
 ) -> None:
     above = example(name, tmp_path)
-    with Memory.open(above, clock=SkippingClock()) as memory:
+    with Memory.open(above, clock=SkippingClock(), create=True) as memory:
         stored = memory.store("Told from above")
-    with Memory.open(above / ROOTS[name], clock=SkippingClock()) as memory:
+    with Memory.open(above / ROOTS[name], clock=SkippingClock(), create=True) as memory:
         assert memory.get(stored.id).record == stored
         assert memory.layout.name == name
 
@@ -411,12 +413,12 @@ def test_a_vault_is_the_same_whether_it_or_the_directory_above_is_named(
 def test_a_dialect_that_is_named_wins_over_the_files(tmp_path: Path, dialect: str) -> None:
     root = example("earl", tmp_path)
     (root / FILE).write_text('dialect = "notebook"\n', encoding="utf-8")
-    with Memory.open(root, dialect, clock=SkippingClock()) as memory:
+    with Memory.open(root, dialect, clock=SkippingClock(), create=True) as memory:
         assert memory.layout.name == dialect
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         assert memory.layout.name == "notebook"
     environ = {"COMMONPLACE_DIALECT": dialect}
-    with Memory.open(root, clock=SkippingClock(), environ=environ) as memory:
+    with Memory.open(root, clock=SkippingClock(), environ=environ, create=True) as memory:
         assert memory.layout.name == dialect
 
 
@@ -432,11 +434,11 @@ def test_a_new_vault_keeps_the_dialect_it_was_opened_with(tmp_path: Path, dialec
 def test_who_asks_once_for_another_dialect_changes_none(tmp_path: Path, written: bool) -> None:
     vault = example("earl", tmp_path)
     if written:
-        with Memory.open(vault, clock=SkippingClock()) as memory:
+        with Memory.open(vault, clock=SkippingClock(), create=True) as memory:
             memory.store("The boat is blue")
-    with Memory.open(vault, "native", clock=SkippingClock()) as memory:
+    with Memory.open(vault, "native", clock=SkippingClock(), create=True) as memory:
         assert memory.layout is LAYOUTS["native"]
-    with Memory.open(vault, clock=SkippingClock()) as memory:
+    with Memory.open(vault, clock=SkippingClock(), create=True) as memory:
         assert memory.layout is LAYOUTS["earl"]
 
 
@@ -514,10 +516,10 @@ def test_the_day_of_a_native_log_is_the_users_and_that_of_an_earl_log_is_utc(
     tmp_path: Path,
 ) -> None:
     late = clock_at("2026-06-30T22:30:00Z", zone="Europe/Vienna")
-    with Memory.open(tmp_path / "native", "native", clock=late) as memory:
+    with Memory.open(tmp_path / "native", "native", clock=late, create=True) as memory:
         memory.store("Half an hour past midnight in Vienna")
         assert memory.documents() == ["MEMORY.md", "memory/2026-07-01.md"]
-    with Memory.open(tmp_path / "earl", "earl", clock=late) as memory:
+    with Memory.open(tmp_path / "earl", "earl", clock=late, create=True) as memory:
         memory.store("Half past ten in Greenwich")
         assert memory.documents() == ["2026-06-30.md"]
 

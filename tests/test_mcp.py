@@ -58,7 +58,7 @@ ERAS = [*HANDSHAKE, STATELESS]
 
 
 def filled(root: Path) -> Path:
-    with Memory.open(root, session="before") as memory:
+    with Memory.open(root, session="before", create=True) as memory:
         memory.store("Likes tea more than coffee", kind="preference")
         memory.update("Grows tomatoes.", document="projects/my garden.md")
     return root
@@ -283,7 +283,7 @@ CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 
 def directly(root: Path, dialect: str, *, at: int) -> Iterator[tuple[str, bool]]:
     """What the tools answer without a door."""
-    with Memory.open(root, session="test", clock=FixedClock(at)) as memory:
+    with Memory.open(root, session="test", clock=FixedClock(at), create=True) as memory:
         for name, arguments in CALLS[dialect]:
             try:
                 yield str(tools.table(dialect)[name].call(memory, arguments)), False
@@ -495,7 +495,7 @@ def test_without_a_vault_all_answers_but_the_tools_and_they_work_once_it_is_ther
             "code": -32603,
             "message": sentence,
         }
-        Memory.open(missing).close()
+        Memory.open(missing, create=True).close()
         assert child.ask(call("brief"))["result"]["isError"] is False
         assert child.end() == (0, [], "")
 
@@ -905,7 +905,7 @@ def test_the_session_is_told_by_the_environment_or_else_by_the_client(
 
 
 def stored_sessions(root: Path) -> dict[str, str]:
-    with Memory.open(root) as memory:
+    with Memory.open(root, create=True) as memory:
         return {hit.record.text: hit.record.session for hit in memory.search(limit=100)}
 
 
@@ -1155,7 +1155,7 @@ def test_a_server_of_the_sdk_over_the_same_table_gives_the_same_answers(
         return listed
 
     async def theirs() -> list[dict[str, Any]]:
-        with Memory.open(shared, session="sdk") as memory:
+        with Memory.open(shared, session="sdk", create=True) as memory:
             async with Client(sdk_server(memory), mode=mode) as client:
                 return await work(client)
 

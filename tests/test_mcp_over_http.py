@@ -140,7 +140,7 @@ OLD = {"mcp-protocol-version": HANDSHAKE[-1]}
 def asked(open_memory: Callable[[str], Memory] | Path, **given: str) -> Iterator[TestClient]:
     """A client of a server in this process."""
     if isinstance(open_memory, Path):
-        Memory.open(open_memory).close()
+        Memory.open(open_memory, create=True).close()
         open_memory = opener(open_memory, session_stores=1)
     application = over_http.server(open_memory, **{"dialect": "typed", "session": ""} | given)
     at: Any = application

@@ -37,7 +37,7 @@ def place(kind: str, tmp_path: Path, name: str) -> str:
 
 def fill(where: str, *, dialect: str | None = None) -> None:
     """A vault with a past: texts written over, struck, undone and forgotten, and messages."""
-    with Memory.open(where, dialect, session="monday") as memory:
+    with Memory.open(where, dialect, session="monday", create=True) as memory:
         kept = [memory.store(f"Fact {number} about tea ☕", kind="fact") for number in range(12)]
         memory.conversations.record("user", "Which tea? \0")
         for number in range(5):
@@ -125,7 +125,7 @@ def test_a_vault_comes_back_from_postgres_file_by_file(tmp_path: Path) -> None:
 def test_a_vault_of_any_dialect_stays_of_it(tmp_path: Path, dialect: str) -> None:
     old, url, back = str(tmp_path / "old"), fresh_url(), str(tmp_path / "back")
     begin(Path(old), dialect=dialect)
-    with Memory.open(old, session="monday") as memory:
+    with Memory.open(old, session="monday", create=True) as memory:
         memory.conversations.record("user", "Hello")
         memory.library.append_text(next(iter(memory.documents())), "- A thing\n", author=OWNER)
     before = everything(old)
@@ -137,16 +137,16 @@ def test_a_vault_of_any_dialect_stays_of_it(tmp_path: Path, dialect: str) -> Non
 
 def test_what_was_copied_can_be_undone_and_goes_on(tmp_path: Path) -> None:
     old, url = str(tmp_path / "old"), fresh_url()
-    with Memory.open(old) as memory:
+    with Memory.open(old, create=True) as memory:
         memory.update("- One\n", document="USER.md", mode="rewrite")
         memory.update("- Two\n", document="USER.md", mode="rewrite", etag="")
     move(old, url, progress=quiet)
-    with Memory.open(url) as memory:
+    with Memory.open(url, create=True) as memory:
         memory.undo()
         assert memory.read("USER.md").text == "- One\n"
         memory.store("More tea")
         assert len(memory.search("tea")) == 1
-    with Memory.open(old) as memory:
+    with Memory.open(old, create=True) as memory:
         assert memory.read("USER.md").text == "- Two\n"
 
 
@@ -156,7 +156,7 @@ def test_what_a_person_edited_in_the_source_is_taken_in_first(tmp_path: Path) ->
     (old / "USER.md").write_text("- Written with an editor\n")
     (old / "notes.md").write_text("- A new document\n")
     move(str(old), url, progress=quiet)
-    with Memory.open(url) as memory:
+    with Memory.open(url, create=True) as memory:
         assert memory.read("USER.md").text == "- Written with an editor\n"
         assert [hit.record.text for hit in memory.search("document")] == ["A new document"]
 
@@ -195,7 +195,7 @@ def test_a_copy_that_was_cut_off_anywhere_goes_on(
         except Killed:
             cuts += 1
         if cuts == 4:
-            with Memory.open(old, session="monday") as memory:
+            with Memory.open(old, session="monday", create=True) as memory:
                 memory.store("Written while it was copied")
                 memory.conversations.record(
                     "user", "Said long ago", time="2020-01-01T00:00:00.000Z"
@@ -250,7 +250,7 @@ def test_what_is_written_while_it_is_copied_is_copied_too(tmp_path: Path) -> Non
 
     def stage(name: str) -> Step:
         if name == "Records" and not written:
-            with Memory.open(old) as memory:
+            with Memory.open(old, create=True) as memory:
                 written.append(memory.store("Written at the last moment").id)
         return lambda done, total: None
 
@@ -263,7 +263,7 @@ def test_what_is_written_while_it_is_copied_is_copied_too(tmp_path: Path) -> Non
 def test_a_place_that_holds_something_is_let_be(tmp_path: Path, target: str) -> None:
     old, new = str(tmp_path / "old"), place(target, tmp_path, "new")
     fill(old)
-    with Memory.open(new) as memory:
+    with Memory.open(new, create=True) as memory:
         memory.store("Something else")
     before = everything(new)
     with pytest.raises(TargetTaken, match="holds something already"):

@@ -147,7 +147,7 @@ def masked(answer: str) -> str:
 
 
 def in_python(root: Path | str, dialect: str, name: str, arguments: dict[str, Any]) -> str:
-    with Memory.open(root, session="parity") as memory:
+    with Memory.open(root, session="parity", create=True) as memory:
         try:
             return str(tools.call(memory, name, arguments, dialect=dialect))
         except CommonplaceError as error:
@@ -168,7 +168,7 @@ def in_a_shell(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -
 
 def over_http(root: Path, dialect: str, name: str, arguments: dict[str, Any]) -> str:
     def opened(path: str, origin: str) -> Memory:
-        return Memory.open(path, origin=origin)
+        return Memory.open(path, origin=origin, create=True)
 
     tokens = root.with_name("tokens.json")
     made = http.gateway([str(root)], opened, port=8377, tokens=tokens, dialect=dialect)

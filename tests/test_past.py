@@ -694,10 +694,10 @@ def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
     for at in each_fault(
         template,
         root,
-        lambda path: Memory.open(path, clock=clock),
+        lambda path: Memory.open(path, clock=clock, create=True),
         lambda memory: BACK[way](memory, then),
     ):
-        with Memory.open(root, clock=clock) as memory:
+        with Memory.open(root, clock=clock, create=True) as memory:
             memory.count()
             assert documents_of(memory) in (before, after), at
             outcomes.add(documents_of(memory) == before)

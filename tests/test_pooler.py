@@ -31,7 +31,7 @@ def fresh() -> str:
 
 
 def test_everything_works_through_a_pooler() -> None:
-    with Memory.open(fresh(), session="s-1") as memory:
+    with Memory.open(fresh(), session="s-1", create=True) as memory:
         tea = memory.store("Likes green tea", kind="preference")
         memory.update("# Garden\n\nThe roses are white.\n", document="garden.md")
         memory.supersede(tea.id, "Likes black tea")
@@ -55,7 +55,7 @@ def test_profiles_that_share_the_sessions_of_a_pooler_stay_apart() -> None:
     start = threading.Barrier(THREADS)
 
     def work(number: int) -> None:
-        with Memory.open(urls[number]) as memory:
+        with Memory.open(urls[number], create=True) as memory:
             start.wait()
             for count in range(ROUNDS):
                 memory.store(f"The canary of {number} sings {count}", kind="fact")
@@ -69,7 +69,7 @@ def test_profiles_that_share_the_sessions_of_a_pooler_stay_apart() -> None:
 
 
 def test_what_a_transaction_was_told_is_not_left_to_whoever_has_the_session_next() -> None:
-    with Memory.open(fresh()) as memory:
+    with Memory.open(fresh(), create=True) as memory:
         memory.store("Likes green tea")
         memory.search("tea")
     with psycopg.connect(pooler(), autocommit=True, prepare_threshold=None) as stranger:
@@ -83,16 +83,16 @@ def test_what_a_transaction_was_told_is_not_left_to_whoever_has_the_session_next
 
 
 def test_doctor_tells_of_a_pooler() -> None:
-    with Memory.open(fresh()) as memory:
+    with Memory.open(fresh(), create=True) as memory:
         told = {finding.what: finding.says for finding in doctor.examine(memory)}
     assert "through a pooler" in told["server"]
-    with Memory.open(f"{own_server().url()}?profile=p-{uuid4().hex}") as memory:
+    with Memory.open(f"{own_server().url()}?profile=p-{uuid4().hex}", create=True) as memory:
         told = {finding.what: finding.says for finding in doctor.examine(memory)}
     assert "pooler" not in told["server"]
 
 
 def test_a_pooler_that_lends_sessions_for_long_is_served_as_well() -> None:
     url = pooled_url(own_server(), mode="session")
-    with Memory.open(f"{url}?profile=p-{uuid4().hex}") as memory:
+    with Memory.open(f"{url}?profile=p-{uuid4().hex}", create=True) as memory:
         memory.store("Likes green tea")
         assert [hit.record.text for hit in memory.search("tea")] == ["Likes green tea"]

@@ -94,7 +94,7 @@ def test_a_dialect_is_kept_with_the_profile(run: Run) -> None:
     url = fresh_url()
     assert run("init", url, "--dialect", "earl").code == 0
     assert run("--vault", url, "status", "--json").data["dialect"] == "earl"
-    with Memory.open(url) as memory:
+    with Memory.open(url, create=True) as memory:
         assert memory.layout.name == "earl"
         assert memory.store("Likes tea", username="alice").text == "Likes tea"
         assert "2" in memory.documents()[0]
@@ -126,7 +126,7 @@ def test_doctor_looks_over_the_server_too(run: Run, url: str) -> None:
 
 
 def test_doctor_names_who_holds_the_lock(run: Run, url: str) -> None:
-    with Memory.open(url) as memory, memory.library.vault.lock():
+    with Memory.open(url, create=True) as memory, memory.library.vault.lock():
         told = run("--vault", url, "doctor", "--json")
     said = {finding["what"]: finding["says"] for finding in told.data}
     assert said["lock"].startswith("held by commonplace (backend ")
@@ -135,7 +135,7 @@ def test_doctor_names_who_holds_the_lock(run: Run, url: str) -> None:
 def test_selftest_loses_nothing_and_leaves_nothing(run: Run, url: str) -> None:
     shown = run("--vault", url, "selftest", "--writers", "2", "--kills", "3", "--json")
     assert (shown.code, shown.data["passed"], shown.data["kills"]) == (0, True, 3)
-    with Memory.open(url) as memory:
+    with Memory.open(url, create=True) as memory:
         database = memory.stores.database
         assert database is not None
         left = "select name from profile_name where name like 'selftest-%%'"

@@ -65,7 +65,7 @@ def test_many_vectors_are_found_by_their_graph(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_forgotten_is_cleared_away_and_the_receipt_names_what_the_server_keeps() -> None:
     url = fresh_url(schema=f"s{uuid.uuid4().hex[:12]}")
-    memory = Memory.open(url)
+    memory = Memory.open(url, create=True)
     kept, gone = memory.store("Likes tea"), memory.store("Likes quinces")
     memory.search("quinces")
     receipt = memory.delete_all([gone.id])
@@ -114,7 +114,7 @@ def test_without_pgvector_words_answer_alone_and_it_says_so() -> None:
     ):
         assert server.psql(server.url(), "-c", said).returncode == 0
     url = server.url(user=name, database=name)
-    memory = Memory.open(url)
+    memory = Memory.open(url, create=True)
     memory.store("Likes tea and quinces")
     found = memory.search("quinces")
     assert ([hit.record.text for hit in found], found.mode) == (["Likes tea and quinces"], "words")
@@ -123,7 +123,7 @@ def test_without_pgvector_words_answer_alone_and_it_says_so() -> None:
     memory.close()
     added = server.psql(server.url(database=name), "-c", "create extension vector schema public")
     assert added.returncode == 0, added.stderr
-    memory = Memory.open(url)
+    memory = Memory.open(url, create=True)
     found = memory.search("quinces")
     assert (len(found), found.mode, found.degraded) == (1, "hybrid", "")
     memory.close()
@@ -152,7 +152,7 @@ def test_a_question_that_was_asked_before_needs_few_statements(
     whether anything has. That every text has its vector is noted by whoever made the last of them,
     and not by whoever searches next.
     """
-    with Memory.open(fresh_url()) as memory:
+    with Memory.open(fresh_url(), create=True) as memory:
         memory.store("Likes tea and quinces")
         first = memory.search("What about quinces?")
         rows, said = Database.rows, list[str]()
@@ -169,7 +169,7 @@ def test_a_question_that_was_asked_before_needs_few_statements(
 
 
 def test_how_rare_a_word_is_is_counted_anew_after_a_write() -> None:
-    with Memory.open(fresh_url()) as memory:
+    with Memory.open(fresh_url(), create=True) as memory:
         index = memory.library.index
         memory.store("Likes tea and quinces")
         memory.store("Likes coffee")
@@ -183,7 +183,7 @@ def test_how_rare_a_word_is_is_counted_anew_after_a_write() -> None:
 
 def test_what_another_host_did_is_seen_by_a_question_that_presumes_nothing_has_changed() -> None:
     url = fresh_url()
-    with Memory.open(url) as memory, Memory.open(url) as other:
+    with Memory.open(url, create=True) as memory, Memory.open(url, create=True) as other:
         stored = [other.store(f"Saw {number} herons") for number in range(2)]
 
         def seen(**filters: Any) -> set[str]:
@@ -206,7 +206,7 @@ def test_what_another_host_did_is_seen_by_a_question_that_presumes_nothing_has_c
 
 
 def test_vectors_that_went_while_the_last_were_being_made_are_missed() -> None:
-    with Memory.open(fresh_url()) as memory:
+    with Memory.open(fresh_url(), create=True) as memory:
         index = memory.library.index
         for text in ("Likes tea", "Likes quinces"):
             memory.store(text)
@@ -220,7 +220,7 @@ def test_vectors_that_went_while_the_last_were_being_made_are_missed() -> None:
 
 def test_what_another_host_wrote_since_the_last_question_gets_its_vector() -> None:
     url = fresh_url()
-    with Memory.open(url) as memory, Memory.open(url) as other:
+    with Memory.open(url, create=True) as memory, Memory.open(url, create=True) as other:
         for number in range(3):
             other.store(f"Saw {number} herons")
             assert memory.search("What birds?").mode == "vectors"

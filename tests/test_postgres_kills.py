@@ -66,14 +66,16 @@ class Killer:
 
 
 def opened(url: str, **options: Any) -> Memory:
-    return Memory.open(url, "native", "s-1", clock=SkippingClock(), **OPTIONS | options)
+    return Memory.open(
+        url, "native", "s-1", clock=SkippingClock(), **OPTIONS | options, create=True
+    )
 
 
 def filled(url: str) -> str:
     """Old records, newer ones, and a document of prose. Returns the id of what may go."""
     clock = SkippingClock()
     clock.skipped = -90 * DAY
-    with Memory.open(url, "native", "s-1", clock=clock, **OPTIONS) as memory:
+    with Memory.open(url, "native", "s-1", clock=clock, **OPTIONS, create=True) as memory:
         for number in range(6):
             memory.store(f"Talked about the Miller house, point {number}", kind="turn-summary")
     with opened(url) as memory:

@@ -20,7 +20,7 @@ def texts(memory: Memory) -> set[str]:
 
 def test_hosts_beside_each_other_lose_nothing_and_agree() -> None:
     url = fresh_url()
-    hosts = [Memory.open(url, session=f"host-{number}") for number in range(4)]
+    hosts = [Memory.open(url, session=f"host-{number}", create=True) for number in range(4)]
 
     def write(number: int) -> list[str]:
         stored = [hosts[number].store(f"Host {number} wrote {at}").text for at in range(8)]
@@ -37,7 +37,7 @@ def test_hosts_beside_each_other_lose_nothing_and_agree() -> None:
 
 
 def test_threads_of_one_memory_share_it() -> None:
-    with Memory.open(fresh_url()) as memory:
+    with Memory.open(fresh_url(), create=True) as memory:
 
         def use(number: int) -> str:
             text = memory.store(f"Thread {number}").text
@@ -52,7 +52,7 @@ def test_threads_of_one_memory_share_it() -> None:
 
 def test_a_rewrite_of_what_another_host_changed_is_merged() -> None:
     url = fresh_url()
-    with Memory.open(url) as one, Memory.open(url) as other:
+    with Memory.open(url, create=True) as one, Memory.open(url, create=True) as other:
         one.update("alpha\nbeta\ngamma\n", document="notes.md", mode="rewrite")
         read = one.read("notes.md")
         other.update("alpha\nbeta\ngamma\ndelta\n", document="notes.md", mode="rewrite")
@@ -65,7 +65,10 @@ def test_a_rewrite_of_what_another_host_changed_is_merged() -> None:
 
 def test_budgets_and_taint_are_those_of_the_session_on_every_host() -> None:
     url = fresh_url()
-    with Memory.open(url, session="s-1") as one, Memory.open(url, session="s-1") as other:
+    with (
+        Memory.open(url, session="s-1", create=True) as one,
+        Memory.open(url, session="s-1", create=True) as other,
+    ):
         for memory in (one, other):
             with memory.counted("stores"):
                 pass
@@ -76,7 +79,10 @@ def test_budgets_and_taint_are_those_of_the_session_on_every_host() -> None:
 
 def test_a_conversation_on_one_host_keeps_the_heartbeat_of_another_away() -> None:
     url = fresh_url()
-    with Memory.open(url, session="s-1") as one, Memory.open(url) as other:
+    with (
+        Memory.open(url, session="s-1", create=True) as one,
+        Memory.open(url, create=True) as other,
+    ):
         assert not other.conversations.are_running()
         one.conversations.note()
         assert other.conversations.are_running()
@@ -88,7 +94,7 @@ def test_a_conversation_on_one_host_keeps_the_heartbeat_of_another_away() -> Non
 
 def test_only_one_host_compacts_at_a_time() -> None:
     url = fresh_url()
-    with Memory.open(url) as one, Memory.open(url) as other:
+    with Memory.open(url, create=True) as one, Memory.open(url, create=True) as other:
         one.store("Talked about the house", kind="turn-summary")
         with one.notes.alone("compaction.lock"):
             report = other.compact(forced=True, min_age_days=0)
@@ -97,7 +103,7 @@ def test_only_one_host_compacts_at_a_time() -> None:
 
 
 def test_what_fails_halfway_never_was_and_what_follows_is_whole() -> None:
-    with Memory.open(fresh_url()) as memory:
+    with Memory.open(fresh_url(), create=True) as memory:
         memory.store("Before")
         before = documents_of(memory)
         append = memory.library.vault.append
@@ -130,7 +136,7 @@ def test_a_server_that_restarts_is_waited_for_and_nothing_acknowledged_is_lost(
     over = threading.Event()
 
     def write(number: int) -> None:
-        with Memory.open(url, session=f"writer-{number}") as memory:
+        with Memory.open(url, session=f"writer-{number}", create=True) as memory:
             at = 0
             while not over.is_set() or at < 3:
                 at += 1
@@ -142,7 +148,7 @@ def test_a_server_that_restarts_is_waited_for_and_nothing_acknowledged_is_lost(
             over.wait(0.01)
             assert not [writer.result() for writer in writers if writer.done()]
 
-    with Memory.open(url) as memory, ThreadPoolExecutor(3) as pool:
+    with Memory.open(url, create=True) as memory, ThreadPoolExecutor(3) as pool:
         writers = [pool.submit(write, number) for number in range(3)]
         try:
             for how in ("fast", "immediate"):
@@ -160,7 +166,7 @@ def test_a_server_that_restarts_is_waited_for_and_nothing_acknowledged_is_lost(
 
 
 def test_a_server_that_stays_away_is_told_after_the_time_to_wait(server: Server) -> None:
-    with Memory.open(f"{server.url()}?profile=alice", lock_seconds=1) as memory:
+    with Memory.open(f"{server.url()}?profile=alice", lock_seconds=1, create=True) as memory:
         memory.store("Safe")
         server.stop("immediate")
         with pytest.raises(NoServer, match="Check that the server runs"):
@@ -173,7 +179,10 @@ def test_a_server_that_stays_away_is_told_after_the_time_to_wait(server: Server)
 
 def test_who_waits_too_long_for_another_host_is_told_so() -> None:
     url = fresh_url()
-    with Memory.open(url) as one, Memory.open(url, lock_seconds=0.2) as other:
+    with (
+        Memory.open(url, create=True) as one,
+        Memory.open(url, lock_seconds=0.2, create=True) as other,
+    ):
         with one.library.vault.lock(), pytest.raises(Busy):
             other.store("Cannot wait")
         assert other.store("Can now").text == "Can now"

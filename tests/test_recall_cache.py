@@ -87,7 +87,7 @@ def test_another_glance_or_none_empties_it(time: Time) -> None:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "vault", "claw", clock=SkippingClock()) as memory:
+    with Memory.open(tmp_path / "vault", "claw", clock=SkippingClock(), create=True) as memory:
         for text in TEXTS:
             memory.store(text)
         memory.clock.sleep(1)
@@ -193,8 +193,8 @@ class Interleaved(RuleBasedStateMachine):
         self.directory = TemporaryDirectory()
         root = Path(self.directory.name)
         clock = SkippingClock()
-        self.cached = Memory.open(root, "claw", clock=clock)
-        self.other = Memory.open(root, "claw", clock=clock, recall_cache_entries=0)
+        self.cached = Memory.open(root, "claw", clock=clock, create=True)
+        self.other = Memory.open(root, "claw", clock=clock, recall_cache_entries=0, create=True)
 
     def teardown(self) -> None:
         self.cached.close()

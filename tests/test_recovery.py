@@ -20,7 +20,7 @@ class Killed(BaseException):
 
 
 def opened(path: Path) -> Memory:
-    return Memory.open(path, clock=SkippingClock())
+    return Memory.open(path, clock=SkippingClock(), create=True)
 
 
 def dying(memory: Memory, owner: Any, name: str, *, after: bool = False, times: int = 0) -> None:

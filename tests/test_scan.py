@@ -32,7 +32,9 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "vault", "native", session="s-1", clock=clock) as memory:
+    with Memory.open(
+        tmp_path / "vault", "native", session="s-1", clock=clock, create=True
+    ) as memory:
         yield memory
 
 
@@ -116,7 +118,7 @@ def test_texts_of_one_session_and_category_contradict_where_claw_says_so(
     memory.store("The cup is on the shelf")
     assert memory.scan() == []
     assert len(found(memory, "contradiction")) == 1
-    with Memory.open(tmp_path / "claw", "claw", session="s-1", clock=clock) as claw:
+    with Memory.open(tmp_path / "claw", "claw", session="s-1", clock=clock, create=True) as claw:
         claw.store("The tea is in the tin")
         claw.store("The cup is on the shelf")
         assert [finding.kind for finding in claw.scan()] == ["contradiction"]
@@ -364,7 +366,7 @@ def test_unlink_and_strike_can_be_undone(memory: Memory) -> None:
 
 
 def test_unlink_works_where_lines_carry_no_data(tmp_path: Path, clock: FixedClock) -> None:
-    with Memory.open(tmp_path / "earl", "earl", clock=clock) as memory:
+    with Memory.open(tmp_path / "earl", "earl", clock=clock, create=True) as memory:
         old = memory.store("The tea is in the tin")
         new = memory.supersede(old.id, "The tea is in the box")
         memory.unlink(new.id)

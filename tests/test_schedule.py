@@ -205,7 +205,9 @@ OPTIONS: Any = {
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "vault", "claw", session="main", clock=clock, **OPTIONS) as memory:
+    with Memory.open(
+        tmp_path / "vault", "claw", session="main", clock=clock, **OPTIONS, create=True
+    ) as memory:
         yield memory
 
 
@@ -249,7 +251,7 @@ def test_experiences_are_taken_in_where_nothing_is_compacted(
     tmp_path: Path, clock: FixedClock
 ) -> None:
     options: Any = {"experience_store_enabled": True, "memory_compaction_schedule": "1h"}
-    with Memory.open(tmp_path / "vault", "claw", clock=clock, **options) as memory:
+    with Memory.open(tmp_path / "vault", "claw", clock=clock, **options, create=True) as memory:
         memory.store("The deploy failed because the disk was full")
         assert [run.name for run in memory.schedule().once()] == ["experiences"]
         assert memory.experiences.count() == 1

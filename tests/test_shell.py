@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A vault that the environment names, with one record in it."""
     path = tmp_path / "vault"
-    with Memory.open(path) as memory:
+    with Memory.open(path, create=True) as memory:
         memory.store("Likes tea ☕ and cake 🍰")
         memory.update("- Ada\n", document="USER.md")
     monkeypatch.setenv("COMMONPLACE_VAULT", str(path))
@@ -127,7 +127,7 @@ def test_without_a_place_for_errors_the_exit_code_tells(vault: Path) -> None:
 
 @pytest.mark.parametrize("line", ["c search tea", "c read long.md"])
 def test_an_answer_that_a_full_disk_does_not_take_is_an_error(vault: Path, line: str) -> None:
-    with Memory.open(vault) as memory:
+    with Memory.open(vault, create=True) as memory:
         memory.update("tea\n" * 20_000, document="long.md")
     told = shell(f"{line} > /dev/full")
     assert is_told(*told), told

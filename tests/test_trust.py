@@ -27,7 +27,7 @@ from tests.ordinary_lines import ordinary_lines
 
 
 def opened(path: Path | str, **rest: object) -> Memory:
-    return Memory.open(path, **{"session": "s-1", "clock": SkippingClock(), **rest})  # type: ignore[arg-type]
+    return Memory.open(path, **{"session": "s-1", "clock": SkippingClock(), **rest}, create=True)  # type: ignore[arg-type]
 
 
 ATTACKS = [

@@ -56,6 +56,7 @@ class UpkeepMachine(RuleBasedStateMachine):
             environ={},
             memory_max_records=6,
             **self.options,
+            create=True,
         )
 
     def teardown(self) -> None:

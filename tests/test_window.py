@@ -23,7 +23,7 @@ ARCHIVE = "memory/MEMORY-archive.md"
 
 
 def opened(path: Path | str, dialect: str = "claw", **options: Any) -> Memory:
-    return Memory.open(path, dialect, clock=SkippingClock(), environ={}, **options)
+    return Memory.open(path, dialect, clock=SkippingClock(), environ={}, **options, create=True)
 
 
 def numbered(memory: Memory, count: int) -> list[Record]:

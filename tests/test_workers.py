@@ -64,7 +64,7 @@ class Noting:
 
 
 def test_workers_are_asked_for_what_changes_nothing(tmp_path: Path) -> None:
-    Memory.open(tmp_path / "book").close()
+    Memory.open(tmp_path / "book", create=True).close()
     gateway = made(tmp_path)
     noting = Noting(gateway.vaults)
     gateway._workers = noting  # type: ignore[assignment]
@@ -245,7 +245,7 @@ def test_with_its_last_worker_nobody_waits_any_more(monkeypatch: pytest.MonkeyPa
 def test_a_fault_of_ours_is_said_and_survived(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    Memory.open(tmp_path / "book").close()
+    Memory.open(tmp_path / "book", create=True).close()
     vaults = Vaults({"book": str(tmp_path / "book")}, opened)
     given: dict[str, Any] = {}
     answer = _answered(vaults, Call("no such route", "book", Reader("agent"), given))

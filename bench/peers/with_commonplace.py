@@ -24,7 +24,11 @@ SPENT = [0.0]
 def start(home: Path, _: str) -> Any:
     home.mkdir(parents=True, exist_ok=True)
     clock = PastClock()
-    return {"clock": clock, "ids": {}, "memory": Memory.open(home, clock=clock, text_limit=LONGEST)}
+    return {
+        "clock": clock,
+        "ids": {},
+        "memory": Memory.open(home, clock=clock, text_limit=LONGEST, create=True),
+    }
 
 
 def add(peer: Any, records: list[dict[str, str]]) -> None:

@@ -76,7 +76,7 @@ def _check_no_file(root: Path) -> None:
 
 def begin_at(url: str, *, dialect: str) -> Beginning:
     """Make a vault in PostgreSQL, or complete the one that is there."""
-    with Memory.open(url, dialect=dialect or None, origin=OWNER.origin) as memory:
+    with Memory.open(url, dialect=dialect or None, origin=OWNER.origin, create=True) as memory:
         return Beginning(memory.shown, memory.layout, tuple(_write_documents(memory)))
 
 

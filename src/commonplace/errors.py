@@ -184,9 +184,11 @@ class NotFound(CommonplaceError):
 class NoSuchVault(NotFound):
     """Nothing at the path a vault was looked for."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, dialect: str = "") -> None:
+        self.path = path
+        command = f"commonplace --dialect {dialect} init" if dialect else "commonplace init"
         super().__init__(
-            f"There is no vault at {path}.", next_step=f"'commonplace init {path}' makes one."
+            f"There is no vault at {path}.", next_step=f"'{command} {path}' makes one."
         )
 
 

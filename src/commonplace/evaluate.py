@@ -293,7 +293,12 @@ class Vault:
     def __init__(self, case: Case, root: Path, *, remembering: Remembering) -> None:
         self.clock = PastClock()
         self.memory = Memory.open(
-            root, "native", clock=self.clock, environ=_encoder_named(), text_limit=LONGEST_TURN
+            root,
+            "native",
+            clock=self.clock,
+            create=True,
+            environ=_encoder_named(),
+            text_limit=LONGEST_TURN,
         )
         asker = self.memory.library.asker
         asker.use(remembering.over(asker.encoder()))

@@ -136,14 +136,14 @@ class Memory:
         group: str = "",
         origin: str = Origin.AGENT,
         clock: Clock | None = None,
-        create: bool = True,
+        create: bool = False,
         environ: Mapping[str, str] = os.environ,
         **options: Any,
     ) -> Memory:
         """Open the vault in a directory or at a URL of PostgreSQL.
 
-        One that is not there yet is made, unless told not to. `options` are those of
-        `config.Options`; `origin` is where this program's texts come from.
+        `create` makes one that is not there yet. `options` are those of `config.Options`; `origin`
+        is where this program's texts come from.
         """
         session = budgets.check_word(session or "", argument="session")
         group = budgets.check_word(group, argument="group")

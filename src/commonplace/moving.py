@@ -62,7 +62,7 @@ class Copied:
 
 def move(source: str, target: str, *, progress: Progress) -> Copied:
     """Copy a vault to where there is none, or go on doing so."""
-    with Memory.open(source, create=False) as old:
+    with Memory.open(source) as old:
         if old.read_only:
             raise old.stores.refusal()
         old.library.refresh()

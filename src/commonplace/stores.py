@@ -83,9 +83,12 @@ def stores_at(
     environ: Mapping[str, str],
     options: Mapping[str, Any],
 ) -> Stores:
-    """The stores of a vault, which are made where there are none yet, unless told not to."""
+    """The stores of a vault. `create`: those that are not there yet are made."""
     kind: Any = _in_postgres() if is_url(path) else FileStores
-    found: Stores = kind(path, clock=clock, create=create, environ=environ, options=options)
+    try:
+        found: Stores = kind(path, clock=clock, create=create, environ=environ, options=options)
+    except NoSuchVault as error:
+        raise NoSuchVault(error.path, dialect=options.get("dialect") or "") from None
     return found
 
 

@@ -34,7 +34,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def opened(root: Path | str, clock: Clock | None = None, **options: Any) -> Memory:
-    return Memory.open(root, session="main", clock=clock or SkippingClock(), **options)
+    return Memory.open(root, session="main", clock=clock or SkippingClock(), **options, create=True)
 
 
 def records_of(memory: Memory, document: str) -> list[Record]:
@@ -449,9 +449,9 @@ def test_people_edit_user_md_and_appending_never_changes_it(tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", ["turn-summary", "note", "user-preference", "learned"])
 def test_a_preference_is_there_for_later_sessions(tmp_path: Path, kind: str) -> None:
     root = workspace(tmp_path)
-    with Memory.open(root, session="one", clock=SkippingClock()) as memory:
+    with Memory.open(root, session="one", clock=SkippingClock(), create=True) as memory:
         stored = memory.store("Operator prefers metric units", kind=kind)
-    with Memory.open(root, session="two", clock=SkippingClock()) as memory:
+    with Memory.open(root, session="two", clock=SkippingClock(), create=True) as memory:
         assert [hit.record for hit in memory.search("metric")] == [stored]
         assert stored in memory.brief()
 

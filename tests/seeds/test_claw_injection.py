@@ -33,7 +33,7 @@ def root(place: str) -> str:
 
 
 def context(root: str, clock: FixedClock, session: str = "main", **options: Any) -> str:
-    with Memory.open(root, session=session, clock=clock, **options) as memory:
+    with Memory.open(root, session=session, clock=clock, **options, create=True) as memory:
         return memory.context("How is the telescope?").text
 
 
@@ -59,7 +59,7 @@ def test_the_sources_are_the_user_memory_and_the_logs_of_two_days(
 def test_all_sources_together_stay_under_the_cap_and_a_note_says_what_was_cut(
     root: str, clock: FixedClock
 ) -> None:
-    with Memory.open(root, session="main", clock=clock) as memory:
+    with Memory.open(root, session="main", clock=clock, create=True) as memory:
         memory.store_all({"text": f"note {number} " + "of the sky " * 8} for number in range(300))
     text = context(root, clock)
     assert 30_000 < len(text) <= 32_000
@@ -167,7 +167,7 @@ def test_the_runtime_puts_memory_into_the_system_prompt_when_it_is_wired(
         assert first["role"] == "system"
         assert first["content"] == f"Be kind.\n\n{context(root, clock)}"
         assert rest == SAID
-        with Memory.open(root, session="main", clock=clock) as memory:
+        with Memory.open(root, session="main", clock=clock, create=True) as memory:
             memory.store("stored between two turns")
     plain = [{"role": "system", "content": "Be kind."}, *SAID]
     assert wired.buildMessages("shared:x", SAID, system="Be kind.") == plain
@@ -200,7 +200,7 @@ def test_experiences_like_the_last_message_are_a_block_of_their_own(
         ("shared:x", on, False),
         ("heartbeat", on, False),
     ):
-        with Memory.open(root, session=session, clock=clock, **options) as memory:
+        with Memory.open(root, session=session, clock=clock, **options, create=True) as memory:
             text = memory.context("How is the telescope?", experiences=find).text
         block = "## Relevant past experiences\n- 2026-02-01 learned: Saturn looked sharp"
         assert text.endswith(block) == shown
@@ -213,7 +213,7 @@ def test_the_experiences_of_the_profile_are_found_without_being_handed_over(
     root: str, clock: FixedClock
 ) -> None:
     on: dict[str, Any] = {"experience_store_enabled": True, "inject_experience_context": True}
-    with Memory.open(root, session="main", clock=clock, **on) as memory:
+    with Memory.open(root, session="main", clock=clock, **on, create=True) as memory:
         memory.store("Collimated the telescope mirror, and Saturn was sharp")
         text = memory.context("How is the telescope?").text
     _, _, block = text.partition("## Relevant past experiences\n")

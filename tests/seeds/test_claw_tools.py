@@ -38,7 +38,7 @@ def clock() -> FixedClock:
 def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     """The example workspace in the main session, with everything switched on."""
     root = example("claw", place)
-    with Memory.open(root, session="main", clock=clock, **EVERYTHING) as memory:
+    with Memory.open(root, session="main", clock=clock, **EVERYTHING, create=True) as memory:
         yield memory
 
 
@@ -78,7 +78,9 @@ def test_each_session_is_offered_its_own_tools_and_refused_the_others(
         "query_experiences": {"query": "telescope"},
     }
     root = example("claw", place)
-    with Memory.open(root, session=session, clock=SkippingClock(), **EVERYTHING) as memory:
+    with Memory.open(
+        root, session=session, clock=SkippingClock(), **EVERYTHING, create=True
+    ) as memory:
         assert names(memory) == there
         for name, arguments in calls.items():
             if name in there:
@@ -97,7 +99,7 @@ def test_recall_is_offered_when_embeddings_are_enabled_and_not_otherwise(
 ) -> None:
     root = example("claw", place)
     options: Any = {"memory_embeddings_enabled": enabled}
-    with Memory.open(root, clock=SkippingClock(), **options) as memory:
+    with Memory.open(root, clock=SkippingClock(), **options, create=True) as memory:
         assert ("recall_memory" in names(memory)) == enabled
         if enabled:
             assert "Dobson" in run(memory, "recall_memory", query="telescope")

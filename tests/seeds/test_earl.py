@@ -101,7 +101,7 @@ def test_soul_and_user_hold_any_markdown_and_are_read_back_exactly(
 @pytest.mark.claim("earl.user-written-by-hand")
 def test_a_line_typed_into_user_md_is_memory_at_once(tmp_path: Path) -> None:
     root = example("earl", tmp_path)
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         assert memory.search("marmalade") == []
         with (root / "USER.md").open("a", encoding="utf-8") as file:
             file.write("- Dora likes marmalade\r\n")
@@ -179,7 +179,7 @@ def test_a_new_entry_goes_after_the_last_and_leaves_every_byte_before_it(
 ) -> None:
     root = example("earl", tmp_path)
     before = (root / f"{day}.md").read_bytes()
-    with Memory.open(root, clock=clock_at(f"{day}T23:59:00Z")) as memory:
+    with Memory.open(root, clock=clock_at(f"{day}T23:59:00Z"), create=True) as memory:
         memory.store("The last of the day", username="bob")
     guard = b"" if before.endswith(b"\n") else b"\n"
     new = b"- **23:59 UTC** | `@bob` | The last of the day\n"

@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(memory: Memory) 
 
 def test_on_a_native_vault_a_record_is_found_once_and_without_its_data(place: str) -> None:
     root = example("native", place)
-    with Memory.open(root, clock=clock_at("2026-11-15T10:00:00Z")) as memory:
+    with Memory.open(root, clock=clock_at("2026-11-15T10:00:00Z"), create=True) as memory:
         run(memory, "save_memory", text="The kettle is new", username="bjørn")
         assert run(memory, "search_memory", query="kettle new") == (
             "Found 1 memory:\n"

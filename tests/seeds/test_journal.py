@@ -21,7 +21,7 @@ USER = "# Nadia\n\nTeaches in Nantes now.\n\n- Vegetarian, allergic to walnuts\n
 def vault(place: str) -> str:
     """A copy of the example, without its file that has a mistake in it."""
     root = example("journal", place)
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         memory.remove("sailing/tides.md")
     return root
 
@@ -41,7 +41,7 @@ def test_what_one_run_writes_is_a_markdown_file_below_memories_for_the_next(
     new = {name: text for name, text in contents(root).items() if before.get(name) != text}
     assert sorted(name.rpartition("/")[0] for name in new) == ["memories", "memories/notes"]
     assert all(name.endswith(".md") for name in new)
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         found = {hit.record.text for hit in memory.search("mast")}
     assert found == {"Has a new mast", "The mast is ash"}
 
@@ -50,7 +50,7 @@ def test_what_one_run_writes_is_a_markdown_file_below_memories_for_the_next(
 @pytest.mark.claim("journal.shell-writes-are-memory")
 def test_what_a_shell_writes_is_memory_at_once_as_it_stands(place: str) -> None:
     root = vault(place)
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         assert memory.search("rudder anchor") == []
         script = """
             cd memories
@@ -68,7 +68,7 @@ def test_what_a_shell_writes_is_memory_at_once_as_it_stands(place: str) -> None:
 def test_opening_and_reading_leave_every_file_byte_for_byte(place: str) -> None:
     root = example("journal", place)
     before = contents(root)
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         for document in memory.documents():
             memory.read(document)
         memory.search("gasket")
@@ -145,7 +145,7 @@ def test_every_entry_is_a_new_file_named_by_its_moment_and_kept_whole(place: str
     before = documents_at(root)
     entry = "# After the talk\n\n- kept *as it is*\n\n```\ncode\n```\n\n| a |\n|---|\n"
     clock = clock_at("2026-02-04T21:07:09Z", zone="Asia/Tokyo")
-    with Memory.open(root, clock=clock) as memory:
+    with Memory.open(root, clock=clock, create=True) as memory:
         memory.write_diary(entry)
         clock.sleep(1)
         memory.write_diary("Another.\n")
@@ -162,7 +162,7 @@ def test_every_entry_is_a_new_file_named_by_its_moment_and_kept_whole(place: str
 def test_a_diary_entry_is_never_changed(place: str, mode: str) -> None:
     root = vault(place)
     before = contents(root)
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         section = "Later" if mode == "section" else ""
         with pytest.raises((Refused, BadInput, AlreadyExists)):
             memory.update("More.", document=memory.diary()[0], mode=mode, section=section)
@@ -248,7 +248,7 @@ def test_a_subdirectory_that_the_agent_adds_is_a_category_like_the_rest(place: s
     recipes = Path(root) / "memories" / "recipes" / "bread"
     recipes.mkdir(parents=True)
     (recipes / "rye.md").write_text("# Rye\n\nSourdough and caraway.\n", encoding="utf-8")
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         assert "recipes/bread/rye.md" in memory.documents()
         assert memory.read("recipes/bread/rye.md").text == "# Rye\n\nSourdough and caraway.\n"
         [hit] = memory.search("caraway")

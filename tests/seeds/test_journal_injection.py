@@ -15,7 +15,7 @@ from tests.data import clock_at, example
 def memory(place: str) -> Iterator[Memory]:
     """The example journal, in a conversation that has begun."""
     root, clock = example("journal", place), clock_at("2026-02-04T10:00:00Z")
-    with Memory.open(root, session="talk", clock=clock) as memory:
+    with Memory.open(root, session="talk", clock=clock, create=True) as memory:
         memory.update("Waiting for the tide.\n", document="status.md")
         for number, role in enumerate(("user", "assistant", "user", "assistant")):
             memory.conversations.record(role, f"message {number}")

@@ -32,7 +32,7 @@ def new_memory(tmp_path: Path) -> str:
 
 @pytest.mark.claim("notebook.file")
 def test_the_memory_is_the_one_document_in_data(tmp_path: Path) -> None:
-    with Memory.open(tmp_path / "data", "notebook", clock=SkippingClock()) as memory:
+    with Memory.open(tmp_path / "data", "notebook", clock=SkippingClock(), create=True) as memory:
         memory.store("The viola needs strings")
         memory.update("- Two children")
         assert memory.read().name == "MEMORY.md"
@@ -42,10 +42,10 @@ def test_the_memory_is_the_one_document_in_data(tmp_path: Path) -> None:
 @pytest.mark.claim("notebook.persistent")
 def test_what_is_put_in_the_file_is_there_in_every_later_conversation(place: str) -> None:
     root = example("notebook", place)
-    with Memory.open(root, session="one", clock=SkippingClock()) as memory:
+    with Memory.open(root, session="one", clock=SkippingClock(), create=True) as memory:
         memory.update("- Likes rain")
         stored = memory.store("The viola needs strings")
-    with Memory.open(root, session="two", clock=SkippingClock()) as memory:
+    with Memory.open(root, session="two", clock=SkippingClock(), create=True) as memory:
         text = memory.read().text
         assert [hit.record for hit in memory.search("strings")] == [stored]
     assert "- Likes rain\n" in text
@@ -66,7 +66,7 @@ def test_other_files_in_data_are_neither_memory_nor_changed(tmp_path: Path) -> N
     root = example("notebook", tmp_path)
     (root / "data" / "backup.md.bak").write_text("- walrus\n", encoding="utf-8")
     (root / "data" / "notes.txt").write_text("- walrus\n", encoding="utf-8")
-    with Memory.open(root, clock=SkippingClock()) as memory:
+    with Memory.open(root, clock=SkippingClock(), create=True) as memory:
         memory.store("The viola needs strings")
         memory.rebuild()
         assert memory.documents() == ["MEMORY.md", "facts.md", "projects.md"]
@@ -163,7 +163,7 @@ def test_the_text_that_a_rewrite_replaced_can_be_brought_back(tmp_path: Path) ->
     root = example("notebook", tmp_path)
     before = contents(root)
     clock = clock_at("2026-02-05T10:00:00Z")
-    with Memory.open(root, clock=clock, lose_share=1) as memory:
+    with Memory.open(root, clock=clock, lose_share=1, create=True) as memory:
         memory.library.refresh()
         then = clock.now()
         clock.sleep(60)
@@ -213,7 +213,7 @@ def test_one_section_is_set_with_its_date_and_every_other_stays_byte_for_byte(
 ) -> None:
     root = example("notebook", place)
     clock = clock_at("2026-02-05T10:00:00Z")
-    with Memory.open(root, clock=clock, lose_share=1) as memory:
+    with Memory.open(root, clock=clock, lose_share=1, create=True) as memory:
         before = memory.read().text
         memory.update("- Tomás, Lisboa now", section="About Me", mode="section")
         clock.sleep(24 * 3600)

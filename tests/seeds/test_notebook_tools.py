@@ -18,7 +18,7 @@ from tests.data import clock_at, documents_of, example
 def memory(place: str) -> Iterator[Memory]:
     """The example notebook, on a day in March."""
     root = example("notebook", place)
-    with Memory.open(root, clock=clock_at("2026-03-05T09:00:00Z")) as memory:
+    with Memory.open(root, clock=clock_at("2026-03-05T09:00:00Z"), create=True) as memory:
         yield memory
 
 

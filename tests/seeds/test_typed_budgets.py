@@ -15,7 +15,7 @@ from tests.clocks import SkippingClock
 
 
 def opened(path: str, session: str = "s-1") -> Memory:
-    return Memory.open(path, session=session, clock=SkippingClock())
+    return Memory.open(path, session=session, clock=SkippingClock(), create=True)
 
 
 def store(memory: Memory, content: str, **rest: str) -> str:

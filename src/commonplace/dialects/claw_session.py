@@ -71,7 +71,7 @@ def loadSessionMemoryContext(  # noqa: N802
 def _loaded(root: Path, given: Mapping[str, Any], clock: Clock) -> str:
     options = {snake(name): value for name, value in given.items() if name not in OWN}
     session = given.get("sessionId", "")
-    with Memory.open(root, "claw", session, clock=clock, **options) as memory:
+    with Memory.open(root, "claw", session, clock=clock, create=True, **options) as memory:
         return memory.context(given.get("message", "")).text
 
 

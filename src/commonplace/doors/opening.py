@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 
 from commonplace.config import is_url
-from commonplace.errors import Unreadable, VaultTrouble
+from commonplace.errors import NoSuchVault, Unreadable, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,8 +26,19 @@ def vault_path(vault: str, dialect: str) -> str:
     if vault:
         return vault if is_url(vault) else os.path.expanduser(vault)
     here = _working_directory()
-    is_vault = os.path.isdir(f"{here}/.commonplace") or os.path.isfile(f"{here}/commonplace.toml")
-    return here if is_vault else os.path.expanduser(HOMES.get(dialect, HOME))
+    return here if _is_vault(here) else os.path.expanduser(HOMES.get(dialect, HOME))
+
+
+def _is_vault(path: str) -> bool:
+    """Whether a directory was made a vault, or holds what some dialect keeps its memory in."""
+    if os.path.isdir(f"{path}/.commonplace") or os.path.isfile(f"{path}/commonplace.toml"):
+        return True
+    from commonplace.roots import has_layout
+
+    try:
+        return has_layout(path)
+    except OSError:
+        return False
 
 
 def _working_directory() -> str:
@@ -66,9 +77,10 @@ def open_vault(
             session=session,
             origin=origin or _origin(),
             environ=environ,
-            create=False,
             **options,
         )
+    except NoSuchVault as error:
+        raise NoSuchVault(error.path, dialect=dialect) from None
     except PermissionError as error:
         raise Unreadable(error.filename or path, "permission denied") from None
 

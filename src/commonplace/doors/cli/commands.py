@@ -432,7 +432,7 @@ def _vault_beside(path: str, *, keep: bool) -> Iterator[str]:
     if is_url(path):
         from commonplace.memory import Memory
 
-        with Memory.open(_new_profile(path)) as memory:
+        with Memory.open(_new_profile(path), create=True) as memory:
             try:
                 yield memory.place
             finally:

@@ -873,7 +873,7 @@ deeds = {
     "append": lambda: memory.update(more, document=long),
     "rewrite": lambda: memory.update(memory.read(long).text + more, document=long, mode="rewrite"),
 }
-with Memory.open(root, "native", clock=clock_at("2026-11-15T10:00:00Z")) as memory:
+with Memory.open(root, "native", clock=clock_at("2026-11-15T10:00:00Z"), create=True) as memory:
     memory.store("There before the disk was full")
     memory.search("before")
     long = "MEMORY.md" if what == "journal" else what
@@ -932,7 +932,7 @@ from commonplace.memory import Memory
 
 disk = Path(sys.argv[1])
 root, filler = disk / "vault", disk / "filler"
-with Memory.open(root) as memory:
+with Memory.open(root, create=True) as memory:
     stored, errors = [memory.store("The first").id], []
     filler.write_bytes(b"x" * 4_000_000)
     for number in range(3000):
@@ -944,7 +944,7 @@ with Memory.open(root) as memory:
                 break
     texts = {name: (root / name).read_text() for name in memory.documents()}
 filler.unlink()
-with Memory.open(root) as memory:
+with Memory.open(root, create=True) as memory:
     stored.append(memory.store("The last").id)
     hits = memory.search(limit=5000)
     kept = memory.library.index.dump()
@@ -983,7 +983,7 @@ from commonplace.memory import Memory
 
 disk = Path(sys.argv[1])
 root = str(disk / "vault")
-with Memory.open(root) as memory:
+with Memory.open(root, create=True) as memory:
     memory.store("The tea is in the green tin")
     memory.conversations.record("user", "Where is the tea?")
     memory.search("tea")

@@ -327,7 +327,7 @@ def _wrong_records(memory: Memory, acknowledged: list[Done], deleted: set[str]) 
 def run(place: str, *, seed: int, calls: int = 0, minutes: float = 0) -> bool:
     """Let them all write, print what came of it, and say whether it holds."""
     in_files = "://" not in place
-    with Memory.open(place) as memory:
+    with Memory.open(place, create=True) as memory:
         memory.store("There before anybody came", kind="fact")
     context = multiprocessing.get_context("spawn")
     until, stop = time.monotonic() + minutes * 60, context.Event()

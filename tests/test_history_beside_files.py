@@ -30,7 +30,7 @@ def _ended() -> Iterator[None]:
 
 
 def opened(path: Path, url: str = "") -> Memory:
-    OPENED.append(Memory.open(path, "journal", "monday", history=url or fresh_url()))
+    OPENED.append(Memory.open(path, "journal", "monday", history=url or fresh_url(), create=True))
     return OPENED[-1]
 
 
@@ -53,7 +53,7 @@ def test_memories_are_on_disk_and_messages_are_not(tmp_path: Path) -> None:
     memory.conversations.record("user", "Which tea is best?")
     assert (memory.root / "user.md").read_text() == "- Likes tea\n"
     assert not (memory.state / "history.db").exists()
-    with Memory.open(url) as other:
+    with Memory.open(url, create=True) as other:
         assert told(other.messages.last("", 5)) == ["Which tea is best?"]
         assert other.documents() == []
 
@@ -63,7 +63,9 @@ def test_the_environment_and_a_file_name_it_too(tmp_path: Path) -> None:
     (tmp_path / "commonplace.toml").write_text(f'history = "{url}"\n')
     with Memory.open(tmp_path, session="monday") as memory:
         memory.conversations.record("user", "Hello")
-    with Memory.open(tmp_path / "other", environ={"COMMONPLACE_HISTORY": url}) as memory:
+    with Memory.open(
+        tmp_path / "other", environ={"COMMONPLACE_HISTORY": url}, create=True
+    ) as memory:
         assert told(memory.messages.last("", 5)) == ["Hello"]
 
 
@@ -146,13 +148,13 @@ def test_forgetting_reaches_the_server_and_says_what_it_keeps(tmp_path: Path) ->
 def test_messages_go_along_when_the_vault_moves(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "commonplace.toml").write_text(f'history = "{fresh_url()}"\n')
-    with Memory.open(tmp_path / "old", session="monday") as memory:
+    with Memory.open(tmp_path / "old", session="monday", create=True) as memory:
         memory.store("The parrot is called Ahab")
         memory.conversations.record("user", "And its age?")
     for target in (str(tmp_path / "new"), fresh_url()):
         copied = move(str(tmp_path / "old"), target, progress=lambda stage: lambda done, of: None)
         assert copied.messages == 1
-        with Memory.open(target) as memory:
+        with Memory.open(target, create=True) as memory:
             assert told(memory.messages.last("", 5)) == ["And its age?"]
 
 

@@ -154,9 +154,10 @@ USAGE = {
     "update": ["document", "content", "--mode", "--section", "--etag", "--confirm"],
     "delete": ["id"],
     "diary": ["text", "list", "show", "search"],
-    "undo": ["--change"],
+    "undo": ["--change", "--redo"],
     "init": ["path", "--yes"],
     "status": ["--options"],
+    "redo": ["--change"],
     "log": ["--limit"],
     "history": ["ID", *HISTORY_WORDS],
     "context": ["--agent", "--message", "--system", "--last", "--characters", "--tokens"],
@@ -542,6 +543,7 @@ def test_exit_codes_are_those_of_the_error_tree(run: Run, vault: Path) -> None:
         ("read", "nothing.md"): 3,
         ("delete", "mem-never"): 3,
         ("undo", "--change", "99999"): 3,
+        ("redo",): 3,
         ("--vault", "nowhere", "status"): 3,
         ("update", "list.md", "- Four", "--mode", "rewrite"): 4,
         ("store", "Not three", "--supersedes", by_hand): 5,
@@ -870,6 +872,38 @@ def test_undo_takes_back_the_last_change_of_its_session(run: Run, vault: Path) -
     assert notes(run) == ["Likes coffee"]
     assert run("undo").code == 0
     assert notes(run) == []
+
+
+def test_redo_takes_back_undos_one_by_one_and_the_log_says_of_which_change(
+    run: Run, vault: Path
+) -> None:
+    run("store", "Likes tea", "--session", "s-1")
+    run("store", "Likes coffee", "--session", "s-1")
+    for _ in range(2):
+        assert run("undo", "--session", "s-1").code == 0
+    assert "no undo is left" in run("redo", "--session", "s-2").err
+    assert run("redo", "--session", "s-1").out.startswith("Made again: add of ")
+    assert notes(run) == ["Likes tea"]
+    redone, undone, _, coffee, tea = run("log", "--limit", "5", "--json").data
+    assert (redone["op"], redone["undoes"]) == ("redo", undone["change"])
+    assert undone["undoes"] == tea["change"]
+    lines = run("log", "--limit", "3").out.split("\n")
+    assert f"redo of {undone['change']}" in lines[0]
+    assert f"undo of {tea['change']}" in lines[1]
+    assert f"undo of {coffee['change']}" in lines[2]
+    assert run("redo", "--change", str(coffee["change"])).code == 0
+    assert sorted(notes(run)) == ["Likes coffee", "Likes tea"]
+
+
+def test_undo_right_after_init_takes_nothing_away_and_says_how_to(run: Run, vault: Path) -> None:
+    assert run("init", "book", "--yes").code == 0
+    made = sorted(Path("book").rglob("*.md"))
+    shown = run("--vault", "book", "undo")
+    assert (shown.code, sorted(Path("book").rglob("*.md"))) == (3, made)
+    assert "nothing was changed since the vault was made" in shown.err
+    change = shown.err.split("--change ")[1].split("'")[0]
+    assert run("--vault", "book", "undo", "--change", change).code == 0
+    assert sorted(Path("book").rglob("*.md")) == []
 
 
 def test_undo_says_which_edits_by_hand_it_left_and_how_to_take_them_back(

@@ -195,6 +195,25 @@ def test_undo_tells_what_it_changed_and_which_edits_by_hand_it_left(
     assert user.read_text(encoding="utf-8") == "- Lives in Vienna\n"
 
 
+def test_redo_takes_back_the_last_undo_or_one_by_its_position(browser: TestClient) -> None:
+    at = f"{AT}/documents/notes/home.md"
+    for text in ("one", "two"):
+        browser.post(f"{at}/append", json={"text": text})
+    first = browser.post(f"{AT}/undo").json()["undone"]
+    browser.post(f"{AT}/undo")
+    assert browser.get(at).status_code == 404
+    told = browser.post(f"{AT}/redo").json()["redone"]
+    assert (told["op"], told["documents"]) == ("add", ["notes/home.md"])
+    assert browser.get(at).json()["text"] == "one\n"
+    browser.post(f"{AT}/redo", json={"position": first["position"]})
+    assert browser.get(at).json()["text"] == "one\ntwo\n"
+    answer = browser.post(f"{AT}/redo")
+    assert (answer.status_code, answer.json()["error"]) == (404, "NothingToRedo")
+    last = browser.get(f"{AT}/log", params={"limit": 1}).json()["changes"][0]
+    assert last["op"] == "redo"
+    assert last["undoes"] is not None
+
+
 @pytest.mark.parametrize("mark", ['"{}"', 'W/"{}"', "{}"])
 def test_an_etag_may_come_as_a_header(browser: TestClient, mark: str) -> None:
     path = f"{AT}/documents/USER.md"

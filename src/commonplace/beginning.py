@@ -10,7 +10,7 @@ from pathlib import Path
 from commonplace.clock import Clock
 from commonplace.config import FILE
 from commonplace.errors import BadValue
-from commonplace.journal import Op
+from commonplace.journal import Op, Text
 from commonplace.layouts import Layout, layout_named
 from commonplace.memory import Memory
 from commonplace.records import OWNER
@@ -86,9 +86,11 @@ def _write_documents(memory: Memory) -> list[str]:
     def work() -> list[str]:
         wanted = _first_documents(memory.layout)
         missing = [name for name in wanted if library.look(name) is None]
-        for name in missing:
-            # As whole texts: what is appended would be put back by whoever saves over it unread.
-            library.put_text(Op.ADD, name, None, wanted[name].encode(), author=OWNER)
+        texts = {name: (None, wanted[name].encode()) for name in missing}
+        # As whole texts: what is appended would be put back by whoever saves over it unread.
+        changes = [Text(name, library.journal.keep(text)) for name, (_, text) in texts.items()]
+        if missing:
+            library.replace_texts(library.entry(Op.INIT, changes, author=OWNER), texts)
         return missing
 
     return library.locked(work)

@@ -18,7 +18,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── NoSuchDocument
     │   ├── NoSuchRecord
     │   ├── NoSuchReader               a login for psql that was not made, or is gone
-    │   └── NothingToUndo
+    │   ├── NothingToUndo
+    │   └── NothingToRedo
     ├── Conflict              4  409   it changed meanwhile, or a person must confirm
     │   ├── DocumentChanged      412
     │   ├── WouldLose                  a rewrite that drops much, without its confirm token
@@ -235,6 +236,15 @@ class NothingToUndo(NotFound):
         super().__init__(
             f"Nothing was undone: {why}.",
             next_step=next_step or "'commonplace log' lists the changes.",
+        )
+
+
+class NothingToRedo(NotFound):
+    """The journal holds no undo that can be taken back."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"Nothing was redone: {why}.", next_step="'commonplace log' lists the changes."
         )
 
 

@@ -886,19 +886,32 @@ class Memory:
         back its own changes, and none of who is trusted more.
         """
         if not permission.is_believed(self.author.origin):
-            self._check_takes_back(position)
+            entries = self.library.journal.entries()
+            self._check_takes_back(next((e for e in entries if e.position == position), None))
             session = self.session
         return past.undo(self.library, author=self.author, position=position, session=session)
 
-    def _check_takes_back(self, position: int | None) -> None:
-        if position is None and not self.session:
+    def redo(self, position: int | None = None, *, session: str = "") -> past.Redone:
+        """Make again what the last undo (of a session) took back, or the one at a position.
+
+        Several undos are taken back one by one, the last first. The position is that of the undo,
+        or of the change that it took back. Who has read untrusted text takes back its own undos.
+        """
+        if not permission.is_believed(self.author.origin):
+            undone = None if position is None else past.undo_of(self.library, position)
+            self._check_takes_back(undone)
+            session = self.session
+        return past.redo(self.library, author=self.author, position=position, session=session)
+
+    def _check_takes_back(self, entry: Entry | None) -> None:
+        """`entry` is the change that is named by its number, if one is."""
+        if entry:
+            permission.check_takes_back(self.author.origin, entry)
+        elif not self.session:
             raise Refused(
                 "There is no session, so nothing tells which changes are its own.",
                 next_step="Name the change by its number, or ask the user to take it back.",
             )
-        entry = next((e for e in self.library.journal.entries() if e.position == position), None)
-        if entry:
-            permission.check_takes_back(self.author.origin, entry)
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""

@@ -12,7 +12,7 @@ from datetime import datetime
 from commonplace import replay
 from commonplace.clock import stamp
 from commonplace.erasing import spans_of
-from commonplace.errors import NoSuchDocument, NothingToUndo
+from commonplace.errors import NoSuchDocument, NothingToRedo, NothingToUndo
 from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
 from commonplace.library import Library
 from commonplace.merging import merged_bytes
@@ -53,6 +53,15 @@ class Undone:
     def left_by_hand(self) -> str:
         """How to take those back; empty without any."""
         return _ways_back(self.edits)
+
+
+@frozen
+class Redone:
+    """A change that was made again, the undo that had taken it back, and the documents changed."""
+
+    entry: Entry
+    undo: Entry
+    documents: tuple[str, ...]
 
 
 @frozen
@@ -220,16 +229,83 @@ def undo(
     return library.locked(work)
 
 
+def redo(
+    library: Library, *, author: Author, position: int | None = None, session: str = ""
+) -> Redone:
+    """Make again what the last undo (of a session), or the one at `position`, took back.
+
+    What was changed since the undo stays, as what was changed since a change stays when it is
+    undone. `position` is that of the undo, or of the change that it took back.
+    """
+
+    def work() -> Redone:
+        library.take_in_changes()
+        if position is None:
+            undone, texts = _last_redoable(library, session)
+        else:
+            undone = undo_of(library, position)
+            texts = _texts_without(library, undone)
+        if not texts:
+            raise NothingToRedo("what it would bring back is there already, or was forgotten")
+        changes = _changes(library, texts)
+        library.replace_texts(
+            library.entry(Op.REDO, changes, ids=undone.ids, author=author, undoes=undone.position),
+            texts,
+        )
+        return Redone(_change_behind(library, undone), undone, tuple(texts))
+
+    return library.locked(work)
+
+
+def undo_of(library: Library, position: int) -> Entry:
+    """The undo at a position, or the one that took back the change there, if it still counts."""
+    entries = list(library.journal.entries())
+    counting = _undos(entries)
+    found = next((e for e in counting if position in (e.position, e.undoes)), None)
+    if found is None:
+        there = any(entry.position == position for entry in entries)
+        why = f"change {position} is not taken back" if there else f"there is no change {position}"
+        raise NothingToRedo(why)
+    return found
+
+
+def _last_redoable(library: Library, session: str) -> tuple[Entry, Texts]:
+    """The last undo of which something is left to make again, and the texts with that."""
+    for entry in _undos(list(library.journal.entries())):
+        mine = not session or entry.session == session
+        if mine and (texts := _texts_without(library, entry)):
+            return entry, texts
+    raise NothingToRedo("no undo is left to take back")
+
+
+def _undos(entries: Sequence[Entry]) -> list[Entry]:
+    """The undos that nobody took back, newest first."""
+    taken_back = _undone(entries)
+    undos = (entry for entry in reversed(entries) if entry.op == Op.UNDO)
+    return [entry for entry in undos if entry.undoes >= 0 and entry.position not in taken_back]
+
+
+def _change_behind(library: Library, undone: Entry) -> Entry:
+    """The change that an undo took back; of an undo of an undo, the one at the very start."""
+    at = {entry.position: entry for entry in library.journal.entries()}
+    found = undone
+    while found.undoes in at:
+        found = at[found.undoes]
+    return found
+
+
 def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:
     """The last change of which something is left to take back, and the texts without it.
 
     Newer ones that were made by hand are put into `edits`. Who has just done what cannot be taken
-    back did not mean the change before it.
+    back did not mean the change before it, and nobody means what came before the vault was made.
     """
     entries = list(library.journal.entries())
     undone = _undone(entries)
     final: Entry | None = None
     for entry in reversed(entries):
+        if _begins(entry):
+            raise _made_then(entry, final, _still_there(library, edits), undone)
         mine = not session or entry.session == session
         if entry.position in undone or not (mine or entry.op == Op.EDITED):
             continue
@@ -248,10 +324,30 @@ def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[
     )
 
 
+def _begins(entry: Entry) -> bool:
+    """Whether a change is that of `init`, which older journals call an addition of whole texts."""
+    whole = entry.op == Op.ADD and any(isinstance(change, Text) for change in entry.changes)
+    return entry.op == Op.INIT or whole
+
+
+def _made_then(
+    made: Entry, final: Entry | None, edits: Sequence[Entry], undone: set[int]
+) -> NothingToUndo:
+    """Why nothing from before the vault was made is taken back, and how to take back the making."""
+    names = ", ".join(made.documents())
+    way = f"'commonplace undo --change {made.position}' takes away what init made ({names})."
+    steps = (_ways_back(edits), "" if made.position in undone else way)
+    why = f"what was {_fate(final)}" if final else "nothing was changed since the vault was made"
+    return NothingToUndo(why, next_step=" ".join(filter(None, steps)))
+
+
+def _fate(final: Entry) -> str:
+    return "forgotten is gone for good" if final.op == Op.FORGET else "rejected stays so"
+
+
 def _no_way_back(final: Entry, before: Entry) -> NothingToUndo:
-    what = "forgotten is gone for good" if final.op == Op.FORGET else "rejected stays so"
     return NothingToUndo(
-        f"what was {what}",
+        f"what was {_fate(final)}",
         next_step=f"'commonplace undo --change {before.position}' takes back the change before it "
         f"({', '.join(before.documents())}).",
     )
@@ -291,6 +387,9 @@ def _at(library: Library, position: int) -> Entry:
         raise NothingToUndo(f"there is no change {position}")
     if found.op == Op.FORGET:
         raise NothingToUndo("what was forgotten is gone for good")
+    if found.op == Op.SEEN:
+        names = ", ".join(found.documents())
+        raise NothingToUndo(f"{names} was there before, and change {position} only notes it")
     if found.position in undone:
         raise NothingToUndo(f"change {position} was taken back already")
     return found
@@ -335,9 +434,14 @@ def _ended(text: bytes) -> bytes:
 
 
 def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> bytes | None:
-    """The text without what was appended, wherever it stands now."""
-    if now is None or (change.at == 0 and now == entry.appended(change)):
+    """The text without what was appended, wherever it stands now.
+
+    Where nothing else is left, the document is again what it was: empty, or not there.
+    """
+    if now is None:
         return None
+    if change.at == 0 and now == entry.appended(change):
+        return replay.state(library.journal, change.document, until=entry.position)
     if entry.ids:
         text = decoded(change.document, now)
         found = spans_of(text, library.parse(change.document, text), set(entry.ids))

@@ -16,6 +16,7 @@ from commonplace.safety import FRAMING, SUGGESTIONS, Trust, neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history import Message
+    from commonplace.past import Redone
 
 Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
 Kind = Annotated[
@@ -165,11 +166,14 @@ def diary(
 def undo(
     memory: Memory,
     change: Annotated[int, Argument("Its number in the log; else the last.", minimum=-1)] = -1,
+    redo: Annotated[bool, Argument("Take back the last undo instead.")] = False,
 ) -> Answer:
     """Take back this session's last change; without a session, the last made through Commonplace.
 
     An edit made by hand only by its number, if the user asks.
     """
+    if redo:
+        return _redone(memory.redo(None if change < 0 else change, session=memory.session))
     done = memory.undo(None if change < 0 else change, session=memory.session)
     data = {
         "op": done.entry.op,
@@ -183,6 +187,13 @@ def undo(
     }
     told = f"Took back: {done.entry.op} of {done.entry.at} in {', '.join(done.documents)}."
     return Answer(data, f"{told} {done.left_by_hand()}".strip())
+
+
+def _redone(done: Redone) -> Answer:
+    entry = done.entry
+    told = f"Made again: {entry.op} of {entry.at} in {', '.join(done.documents)}."
+    data = {"op": entry.op, "at": entry.at, "ids": entry.ids, "documents": done.documents}
+    return Answer(data, told)
 
 
 @tool()

@@ -15,11 +15,15 @@ from commonplace.values import field, frozen
 class Op(StrEnum):
     """What was done."""
 
+    INIT = "init"
+    """The first documents of a vault."""
     ADD = "add"
     REPLACE = "replace"
     STRIKE = "strike"
     FORGET = "forget"
     UNDO = "undo"
+    REDO = "redo"
+    """An undo was taken back."""
     RESTORE = "restore"
     SEEN = "seen"
     """A document as it was when it was first looked at."""

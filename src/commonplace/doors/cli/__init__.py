@@ -26,6 +26,7 @@ TOOL_COMMANDS = ("store", "search", "brief", "read", "update", "delete", "diary"
 OTHER_COMMANDS = (
     "init",
     "status",
+    "redo",
     "log",
     "history",
     "context",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from commonplace.config import Options, is_url
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, said, show, tool_dialect, vault_path
+from commonplace.doors.cli import open_memory, run_tool, said, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
@@ -149,6 +149,23 @@ def _plain(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def _redo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--change", type=int, default=-1, help="the undo, or what it took back; else the last"
+    )
+
+
+def redo(arguments: argparse.Namespace) -> int:
+    """Take back the last undo, of this session if it has one; again for the one before it.
+
+    What was changed since the undo stays.
+    """
+    from commonplace import tools
+
+    arguments.redo = True
+    return run_tool(tools.table("native")["undo"], arguments)
+
+
 def _log_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=20, help="most changes (default 20)")
 
@@ -164,13 +181,18 @@ def log(arguments: argparse.Namespace) -> int:
 def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
     lines = [
-        f"{entry.position:>8}  {entry.at}  {paint(f'{entry.op:<8}', 'cyan')}  {_who(entry)}  "
+        f"{entry.position:>8}  {entry.at}  {paint(f'{_deed(entry):<8}', 'cyan')}  {_who(entry)}  "
         f"{one_line(', '.join(entry.documents()))}  {one_line(' '.join(entry.ids[:3]))}"
         for entry in entries
     ]
     data = [_described(entry) for entry in entries]
     show(Answer(data, "\n".join(lines) or "Nothing yet."), as_json=arguments.json)
     return 0
+
+
+def _deed(entry: Entry) -> str:
+    """What was done; of an undo or a redo, to which change."""
+    return entry.op if entry.undoes < 0 else f"{entry.op} of {entry.undoes}"
 
 
 def _who(entry: Entry) -> str:
@@ -504,6 +526,7 @@ def evaluate(arguments: argparse.Namespace) -> int:
 RUNS: dict[str, Run] = {
     "init": init,
     "status": status,
+    "redo": redo,
     "log": log,
     "blame": blame,
     "restore": restore,
@@ -525,6 +548,7 @@ RUNS: dict[str, Run] = {
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
     "status": _status_arguments,
+    "redo": _redo_arguments,
     "log": _log_arguments,
     "blame": _blame_arguments,
     "restore": _restore_arguments,

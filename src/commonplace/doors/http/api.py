@@ -348,6 +348,19 @@ def undo_change(
     return {"undone": undone, "edits": [changes.told(edit) for edit in done.edits]}
 
 
+@route("POST", "/redo", scope="write")
+def redo_change(
+    memory: Memory,
+    position: Annotated[
+        int,
+        Argument("an undo, or what it took back; else the last", minimum=0, maximum=1 << 53),
+    ] = -1,
+) -> Any:
+    """Take back the last undo, or one by its position; what was changed since stays."""
+    done = memory.redo(None if position < 0 else position)
+    return {"redone": changes.told(done.entry) | {"documents": list(done.documents)}}
+
+
 @route("GET", "/history/sessions", scope="read")
 def list_sessions(memory: Memory) -> Any:
     """The conversations that were recorded."""

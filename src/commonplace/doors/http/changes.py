@@ -52,6 +52,7 @@ def told(entry: Entry) -> dict[str, Any]:
         "origin": entry.origin,
         "session": entry.session,
         "why": entry.why,
+        "undoes": None if entry.undoes < 0 else entry.undoes,
         "position": entry.position,
         "end": entry.end,
     }

@@ -17,7 +17,7 @@ const PLACES = [
   ["search", "Search", "s"], ["review", "Review", "r"], ["upkeep", "Upkeep", "k"], ["map", "Map", "a"],
 ];
 const KEYS = [
-  ["/", "search"], ["u", "undo the last change made through Commonplace"], ["j, k", "next, previous entry"], ["?", "these keys"],
+  ["/", "search"], ["u", "undo the last change made through Commonplace"], ["r", "redo: take back the last undo"], ["j, k", "next, previous entry"], ["?", "these keys"],
   ...PLACES.map(([, title, key]) => [`g then ${key}`, `go to ${title}`]),
 ];
 let shown = {}, room = null, at = "", missed = false, stop = null;
@@ -105,6 +105,13 @@ export async function undo() {
   } catch (error) { sayWrong(error); }
 }
 
+export async function redo() {
+  try {
+    const { redone } = await post("/redo");
+    say(`Made again: ${redone.op} of ${redone.documents.join(", ")}.`);
+  } catch (error) { sayWrong(error); }
+}
+
 function drawPlaces() {
   document.querySelector(".mark").href = address("/home");
   $("places").replaceChildren(...PLACES.map(([name, title]) =>
@@ -143,6 +150,7 @@ function pressed(event) {
   else if (event.key === "g") going = true;
   else if (event.key === "/") $("words").focus();
   else if (event.key === "u") undo();
+  else if (event.key === "r") redo();
   else if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
   else if (event.key === "?") showKeys();
@@ -217,6 +225,7 @@ async function start() {
   $("vault").addEventListener("change", pickVault);
   $("find").addEventListener("submit", find);
   $("undo").addEventListener("click", undo);
+  $("redo").addEventListener("click", redo);
   $("keys").addEventListener("click", showKeys);
   addEventListener("popstate", moved);
   addEventListener("keydown", pressed);

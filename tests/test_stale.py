@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from commonplace.clock import parse_stamp
-from commonplace.stale import UNKNOWN, Appended, Glimpse, overwritten, read_before_save
+from commonplace.stale import UNKNOWN, Appended, Glimpse, doubtful, overwritten, read_before_save
 
 
 def ns(seconds: float) -> int:
@@ -21,6 +21,7 @@ def piece(key: str, *, at: float, read: float) -> Appended:
 
 EARLY, MIDDLE, LATE = (piece(key, at=at, read=1) for key, at in (("a", 2), ("b", 4), ("c", 6)))
 NOW = parse_stamp("2026-01-01T00:00:30Z")
+SAVED = parse_stamp("2026-01-01T00:00:20Z")
 
 CASES = {
     "nobody read it since: all that is missing was overwritten": (
@@ -38,7 +39,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_put_back(case: str) -> None:
     there, read, expected = CASES[case]
-    found = overwritten([EARLY, MIDDLE, LATE], there=there, read=read, now=NOW)
+    found = overwritten([EARLY, MIDDLE, LATE], there=there, read=read, saved=SAVED, now=NOW)
     assert "".join(each.id for each in found) == expected
 
 
@@ -46,13 +47,15 @@ def test_a_stale_buffer_takes_the_appends_about_its_loading_with_it() -> None:
     loaded = 5.0
     about = piece("b", at=4.995, read=1)
     after = piece("c", at=6, read=loaded)
-    found = overwritten([EARLY, about, after], there=[True, False, False], read=ns(loaded), now=NOW)
+    found = overwritten(
+        [EARLY, about, after], there=[True, False, False], read=ns(loaded), saved=SAVED, now=NOW
+    )
     assert [each.id for each in found] == ["b", "c"]
 
 
 def test_without_traces_of_reads_an_old_record_that_is_missing_was_deleted() -> None:
     later = parse_stamp("2026-01-01T00:30:00Z")
-    assert overwritten([LATE], there=[False], read=0, now=later) == []
+    assert overwritten([LATE], there=[False], read=0, saved=later, now=later) == []
 
 
 def test_a_read_after_the_save_hides_the_one_before_it() -> None:
@@ -62,8 +65,33 @@ def test_a_read_after_the_save_hides_the_one_before_it() -> None:
 
 
 def test_a_piece_is_judged_by_the_first_save_that_lacks_it() -> None:
-    first = Glimpse().after([EARLY, LATE], there=[True, False], read=ns(1), mtime_ns=7, now=NOW)
-    assert first == Glimpse(7, ("c",), ())
+    pieces, one, two = [EARLY, LATE], ns(20), ns(21)
+    first = Glimpse().after(pieces, there=[True, False], read=ns(1), mtime_ns=one, now=NOW)
+    assert first == Glimpse(one, ("c",), ())
     again = Glimpse.read(first.written())
-    second = again.after([EARLY, LATE], there=[False, False], read=ns(9), mtime_ns=8, now=NOW)
-    assert second == Glimpse(8, ("c",), ("a",))
+    second = again.after(pieces, there=[False, False], read=ns(9), mtime_ns=two, now=NOW)
+    assert second == Glimpse(two, ("c",), ("a",))
+
+
+@pytest.mark.parametrize(("after", "back"), [(-1, "c"), (0.001, "c"), (1.9, "c"), (2.1, "")])
+def test_a_save_at_once_overwrote_and_one_later_that_had_read_it_deleted(
+    after: float, back: str
+) -> None:
+    there, saved = (
+        [True, True, False],
+        parse_stamp("2026-01-01T00:00:06Z") + timedelta(seconds=after),
+    )
+    found = overwritten(
+        [EARLY, MIDDLE, LATE], there=there, read=ns(6 + after), saved=saved, now=NOW
+    )
+    assert "".join(each.id for each in found) == back
+
+
+@pytest.mark.parametrize(("age", "told"), [(59, 1), (61, 0)])
+@pytest.mark.parametrize("factor", [1, 10])
+def test_what_may_have_been_overwritten_is_told_by_its_age(
+    age: float, told: int, factor: int
+) -> None:
+    saved = parse_stamp("2026-01-01T00:00:06Z") + timedelta(seconds=age * factor)
+    found = doubtful([LATE], saved=saved, replaced=factor == 10)
+    assert len(found) == told

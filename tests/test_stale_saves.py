@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory import Memory
+from commonplace.vault import Stat
 
 AGENT = """
 import os, sys, time
@@ -79,17 +81,21 @@ def test_no_line_of_either_side_is_lost_and_no_deletion_undone(tmp_path: Path, s
     assert parsed.problems == ()
 
 
-def saved_without(path: Path, needle: str) -> None:
+def saved_without(path: Path, needle: str, *, after: float, replaces: bool = False) -> None:
+    """A save that lacks some lines, by somebody who read the file so many seconds after now."""
     lines = path.read_text(encoding="utf-8").split("\n")
-    path.write_text("\n".join(line for line in lines if needle not in line), encoding="utf-8")
+    fresh = path.with_name(f".{path.name}.save") if replaces else path
+    fresh.write_text("\n".join(line for line in lines if needle not in line), encoding="utf-8")
+    moment = time.time_ns() + int(after * 1e9)
+    os.utime(fresh, ns=(moment, moment + 1_000_000))
+    fresh.replace(path)
 
 
 def test_the_last_line_is_deleted_when_a_person_who_read_it_takes_it_out(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as memory:
         memory.store("the first")
         last = memory.store("the last")
-        time.sleep(0.02)
-        saved_without(tmp_path / "MEMORY.md", "the last")
+        saved_without(tmp_path / "MEMORY.md", "the last", after=5)
         memory.library.refresh()
         assert "the last" not in memory.read().text
         assert last.id in memory.log()[0].removed
@@ -137,3 +143,130 @@ def test_nothing_we_do_looks_as_if_somebody_had_read_the_document(tmp_path: Path
         memory.rebuild()
         memory.history(record.id)
     assert path.stat().st_atime_ns == seen
+
+
+SAVER = """
+import os, random, sys, time
+path, how, chance = sys.argv[1], sys.argv[2], random.Random(int(sys.argv[3]))
+number = 0
+while not os.path.exists(path + ".stop"):
+    with open(path) as file:
+        lines = file.read().split("\\n")
+    time.sleep(chance.uniform(0, 0.03))
+    lines.insert(2, f"- A script's own thought, number {number}")
+    fresh = path + ".save~" if how == "replaces" else path
+    with open(fresh, "w") as file:
+        file.write("\\n".join(lines))
+    if fresh != path:
+        os.replace(fresh, path)
+    os.write(1, f"{number}\\n".encode())
+    number += 1
+    time.sleep(chance.uniform(0, 0.25))
+"""
+
+
+@pytest.mark.parametrize("how", ["in place", "replaces"])
+def test_beside_a_script_that_saves_all_the_time_every_acknowledged_line_stays(
+    tmp_path: Path, how: str
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("there before anybody came", kind="fact")
+    programs = [
+        subprocess.Popen([sys.executable, "-c", *words], stdout=subprocess.PIPE, text=True)
+        for words in (
+            [SAVER, str(path), how, "1"],
+            *([AGENT, str(tmp_path), f"agent-{number}", "60"] for number in range(4)),
+        )
+    ]
+    saver, *agents = programs
+    acknowledged = [line for agent in agents for line in agent.communicate()[0].split()]
+    Path(f"{path}.stop").touch()
+    thoughts = saver.communicate()[0].split()
+    assert [program.returncode for program in programs] == [0] * len(programs)
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        text = memory.read().text
+        ids = [item.record.id for item in memory.library.parse("MEMORY.md", text).items]
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        assert memory.library.index.dump() == kept
+    assert len(acknowledged) == 240
+    assert [key for key in acknowledged if key not in ids] == []
+    assert len(ids) == len(set(ids))
+    assert [n for n in thoughts if f"thought, number {n}\n" not in text] == []
+
+
+class Racing:
+    """A vault whose next appends find that somebody saved the document a moment before."""
+
+    def __init__(self, memory: Memory, saves: list[bytes]) -> None:
+        self.path = memory.root / "MEMORY.md"
+        self.saves = saves
+        self.append = memory.library.vault.append
+        memory.library.vault.append = self  # type: ignore[method-assign]
+
+    def __call__(self, name: str, data: bytes, *, like: Stat | None) -> Stat:
+        if name == "MEMORY.md" and self.saves:
+            self.path.write_bytes(self.saves.pop(0))
+        return self.append(name, data, like=like)
+
+
+@pytest.mark.parametrize("saves", [1, 2, 3])
+def test_what_is_to_be_put_back_is_not_lost_to_a_save_at_that_moment(
+    tmp_path: Path, saves: int
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        stale = path.read_bytes()
+        memory.store("a record")
+        memory.update("A whole paragraph by an agent.")
+        path.write_bytes(stale)
+        Racing(memory, [stale + b"- a thought\n" * number for number in range(1, saves + 1)])
+        memory.library.refresh()
+        text = memory.read().text
+    assert text.count("a record") == 1
+    assert text.count("A whole paragraph by an agent.") == 1
+    assert text.count("a thought") == saves
+
+
+def test_who_dies_before_it_is_put_back_leaves_that_to_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        stale = path.read_bytes()
+        memory.store("a record")
+        path.write_bytes(stale)
+
+        def dies(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        memory.library.outside.put_back = dies
+        with pytest.raises(KeyboardInterrupt):
+            memory.library.refresh()
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        assert memory.read().text.count("a record") == 1
+
+
+def test_a_line_that_went_into_a_file_which_was_replaced_meanwhile_is_written_again(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        tree = memory.library.vault._tree  # type: ignore[attr-defined]
+        opened = tree.opened
+
+        def replaced_then(name: str, flags: int, *, make: bool = False) -> object:
+            found = opened(name, flags, make=make)
+            if name == "MEMORY.md":
+                tree.opened = opened
+                path.with_name("new").write_bytes(path.read_bytes())
+                path.with_name("new").replace(path)
+            return found
+
+        tree.opened = replaced_then
+        memory.store("the second")
+        assert memory.read().text.count("the second") == 1

@@ -59,6 +59,7 @@ def examine(memory: Memory) -> list[Finding]:
         *_machine(),
         *(_server(memory) if memory.stores.database else _directory(memory)),
         *_documents(memory),
+        *_notices(memory),
         *_index(memory),
         *_journal(memory),
         *_hooks(memory),
@@ -197,6 +198,16 @@ def _documents(memory: Memory) -> Iterator[Finding]:
         yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
     elif len(problems) > MOST:
         yield Finding("document", False, f"… and {len(problems) - MOST} more", "")
+
+
+def _notices(memory: Memory) -> Iterator[Finding]:
+    """What others did to the documents that nobody has settled."""
+    memory.library.refresh()
+    notices = memory.notices()
+    for notice in notices[-MOST:]:
+        yield Finding("edit", False, notice.says, notice.fix)
+    if not notices:
+        yield Finding("edits", True, "no save took out what was just written")
 
 
 def _names(memory: Memory) -> Iterator[Finding]:

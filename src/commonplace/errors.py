@@ -18,6 +18,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── NoSuchDocument
     │   ├── NoSuchRecord
     │   ├── NoSuchReader               a login for psql that was not made, or is gone
+    │   ├── NoSuchChange               no save of that number took anything out
     │   ├── NothingToUndo
     │   └── NothingToRedo
     ├── Conflict              4  409   it changed meanwhile, or a person must confirm
@@ -227,6 +228,16 @@ class NoSuchRecord(NotFound):
             what = f" It is an earlier wording of {', '.join(now)}."
             step = f"'commonplace forget {now[0]}' erases all that it ever said."
         super().__init__(f"There is no record {record_id}.{what}", next_step=step)
+
+
+class NoSuchChange(NotFound):
+    """A number under which no save took anything out, or it is settled."""
+
+    def __init__(self, change: int) -> None:
+        super().__init__(
+            f"No save is noted as change {change} that took out what was just written.",
+            next_step="'commonplace put-back' lists them; 'commonplace log' lists all changes.",
+        )
 
 
 class NothingToUndo(NotFound):

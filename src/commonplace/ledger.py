@@ -72,7 +72,11 @@ class Ledger:
         self.parse, self.reading = self.reader.parse, self.reader.reading
         self.levelling = Levelling(vault, journal, index, heads=heads, reader=self.reader)
         self.outside = Outside(
-            self.levelling, clock=clock, put_back=self._put_back, edited=self.edited_outside
+            self.levelling,
+            clock=clock,
+            put_back=self.put_back,
+            edited=self.edited_outside,
+            taken=self.taken_out,
         )
         self.troubles = self.outside.troubles
         self.look, self.take_in_changes = self.outside.look, self.outside.look_at_all
@@ -192,9 +196,17 @@ class Ledger:
         if self.refusal:
             raise self.refusal
 
-    def _put_back(self, name: str, lost: list[Appended]) -> None:
+    def taken_out(self, name: str, position: int, pieces: Sequence[Appended]) -> None:
+        """Called under the lock when an outside edit took out what was just written. For the
+        library to remember.
+        """
+
+    def put_back(self, name: str, lost: Sequence[Appended]) -> None:
+        """Append pieces to a document again, under the ids they have."""
         if self.refusal:
             return
+        # An outside save may end its lines otherwise.
+        self._crlf.pop(name, None)
         for is_record in (True, False):
             pieces = [piece for piece in lost if bool(piece.id) == is_record]
             ids = tuple(piece.id for piece in pieces if piece.id)

@@ -21,6 +21,7 @@ from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.journal import Change, Gone, Op, Text
 from commonplace.lazily import Lazy, pattern
+from commonplace.notices import Notice, Notices
 from commonplace.reader import decoded
 from commonplace.records import (
     DERIVED,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from commonplace import documents, lines, merging, replay
     from commonplace.documents import Item
     from commonplace.embed import Encoder
+    from commonplace.stale import Appended
 else:
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
@@ -65,14 +67,33 @@ class Library(Erasing):
     """The share of a document's entries that a rewrite may drop without its confirm token."""
 
     def __init__(
-        self, *parts: Any, encoder: Callable[[], Encoder] | None = None, **rest: Any
+        self,
+        *parts: Any,
+        notices: Notices,
+        encoder: Callable[[], Encoder] | None = None,
+        **rest: Any,
     ) -> None:
         super().__init__(*parts, **rest)
+        self.notices = notices
         self.asker = Asker(self.index, encoder, clock=self.clock)
 
     def close(self) -> None:
         self.asker.close()
         super().close()
+
+    def taken_out(self, name: str, position: int, pieces: Sequence[Appended]) -> None:
+        count = f"{len(pieces)} lines" if len(pieces) > 1 else "a line"
+        self.notices.add(
+            Notice(
+                position,
+                name,
+                f"A save of {name} by another program took out {count} written just before it.",
+                f"To put back what you did not delete: commonplace put-back {position}. "
+                f"Not to hear of it again: commonplace put-back {position} --dismiss",
+                self.clock.stamp(),
+                tuple((piece.position, piece.id) for piece in pieces),
+            )
+        )
 
     def add(
         self, records: Sequence[Record], *, to: Sequence[str], author: Author

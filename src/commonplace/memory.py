@@ -19,6 +19,7 @@ from commonplace.errors import (
     BadValue,
     CommonplaceError,
     HeldForReview,
+    NoSuchChange,
     NoSuchRecord,
     Refused,
 )
@@ -35,6 +36,7 @@ from commonplace.layouts import (
 )
 from commonplace.lazily import Lazy
 from commonplace.library import Library, Written
+from commonplace.notices import Notice, Notices
 from commonplace.records import (
     BEHAVIORAL,
     COMPACTION,
@@ -154,6 +156,7 @@ class Memory:
             stores.vault,
             stores.journal,
             stores.index,
+            notices=Notices(stores.notes, stores.clock),
             heads=stores.heads,
             layout=stores.layout,
             clock=stores.clock,
@@ -922,6 +925,34 @@ class Memory:
         permission.check_restores(self.author.origin)
         name = self._document(document) if document else ""
         return past.restore(self.library, moment, author=self.author, document=name)
+
+    def notices(self) -> list[Notice]:
+        """What others did to the documents that their owner should hear, until it is settled."""
+        return self.library.notices.open()
+
+    def may_have_news(self) -> bool:
+        """Whether there is a notice that nobody was told. Also of a memory that is closed."""
+        in_files = self.stores.database is None and not self.read_only
+        return in_files and any(not notice.told for notice in self.notices())
+
+    def tell_notices(self) -> list[Notice]:
+        """Those that nobody was told yet. From now on they count as told."""
+        return self.library.undisturbed(self.library.notices.tell)
+
+    def put_back(self, change: int) -> tuple[str, ...]:
+        """Put back what an outside save took out, by the number of that change."""
+        return past.put_back(self.library, self._notice(change), author=self.author)
+
+    def dismiss(self, change: int) -> None:
+        """Leave out what an outside save took out, and tell of it no more."""
+        self._notice(change)
+        self.library.undisturbed(lambda: self.library.notices.settle(change))
+
+    def _notice(self, change: int) -> Notice:
+        found = next((it for it in self.notices() if it.change == change and it.pieces), None)
+        if found is None:
+            raise NoSuchChange(change)
+        return found
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.clock import Clock, monotonic
+from commonplace.clock import Clock, from_ns, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Known, Query, Signature
@@ -31,6 +31,8 @@ SETTLED = 0.05
 """Seconds without a write after which an outside save counts as finished …"""
 SETTLED_SHRUNK = 1.0
 """… and when much is missing, which may still be on its way."""
+PATIENCE = 2.0
+"""… and with a program that saves without a pause, when there is nothing to wait for."""
 SHRUNK = 0.7
 RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
@@ -54,7 +56,11 @@ class Outside:
         clock: Clock,
         put_back: Callable[[str, list[Appended]], None],
         edited: Callable[[str, Parsed], None],
+        taken: Callable[[str, int, list[Appended]], None],
     ) -> None:
+        """`taken` is told what an edit, journalled at a position, took out of a document soon
+        after it was written.
+        """
         self.levelling = levelling
         self.vault = levelling.vault
         self.journal = levelling.journal
@@ -63,11 +69,13 @@ class Outside:
         self.clock = clock
         self.put_back = put_back
         self.edited = edited
+        self.taken = taken
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and a sentence that says why."""
         self.after_power_cut = False
         """Then what the system says of reads and saves tells nothing."""
         self._missing: dict[str, float] = {}
+        self._unsettled: dict[str, float] = {}
 
     def changed(self) -> list[str]:
         """The documents that do not look as the index knows them."""
@@ -151,11 +159,11 @@ class Outside:
         self._wait_until_settled(name, known, stat)
         try:
             data = self.vault.read(name)
-            parsed = self.reader.parse(name, decoded(name, data))
         except NoSuchDocument:
             raise Unsettled(SETTLED) from None
         if self.vault.stat(name) != stat:
             raise Unsettled(SETTLED)
+        parsed = self.reader.parse(name, decoded(name, data))
         self.troubles.pop(name, None)
         return self.take_in(name, data, parsed, stat, known)
 
@@ -165,11 +173,15 @@ class Outside:
         shrunk = stat.size == 0 or stat.size < SHRUNK * known.signature.size
         needed = SETTLED_SHRUNK if shrunk else SETTLED
         age = (self.clock.now_ns() - stat.mtime_ns) / 1e9
-        if 0 <= age < needed:
+        if 0 <= age < needed and (shrunk or self._is_worth_waiting(name)):
             glimpse = self._glimpse(name, known, stat)
             self.index.note(name, known=replace(known, glimpse=glimpse.written()))
             # Look often: each of several saves tells something.
             raise Unsettled(min(needed - age, SETTLED))
+        self._unsettled.pop(name, None)
+
+    def _is_worth_waiting(self, name: str) -> bool:
+        return monotonic() - self._unsettled.setdefault(name, monotonic()) < PATIENCE
 
     def _note_gone(self, name: str) -> None:
         # Some editors move the old file away before they write the new one.
@@ -209,21 +221,42 @@ class Outside:
         `expected` is what the journal says it says, if the caller knows.
         """
         base = known.base if known else -1
+        lost: list[Appended] = []
+        gone: list[Appended] = []
         if known and expected is None:
             expected = replay.state(self.journal, name, since=base)
-        lost: list[Appended] = []
+            # Even of a text that the journal has: whoever noted it may not have come further.
+            lost, gone = self._missing_of(name, known, stat, data)
+        elif known and expected != data:
+            lost, gone = self._missing_of(name, known, stat, data)
         if expected is None:
             base = self.journal_text(Op.SEEN, name, data, SYSTEM)
         elif known and expected != data:
-            lost = self._overwritten(name, known, stat, data)
             base = self._journal_edit(name, data, expected, parsed, lost)
-        known = Known(self.signature(stat, data), parsed.lines, base)
-        self.levelling.index_whole(name, parsed, known)
-        if lost:
-            self.put_back(name, lost)
+            if gone:
+                self.taken(name, base, gone)
+        now = Known(self.signature(stat, data), parsed.lines, base)
+        if known and lost:
+            self._index_and_put_back(name, parsed, now, lost, before=known)
+        else:
+            self.levelling.index_whole(name, parsed, now)
         if expected is not None and expected != data:
             self.edited(name, parsed)
         return self.known(name)
+
+    def _index_and_put_back(
+        self, name: str, parsed: Parsed, now: Known, lost: list[Appended], *, before: Known
+    ) -> None:
+        """Until what is lost is back, the document counts as one to look at, from the same base."""
+        owed = stale.Glimpse(now.signature.mtime_ns, tuple(piece.key for piece in lost))
+        unlike = replace(now.signature, size=-1)
+        pending = Known(unlike, now.lines, before.base, owed.written())
+        self.levelling.index_whole(name, parsed, pending)
+        self.levelling.marks.documents[name] = now
+        self.put_back(name, lost)
+        if self.levelling.marks.documents.get(name) is now:
+            # Nothing may be written here.
+            self.index.note(name, known=now)
 
     def known(self, name: str) -> Known:
         """How a document looked when we last looked at it or wrote it, that has to be there."""
@@ -269,16 +302,27 @@ class Outside:
             now=self.clock.now(),
         )
 
-    def _overwritten(self, name: str, known: Known, stat: Stat, data: bytes) -> list[Appended]:
-        """What we appended that an outside save lacks because it never had it."""
-        back = self._glimpse(name, known, stat).back
+    def _missing_of(
+        self, name: str, known: Known, stat: Stat, data: bytes
+    ) -> tuple[list[Appended], list[Appended]]:
+        """What we appended that an outside save lacks: because it never had it, and the rest of
+        which that is not sure.
+        """
+        seen = self._glimpse(name, known, stat)
         ids = {item.record.id for item in self.reader.parse(name, decoded(name, data)).items}
-        return [
-            piece
+        missing = {
+            piece.key: piece
             for piece in self._appended_since(name, known)
-            if piece.key in back
-            and (piece.id not in ids if piece.id else piece.line.encode() not in data)
-        ]
+            if (piece.id not in ids if piece.id else piece.line.encode() not in data)
+        }
+        return (
+            [piece for key, piece in missing.items() if key in seen.back],
+            stale.doubtful(
+                [piece for key, piece in missing.items() if key not in seen.back],
+                saved=from_ns(stat.mtime_ns),
+                replaced=stat.inode != known.signature.inode,
+            ),
+        )
 
     def _appended_since(self, name: str, known: Known) -> list[Appended]:
         """What we appended to a document since its last whole text, and did not take out again."""
@@ -290,7 +334,7 @@ class Outside:
                     pieces = [_seen(piece, change.read) for piece in pieces]
                     keys = entry.ids or ("",) * len(entry.lines)
                     pieces += [
-                        stale.Appended(key, line, entry.at, -1)
+                        stale.Appended(key, line, entry.at, -1, entry.position)
                         for key, line in zip(keys, entry.lines)
                     ]
                 elif change.document == name:

@@ -16,6 +16,7 @@ from commonplace.errors import NoSuchDocument, NothingToRedo, NothingToUndo
 from commonplace.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
 from commonplace.library import Library
 from commonplace.merging import merged_bytes
+from commonplace.notices import Notice
 from commonplace.reader import decoded
 from commonplace.records import SYSTEM, Author
 from commonplace.values import frozen
@@ -129,6 +130,51 @@ def restore(library: Library, moment: datetime, *, author: Author, document: str
         )
 
     return library.locked(work)
+
+
+def put_back(library: Library, notice: Notice, *, author: Author) -> tuple[str, ...]:
+    """Append what an outside save took out of a document to it again. Can be undone.
+
+    Returns the lines that were not there.
+    """
+
+    def work() -> tuple[str, ...]:
+        library.take_in_changes()
+        now = library.text(notice.document)[0] if library.look(notice.document) else ""
+        there = {item.record.id for item in library.parse(notice.document, now).items}
+        lines = {
+            piece: line
+            for piece, line in taken_lines(library, notice).items()
+            if (piece[1] not in there if piece[1] else line not in now)
+        }
+        for is_record in (True, False):
+            pieces = [piece for piece in lines if bool(piece[1]) == is_record]
+            if pieces:
+                library.append(
+                    Op.RESTORE,
+                    tuple(lines[piece] for piece in pieces),
+                    to=(notice.document,),
+                    ids=tuple(key for _, key in pieces if key),
+                    author=author,
+                )
+        library.notices.settle(notice.change)
+        return tuple(lines.values())
+
+    return library.locked(work)
+
+
+def taken_lines(library: Library, notice: Notice) -> dict[tuple[int, str], str]:
+    """What an outside save took out, as the journal has it; without what was forgotten since."""
+    found: dict[tuple[int, str], str] = {}
+    for position, key in notice.pieces:
+        entry = next(iter(library.journal.entries(since=position)), None)
+        if entry is None or entry.position != position:
+            continue
+        pairs = zip(entry.ids or ("",) * len(entry.lines), entry.lines)
+        line = "".join(line for each, line in pairs if each == key)
+        if line.strip(f"{BLANK.decode()}\r\n"):
+            found[position, key] = line
+    return found
 
 
 def _made_after(library: Library, moment: datetime) -> set[str]:

@@ -4,8 +4,8 @@ Pure: it weighs when a document was appended to, read and saved. It knows no fil
 
 A stale buffer lacks what was appended after it was loaded. So a piece that a save lacks was
 deleted, not overwritten, when one that came later is there, or when the document was read between
-the append and the save. Whoever read it may not have been the one who saved it: what is taken for
-deleted stays in the journal.
+the append and the save and the save came no sooner than a person can delete. Whoever read it may
+not have been the one who saved it: what is taken for deleted stays in the journal.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ BLUR = timedelta(milliseconds=12)
 """A read takes a while: this long after an append it may still have missed it."""
 RECENT = timedelta(minutes=10)
 """Where reads leave no trace, a piece this young that a save lacks counts as overwritten."""
+AT_ONCE = timedelta(seconds=2)
+"""A save this soon after an append overwrote it: a program saves so fast, a person does not."""
+DOUBTFUL = timedelta(minutes=1)
+"""What a save takes out this soon after it was written, its owner is told of."""
 
 
 @frozen
@@ -35,6 +39,8 @@ class Appended:
     at: str
     read: int
     """The document's access time as seen right after the append; 0 when it is not known."""
+    position: int = -1
+    """Where the journal tells of the append."""
 
     @property
     def key(self) -> str:
@@ -74,7 +80,8 @@ class Glimpse:
     ) -> Glimpse:
         """What was known, and what one more save tells."""
         judged = {*self.back, *self.gone}
-        late = {piece.key for piece in overwritten(pieces, there=there, read=read, now=now)}
+        lost = overwritten(pieces, there=there, read=read, saved=from_ns(mtime_ns), now=now)
+        late = {piece.key for piece in lost}
         missing = [
             piece.key
             for piece, found in zip(pieces, there)
@@ -95,7 +102,12 @@ def read_before_save(*, atime_ns: int, mtime_ns: int) -> int:
 
 
 def overwritten(
-    pieces: Sequence[Appended], *, there: Sequence[bool], read: int, now: datetime
+    pieces: Sequence[Appended],
+    *,
+    there: Sequence[bool],
+    read: int,
+    saved: datetime,
+    now: datetime,
 ) -> list[Appended]:
     """The pieces to put back, of those that we appended, in order.
 
@@ -103,13 +115,25 @@ def overwritten(
     """
     last = max((at for at, found in enumerate(there) if found), default=-1)
     missing = pieces[last + 1 :]
-    late = [_came_after(piece, read, now) for piece in missing]
+    late = [_is_young(piece, saved, AT_ONCE) or _came_after(piece, read, now) for piece in missing]
     # One that surely came too late proves the buffer stale; then those about its loading are, too.
     return [
         piece
         for piece, is_late in zip(missing, late)
         if is_late or (any(late) and _came_about(piece, read))
     ]
+
+
+def doubtful(pieces: Sequence[Appended], *, saved: datetime, replaced: bool) -> list[Appended]:
+    """Of the pieces that were taken for deleted, those that may have been overwritten after all.
+
+    Of a document that was `replaced` by another file nothing tells when it was read.
+    """
+    return [piece for piece in pieces if _is_young(piece, saved, RECENT if replaced else DOUBTFUL)]
+
+
+def _is_young(piece: Appended, saved: datetime, age: timedelta) -> bool:
+    return saved - parse_stamp(piece.at) < age
 
 
 def _came_after(piece: Appended, read: int, now: datetime) -> bool:

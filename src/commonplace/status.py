@@ -33,7 +33,10 @@ def status_of(library: Library, stores: Stores) -> dict[str, Any]:
         "compaction": _last_compaction(stores),
         "upkeep": schedule.told(stores.notes) or "never",
         "read only": stores.read_only,
-        "troubles": list(library.troubles.values()),
+        "troubles": [
+            *library.troubles.values(),
+            *(notice.sentence for notice in library.notices.open()),
+        ],
     }
 
 

@@ -161,13 +161,21 @@ class FileVault:
             if not _is_like(found, like):
                 raise Moved(name)
             _write_all(descriptor, data, at=at)
-            return self._stamped(descriptor, found)
+            stat_now = self._stamped(descriptor, found)
+            if not self._is_in_place(name, found):
+                raise Moved(name)
+            return stat_now
         except OSError as error:
             if like is None and os.fstat(descriptor).st_size == 0:
                 self.remove(name)
             raise trouble(error, name) from None
         finally:
             os.close(descriptor)
+
+    def _is_in_place(self, name: str, opened: os.stat_result) -> bool:
+        """Whether a name still stands for the file that was opened: else that one is nowhere."""
+        found = self._tree.stat(name)
+        return found is not None and found.st_ino == opened.st_ino
 
     def cut(self, name: str, *, at: int, size: int) -> None:
         descriptor = self._tree.open(check_name(name), os.O_WRONLY)

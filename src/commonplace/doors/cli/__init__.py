@@ -33,6 +33,7 @@ OTHER_COMMANDS = (
     "heartbeat",
     "blame",
     "restore",
+    "put-back",
     "review",
     "rebuild",
     "why-not",
@@ -65,7 +66,12 @@ HISTORY_WORDS = (
 VALUED = ("--vault", "--dialect", "--session")
 """Global options that take a value, which may read like a command."""
 
+UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
+"""Commands whose standard error no person reads."""
+
 Run = Callable[["Namespace"], int]
+_opened: list[Memory] = []
+"""What the command has opened."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -130,13 +136,14 @@ def _told(error: CommonplaceError) -> int:
 def _run(words: Sequence[str]) -> int:
     try:
         if arguments := at_a_glance(words):
-            return _run_native(arguments)
+            return _telling(arguments, _run_native(arguments))
         from commonplace.doors.cli.parsing import build_parser
 
         words = spelled_out(words)
         arguments = build_parser(words).parse_args(words)
         run: Run = arguments.run
-        return run(arguments)
+        code = run(arguments)
+        return code if command_of(words) in UNHEARD else _telling(arguments, code)
     except CommonplaceError as error:
         return _told(error)
     except OSError as error:
@@ -150,6 +157,16 @@ def _run(words: Sequence[str]) -> int:
     except SystemExit as end:
         # How argparse ends after help, and after a mistake that it has explained.
         return int(end.code or 0)
+
+
+def _telling(arguments: Namespace, code: int) -> int:
+    """Say what others did to the documents that was never said. Returns the command's exit code."""
+    opened, _opened[:] = list(_opened), []
+    if any(memory.may_have_news() for memory in opened):
+        with open_memory(arguments) as memory:
+            for notice in memory.tell_notices():
+                print(f"commonplace: {notice.sentence}", file=sys.stderr)
+    return code
 
 
 def at_a_glance(words: Sequence[str]) -> Any:
@@ -278,12 +295,14 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
     """The vault that the options, the environment or the working directory name."""
     from commonplace.doors.opening import open_vault
 
-    return open_vault(
+    memory = open_vault(
         vault_path(arguments),
         dialect=arguments.dialect,
         session=arguments.session,
         for_tools=for_tools,
     )
+    _opened.append(memory)
+    return memory
 
 
 def vault_path(arguments: Namespace) -> str:

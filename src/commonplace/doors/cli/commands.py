@@ -20,6 +20,7 @@ from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.moving import COMMANDS as MOVING
 from commonplace.doors.cli.parsing import Page
+from commonplace.doors.cli.returning import COMMANDS as RETURNING
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
@@ -543,7 +544,10 @@ RUNS: dict[str, Run] = {
     "unsetup": unsetup,
     "selftest": selftest,
     "completion": completion,
-    **{name: run for name, (run, _) in (UPKEEP | COMPACTION | MOVING | FETCHING).items()},
+    **{
+        name: run
+        for name, (run, _) in (UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING).items()
+    },
 }
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "init": _init_arguments,
@@ -565,6 +569,6 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "completion": _completion_arguments,
     **{
         name: arguments
-        for name, (_, arguments) in (UPKEEP | COMPACTION | MOVING | FETCHING).items()
+        for name, (_, arguments) in (UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING).items()
     },
 }

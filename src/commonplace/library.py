@@ -76,6 +76,8 @@ class Library(Erasing):
         super().__init__(*parts, **rest)
         self.notices = notices
         self.asker = Asker(self.index, encoder, clock=self.clock)
+        self.screened: dict[tuple[str, str, int], str] = {}
+        """Texts without their secrets, by what they were made of."""
 
     def close(self) -> None:
         self.asker.close()

@@ -50,7 +50,7 @@ from commonplace.records import (
     Problem,
     Record,
 )
-from commonplace.safety import Trust, stamped, trust_of
+from commonplace.safety import BELIEVED, Trust, stamped, trust_of
 from commonplace.sessions import Sessions
 from commonplace.standing import by_standing
 from commonplace.stores import Stores, stores_at
@@ -709,9 +709,16 @@ class Memory:
         if self.origin != Origin.OWNER:
             text = self.library.without_secrets(name, text)
             self.library.refresh()
-            everything = Query(documents=(name,), include_superseded=True, limit=1 << 30)
-            self._mind(hit.record for hit in self.library.index.search(everything))
+            self.note_read(name)
         return Document(name, text, etag)
+
+    def note_read(self, *documents: str) -> None:
+        """Note that this session was shown documents: what is untrusted in them taints it."""
+        doubtful = Query(
+            documents=documents, without_origins=BELIEVED, include_superseded=True, limit=1
+        )
+        if documents:
+            self._mind(hit.record for hit in self.library.index.search(doubtful))
 
     def _changeable(self, document: str) -> str:
         """The name of a document that may be changed: a diary entry never is."""

@@ -48,6 +48,10 @@ _TRUST = {
 }
 
 
+BELIEVED = tuple(origin for origin, trust in _TRUST.items() if trust > Trust.NONE)
+"""The origins whose texts taint nobody who reads them."""
+
+
 def trust_of(origin: str) -> Trust:
     """The trust of an origin; one we don't know has none."""
     return _TRUST.get(origin, Trust.NONE)

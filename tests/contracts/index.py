@@ -362,6 +362,23 @@ class IndexContract:
             assert set(found(index, text, include_secret=True)) == {"mem-00001", "mem-00002"}
             assert index.count(Query(text)) == 1
 
+    def test_records_are_found_by_their_sensitivity_and_by_who_they_are_not_from(
+        self, index: Index
+    ) -> None:
+        fill(
+            index,
+            record(1, "tea", sensitivity="secret", origin="owner"),
+            record(2, "tea", origin="web"),
+            record(3, "tea", origin="agent"),
+            record(4, "tea", origin="somebody"),
+        )
+        for text in ("", "tea"):
+            secret = found(index, text, sensitivity="secret", include_secret=True)
+            assert secret == ["mem-00001"]
+            assert found(index, text, sensitivity="secret") == []
+            doubtful = found(index, text, without_origins=("owner", "agent"))
+            assert sorted(doubtful) == ["mem-00002", "mem-00004"]
+
     def test_of_two_tellings_the_more_trusted_document_is_shown(self, index: Index) -> None:
         old, new = record(1, "likes tea"), record(1, "likes coffee", tags=("drink",))
         fill(index, old, document=DAILY)

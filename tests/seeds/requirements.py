@@ -17,12 +17,15 @@ class Claim:
     """One testable thing that a seed document says.
 
     `awaits` names the capability that will serve the claim; it is None once a test proves it.
+    Where the document leaves something open, `open_question` says what, and the sentence is the
+    choice that was made.
     """
 
     id: str
     source: str
     sentence: str
     awaits: str | None = None
+    open_question: str = ""
 
 
 EARL = (
@@ -211,6 +214,13 @@ EARL = (
         "earl.search-limit-default",
         "earl, MCP Tools / search_memory",
         "Without `limit`, `search_memory` returns at most 20 lines.",
+    ),
+    Claim(
+        "earl.search-as-fast-as-reading",
+        "earl, MCP Tools / search_memory",
+        "A search reads the files and parses none that hides nothing; one that does is parsed once "
+        "as long as it does not change.",
+        open_question="How long may a search over years of daily files take?",
     ),
     Claim(
         "earl.search-file-order",

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from commonplace import tools
+from commonplace.documents import Parsed
 from commonplace.errors import BadValue
 from commonplace.memory import Memory
+from commonplace.screening import Screen
 from tests.clocks import FixedClock
 from tests.data import clock_at, documents_of, example
 from tests.mcp_client import ask, call, initialize, talk, text_of
@@ -215,6 +217,72 @@ def test_a_secret_is_not_found_by_searching(memory: Memory) -> None:
         "A wombat lives here"
     ]
     assert lines(memory, query="quokka") == []
+
+
+@pytest.fixture
+def parsed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The documents that were parsed, in their order."""
+    found: list[str] = []
+    parse = memory.library.parse
+
+    def counted(name: str, text: str, **rest: Any) -> Parsed:
+        found.append(name)
+        return parse(name, text, **rest)
+
+    monkeypatch.setattr(memory.library, "parse", counted)
+    return found
+
+
+@pytest.mark.claim("earl.search-as-fast-as-reading")
+@pytest.mark.parametrize("query", ["tea", "tea 7", "no such words"])
+def test_a_search_parses_no_document_that_hides_nothing(
+    memory: Memory, clock: FixedClock, parsed: list[str], query: str
+) -> None:
+    for number in range(20):
+        memory.store(f"Cup of tea {number}")
+        clock.sleep(24 * 3600)
+    memory.library.refresh()
+    parsed.clear()
+    for _ in range(3):
+        lines(memory, query=query, limit=1000)
+    assert parsed == []
+
+
+@pytest.mark.claim("earl.search-as-fast-as-reading")
+def test_a_document_with_a_secret_is_parsed_once_until_it_changes(
+    memory: Memory, parsed: list[str]
+) -> None:
+    memory.store("The tea is behind the clock", sensitivity="secret")
+    memory.store("Cup of tea")
+    for number in range(2):
+        memory.library.refresh()
+        parsed.clear()
+        for _ in range(3):
+            assert len(lines(memory, query="tea")) == 1 + number
+        assert parsed == ["2025-01-20.md"]
+        memory.store("Another cup of tea")
+
+
+def test_a_secret_that_came_after_the_index_was_asked_is_not_shown(memory: Memory) -> None:
+    memory.store("Cup of tea")
+    screen = Screen(memory.library)
+    memory.store("The tea is behind the clock", sensitivity="secret")
+    text = memory.library.text("2025-01-20.md")[0]
+    assert "behind the clock" in text
+    assert "behind the clock" not in screen.shown("2025-01-20.md", text)
+
+
+def test_a_session_is_tainted_by_untrusted_lines_that_it_is_shown_alone(
+    memory: Memory, clock: FixedClock
+) -> None:
+    memory.for_session("reader", origin="web").store("Green tea is a fruit")
+    clock.sleep(24 * 3600)
+    memory.store("Coffee is a drink")
+    seen = memory.for_session("s-1")
+    run(seen, "search_memory", query="coffee")
+    assert not seen.sessions.read("s-1").tainted
+    run(seen, "search_memory", query="tea")
+    assert seen.sessions.read("s-1").tainted
 
 
 @pytest.mark.in_files

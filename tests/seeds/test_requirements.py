@@ -163,6 +163,12 @@ def test_a_sentence_ends_with_a_full_stop() -> None:
     assert [claim.id for claim in CLAIMS if not claim.sentence.endswith(".")] == []
 
 
+def test_an_open_question_is_asked_once_and_as_a_question() -> None:
+    asked = [claim.open_question for claim in CLAIMS if claim.open_question]
+    assert [question for question in asked if not question.endswith("?")] == []
+    assert repeated(asked) == []
+
+
 def test_no_sentence_is_repeated() -> None:
     assert repeated(claim.sentence.casefold() for claim in CLAIMS) == []
 

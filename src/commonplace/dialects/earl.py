@@ -13,6 +13,7 @@ from commonplace.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
 from commonplace.safety import one_line
+from commonplace.screening import Screen
 
 NOTE = "USER.md:"
 AROUND = ".,;:!?\"'()[]…“”„‘’"
@@ -63,6 +64,7 @@ def search_memory(
     """
     unread: list[str] = []
     lines = list(islice(_matches(memory, _keywords(query), unread), limit))
+    memory.note_read(*dict.fromkeys(name for name, _ in lines))
     shown = [f"**{one_line(name)}**: {line}" for name, line in lines]
     if unread:
         shown.append(one_line(f"Not searched, because they cannot be read: {', '.join(unread)}."))
@@ -93,37 +95,40 @@ def _keywords(query: str) -> list[str]:
 
 def _matches(memory: Memory, words: Sequence[str], unread: list[str]) -> Iterator[tuple[str, str]]:
     """Every matching line with its file, best file first; names of broken files go to `unread`."""
-    memory.library.refresh()
+    screen = Screen(memory.library)
     own, others = _in_order(memory)
     seen: set[str] = set()
     for name in (*own, *others):
         try:
-            text = memory.read(name).text
+            text = memory.library.text(name)[0]
         except NoSuchDocument:
             continue
         except Unreadable:
             unread.append(name)
             continue
-        for line in _matching(memory, name, text, words):
+        if not _holds(text, words):
+            continue
+        for line in _matching(memory, name, screen.shown(name, text), words):
             # A native vault keeps a record in MEMORY.md and in its daily file: once is enough.
             if name in own or line not in seen:
                 yield name, line
             seen.add(line)
 
 
-def _in_order(memory: Memory) -> tuple[list[str], list[str]]:
+def _in_order(memory: Memory) -> tuple[dict[str, None], list[str]]:
     """EARL's own files as it ranks them, and whatever else the vault holds."""
     layout, names = memory.layout, memory.documents()
     days = sorted((name for name in names if layout.day_of(name)), reverse=True)
-    own = [*(name for name in (layout.soul, layout.user) if name in names), *days]
+    first = (name for name in (layout.soul, layout.user) if name in names)
+    own = dict.fromkeys((*first, *days))
     return own, [name for name in names if name not in own]
 
 
 def _matching(memory: Memory, name: str, text: str, words: Sequence[str]) -> Iterator[str]:
-    if not _holds(text, words):
-        return
     header = memory.layout.header(name).strip()
-    for line in memory.library.without_secrets(name, text).split("\n"):
+    for line in text.split("\n"):
+        if line.isascii() and not _holds(line, words):
+            continue  # What shows of it is no more than this.
         shown = pages.shown_line(line)
         if _holds(shown, words) and shown != header:
             yield shown

@@ -64,6 +64,9 @@ class Query:
     documents: tuple[str, ...] = ()
     """Standing in any of these."""
     session: str = ""
+    sensitivity: str = ""
+    without_origins: tuple[str, ...] = ()
+    """From none of these."""
     since: str = ""
     """Of this time or later: the beginning of a stamp, such as a day."""
     until: str = ""

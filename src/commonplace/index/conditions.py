@@ -80,6 +80,12 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     if query.session:
         tests.append("r.session = ? AND r.session <> ''")
         arguments.append(wording.text(query.session))
+    if query.sensitivity:
+        tests.append("r.sensitivity = ?")
+        arguments.append(wording.text(query.sensitivity))
+    for origin in query.without_origins:
+        tests.append("r.origin <> ?")
+        arguments.append(wording.text(origin))
     bounds = ((wording.since, query.since), (wording.until, query.until))
     for (test, day), stamp in zip(bounds, query.span):
         if day:

@@ -1,15 +1,49 @@
-"""Where the vaults of tests are: what must hold in files must hold in PostgreSQL."""
+"""Where the vaults of tests are, which tests `--quick` leaves out, and what is said at the end.
+
+What must hold in files must hold in PostgreSQL.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import skips
 from tests.postgres import made_url
 
 KINDS = ("files", "postgres")
+FIXTURES_THAT_TAKE_LONG = {"world", "inspector"}
+"""A browser, and a client from npm."""
+
+# No example is too slow: how long one takes hangs on what else the machine does.
+settings.register_profile("whole", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="leave out the tests that take long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("quick" if config.getoption("quick") else "whole")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("quick"):
+        config.hook.pytest_deselected(items=[item for item in items if takes_long(item)])
+        items[:] = [item for item in items if not takes_long(item)]
+
+
+def takes_long(item: pytest.Item) -> bool:
+    """Whether a test needs a browser, a client from npm or PostgreSQL, or is marked as long."""
+    fixtures = getattr(item, "fixturenames", ())
+    return (
+        item.get_closest_marker("long") is not None
+        or not FIXTURES_THAT_TAKE_LONG.isdisjoint(fixtures)
+        or "postgres" in item.nodeid.casefold()
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -33,7 +67,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name what was skipped, with the commands that would run it."""
     reports = terminalreporter.getreports("skipped")
     found = skips.summary((each.nodeid, each.longrepr[2]) for each in reports)
+    if terminalreporter.config.getoption("quick"):
+        found.append("The tests that take long were left out. Run: python3 test.py")
     if found:
-        terminalreporter.section("skipped")
+        terminalreporter.section("left out")
     for line in found:
         terminalreporter.write_line(line)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from commonplace.clock import stamp
 from commonplace.records import BEHAVIORAL, CATEGORIES, TYPES, Origin, Record, Sensitivity
 
 # How long one example takes says more about the machine than about the code.
-settings.register_profile("commonplace", deadline=None)
-settings.load_profile("commonplace")
 
 DELIMITERS = (
     "\n",

@@ -64,13 +64,13 @@ def serving(vault: Path, home: Path, *more: Path) -> Iterator[tuple[str, str]]:
         yield base, link
     finally:
         server.terminate()
-        server.communicate(timeout=20)
+        server.communicate(timeout=120)
 
 
 def _wait_for(port: int) -> None:
     import time
 
-    for _ in range(200):
+    for _ in range(1200):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:

@@ -121,7 +121,7 @@ class Child:
         self.send(message)
         return next(self.answers())
 
-    def end(self, *, seconds: float = 30) -> tuple[int, list[Answer], str]:
+    def end(self, *, seconds: float = 300) -> tuple[int, list[Answer], str]:
         """Close its input: the exit code, what it still said, and what it said on stderr."""
         out, err = self.process.communicate(timeout=seconds)
         return (

@@ -25,6 +25,6 @@ def as_plain_user(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
         env={**os.environ, **environ},
     )

@@ -58,10 +58,10 @@ class Server:
         said = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
         options = f"-p {self.port} -k {self.directory} {said}"
         log = self.directory / "log"
-        self._run("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", "60", "-o", options, "start")
+        self._run("pg_ctl", "-D", self.data, "-l", log, "-w", "-t", "300", "-o", options, "start")
 
     def stop(self, how: str = "fast") -> None:
-        self._run("pg_ctl", "-D", self.data, "-m", how, "-w", "-t", "60", "stop")
+        self._run("pg_ctl", "-D", self.data, "-m", how, "-w", "-t", "300", "stop")
 
     def ask_for_passwords(self, user: str) -> None:
         """Let this user in with a password alone."""
@@ -125,7 +125,7 @@ def pooled_url(server: Server, *, mode: str = "transaction") -> str:
 
 
 def _wait_for(port: int) -> None:
-    for _ in range(200):
+    for _ in range(2400):
         with socket.socket() as one:
             if one.connect_ex(("127.0.0.1", port)) == 0:
                 return

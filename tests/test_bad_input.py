@@ -655,7 +655,7 @@ def test_a_process_ends_with_the_code_of_its_error(vault: Path, words: tuple[str
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert (done.returncode, done.stdout) == (EXITS[words], "")
     assert done.stderr.startswith("commonplace: ")
@@ -902,7 +902,7 @@ def test_a_file_that_can_grow_no_more_takes_nothing_in_part(tmp_path: Path, what
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.stderr == ""
     told = json.loads(done.stdout)
@@ -970,7 +970,7 @@ def run_on_a_small_disk(script: str, disk: Path) -> Any:
         why = "a disk of this test's own cannot be mounted here"
         skip(why, get="sysctl -w user.max_user_namespaces=1000")
     done = subprocess.run(
-        [*python, script, str(disk)], capture_output=True, text=True, check=False, timeout=60
+        [*python, script, str(disk)], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.stderr == ""
     return json.loads(done.stdout)

@@ -104,7 +104,7 @@ def piped(*words: str, stdin: str = "", **environ: str) -> Ran:
         capture_output=True,
         text=True,
         env=os.environ | environ,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
@@ -1160,7 +1160,7 @@ def test_completion_completes(run: Run, tmp_path: Path) -> None:
         echo "${{COMPREPLY[@]}}"
     """
     done = subprocess.run(
-        ["bash", "-c", ask], text=True, capture_output=True, check=False, timeout=30
+        ["bash", "-c", ask], text=True, capture_output=True, check=False, timeout=300
     )
     assert done.stdout.split() == ["restore"]
 
@@ -1228,7 +1228,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(vault: Path, words: tuple[str
             stdout=writer,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
     finally:
@@ -1244,7 +1244,7 @@ def test_head_takes_the_first_line_of_a_long_answer(vault: Path) -> None:
         ["bash", "-o", "pipefail", "-c", command],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "# Memory\n", "")

@@ -419,7 +419,7 @@ class Served:
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """A connection with the answer on it, which is not read yet."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         self.open.append(connection)
         sent = json.dumps(body) if body is not None else None
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -438,7 +438,7 @@ class Served:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=120)
 
     def end(self) -> None:
         for each in self.open:
@@ -527,7 +527,7 @@ async def test_a_stream_ends_with_the_pass_of_who_listens(
                     memory.store("not for a stranger")
 
     async def receive() -> Any:
-        await asyncio.sleep(60)
+        await asyncio.sleep(3600)
 
     headers = [(b"host", HOST.encode()), (b"authorization", f"Bearer {token}".encode())]
     scope = {
@@ -607,7 +607,7 @@ def test_several_vaults_are_served_side_by_side(tmp_path: Path) -> None:
 )
 def test_what_no_client_would_send_gets_nothing(served: Served, request_line: bytes) -> None:
     host = f"127.0.0.1:{served.port}"
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=120) as connection:
         connection.sendall(request_line.replace(b"{host}", host.encode()))
         answer = connection.recv(65536)
     assert answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), answer

@@ -146,7 +146,7 @@ def served(url: str) -> Iterator[str]:
         yield found[0]
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(300)
         process.stdout.close()
     assert process.returncode == 0
 
@@ -157,7 +157,7 @@ def asked(address: str, token: str, path: str, body: dict[str, Any] | None = Non
         data=json.dumps(body).encode() if body else None,
         headers={"authorization": f"Bearer {token}", "content-type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=300) as answer:
         return json.loads(answer.read())
 
 
@@ -170,7 +170,7 @@ def spoken(address: str, token: str, message: dict[str, Any]) -> Any:
     }
     data = json.dumps(message).encode()
     request = urllib.request.Request(f"{address}/mcp", data=data, headers=headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=300) as answer:
         return next(json.loads(line[6:]) for line in answer if line.startswith(b"data: "))
 
 
@@ -179,7 +179,7 @@ def changes(address: str, token: str, profile: str) -> Generator[dict[str, Any],
     request = urllib.request.Request(
         f"{address}/api/vaults/{profile}/changes", headers={"authorization": f"Bearer {token}"}
     )
-    with urllib.request.urlopen(request, timeout=60) as stream:
+    with urllib.request.urlopen(request, timeout=300) as stream:
         kind = ""
         for line in stream:
             if line.startswith(b"event: "):

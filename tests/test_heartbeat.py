@@ -52,7 +52,7 @@ def is_running(pid: int) -> bool:
 
 
 def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not is_running(pid)
@@ -249,9 +249,12 @@ def test_a_command_that_hangs_is_ended_with_its_children(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "GRACE", 0.1)
-    pids = tmp_path / "pids"
-    beat = beating(memory, HANGING, pids, timeout=3.0).tick()
-    assert (beat.outcome, beat.why) == ("timed out", "it took over 3 s and was ended")
+    pids, seconds = tmp_path / "pids", 1
+    while not pids.exists():
+        # On a busy machine the command may be ended before it has said anything.
+        seconds *= 2
+        beat = beating(memory, HANGING, pids, timeout=float(seconds)).tick()
+    assert (beat.outcome, beat.why) == ("timed out", f"it took over {seconds} s and was ended")
     assert all(gone(int(pid)) for pid in pids.read_text().split())
 
 
@@ -371,7 +374,7 @@ def test_a_signal_ends_the_heart_and_its_command(memory: Memory, tmp_path: Path)
         while not pids.exists():
             time.sleep(0.02)
         process.send_signal(number)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=120)
         assert (process.returncode, "stopped" in out) == (0, True)
         assert all(gone(int(pid)) for pid in pids.read_text().split())
 
@@ -384,7 +387,7 @@ def test_a_signal_between_two_beats_ends_the_heart_at_once(memory: Memory) -> No
     assert process.stdout
     assert json.loads(process.stdout.readline())["outcome"] == "done"
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert process.returncode == 0
 
 

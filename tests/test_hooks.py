@@ -91,7 +91,7 @@ def piped(*words: str | Path, data: bytes = b"{}", **environ: str) -> tuple[int,
         input=data,
         capture_output=True,
         env={**os.environ, **environ},
-        timeout=60,
+        timeout=300,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

@@ -962,7 +962,7 @@ def test_a_signal_ends_a_child_cleanly(
         for message in before:
             child.ask(message)
         child.process.send_signal(number)
-        assert child.process.wait(30) == 0
+        assert child.process.wait(300) == 0
         assert child.process.stderr
         assert child.process.stderr.read() == b""
 
@@ -970,7 +970,7 @@ def test_a_signal_ends_a_child_cleanly(
 def test_a_signal_ends_a_child_that_is_stuck_in_a_call(shared: Path) -> None:
     stuck = mcp.PROGRAM.replace(
         "    from commonplace.memory",
-        "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(60)\n"
+        "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(3600)\n"
         "    from commonplace.memory",
     )
     hasty = "from commonplace.doors.mcp import loop\nloop.PATIENCE = 0.1\n"
@@ -979,7 +979,7 @@ def test_a_signal_ends_a_child_that_is_stuck_in_a_call(shared: Path) -> None:
         assert child.process.stderr
         assert child.process.stderr.readline() == b"here\n"
         child.process.terminate()
-        assert child.process.wait(30) == 0
+        assert child.process.wait(300) == 0
 
 
 def test_a_signal_ends_a_child_whose_client_reads_nothing(shared: Path) -> None:
@@ -989,7 +989,7 @@ def test_a_signal_ends_a_child_whose_client_reads_nothing(shared: Path) -> None:
         while select.select([], [child.process.stdin], [], 0.3)[1]:
             child.send(ask("prompts/list"))
         child.process.terminate()
-        assert child.process.wait(30) == 0
+        assert child.process.wait(300) == 0
 
 
 def test_a_child_whose_client_stops_reading_leaves(shared: Path) -> None:
@@ -998,7 +998,7 @@ def test_a_child_whose_client_stops_reading_leaves(shared: Path) -> None:
         assert child.process.stdout
         child.process.stdout.close()
         child.send(ask("ping"), ask("ping"))
-        assert child.process.wait(30) == 0
+        assert child.process.wait(300) == 0
         assert child.process.stderr
         assert child.process.stderr.read() == b""
 

@@ -46,7 +46,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str, str]]:
     assert child.stdout is not None
     token = child.stdout.readline().rsplit(" ", 1)[1].strip()
     address = f"http://127.0.0.1:{port}/mcp"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         try:
             httpx2.get(address)
@@ -55,7 +55,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str, str]]:
             time.sleep(0.05)
     yield tmp_path, address, token
     child.terminate()
-    child.wait(timeout=20)
+    child.wait(timeout=120)
     child.stdout.close()
 
 
@@ -83,7 +83,7 @@ def test_a_port_that_is_taken_is_said_to_be_before_anything_is_promised(
     root, address, _ = served
     port = address.rpartition(":")[2].removesuffix("/mcp")
     command = [sys.executable, "-m", "commonplace", "--vault", str(root), "mcp", "--http", port]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (6, "")
     assert f"Nothing can be served at 127.0.0.1:{port}" in done.stderr
 

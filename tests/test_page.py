@@ -70,7 +70,7 @@ def page(world: dict[str, Any]) -> Iterator[Any]:
     faults: list[str] = []
     made.on("pageerror", lambda error: faults.append(str(error)))
     made.on("console", lambda said: faults.append(said.text) if is_breach(said.text) else None)
-    made.set_default_timeout(40_000)
+    made.set_default_timeout(120_000)
     yield made
     context.close()
     assert faults == []

@@ -244,7 +244,7 @@ def test_a_replica_answers_and_says_where_to_write(run: Run, server: Server) -> 
     assert "Likes coffee" not in run("--vault", url, "search", "coffee").out
 
 
-def wait_until(done: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_until(done: Callable[[], bool], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "it takes too long"

@@ -302,7 +302,7 @@ def ran(root: Path, *words: str, **options: str) -> subprocess.CompletedProcess[
         env=environ(**options),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -343,7 +343,7 @@ def test_the_loop_ends_when_it_is_asked_to(memory: Memory) -> None:
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["name"] == "scan"
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(300) == 0
     process.stdout.close()
 
 
@@ -360,6 +360,6 @@ print(over.wait(10))
 
 def test_a_signal_stops_what_is_just_about_to_wait() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout == "True\n", done.stderr

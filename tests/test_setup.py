@@ -1091,7 +1091,7 @@ def ask(client: str, *words: str, home: Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     return done.stdout + done.stderr
 

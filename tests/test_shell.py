@@ -49,7 +49,7 @@ def shell(line: str, *, cwd: Path | None = None) -> tuple[int, str, str]:
         capture_output=True,
         text=True,
         cwd=cwd,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

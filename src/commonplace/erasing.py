@@ -6,16 +6,18 @@ Who may do that, and what else goes with a record, it does not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from commonplace.errors import NoSuchRecord, VaultTrouble
-from commonplace.hints import TYPE_CHECKING
-from commonplace.journal import BLANK, Cut, Entry, Op, Text, without
+from commonplace.errors import Forgotten, NoSuchRecord, VaultTrouble
+from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.index import Query
+from commonplace.journal import BLANK, Cut, Op, Text, without
 from commonplace.lazily import Lazy
 from commonplace.ledger import Ledger
 from commonplace.reader import decoded
-from commonplace.records import DERIVED, PASSAGE, SYSTEM, Author, Hit, Record, derived_id
+from commonplace.records import DERIVED, PASSAGE, SYSTEM, Author, Hit, Origin, Record, derived_id
+from commonplace.tombstones import Tombstones, normal, pieces
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
     "what agents have already been shown",
 )
+MOST_ALIKE = 50
+"""Lines that are looked through for one that says what was forgotten."""
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 
 
@@ -79,6 +83,10 @@ class _Struck:
 
 class Erasing(Ledger):
     """The records of one vault, and how they leave it."""
+
+    def __init__(self, *parts: Any, **rest: Any) -> None:
+        super().__init__(*parts, **rest)
+        self.tombstones = Tombstones(self.journal)
 
     def found(self, record_id: str) -> Hit:
         hit = self.index.get(record_id)
@@ -177,11 +185,12 @@ class Erasing(Ledger):
         needles = [*ids, *map(_needle, told.values())]
         raws = {raw for each in struck for raw in each.raw_items()}
         raws.update(raw for gone in departed.values() for raw in gone.raws)
-        hashes = {key: self._tombstone(text) for key, text in told.items()}
+        hashes = {key: self.tombstones.of(text) for key, text in told.items()}
         changes = [each.change for each in struck]
         entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
         texts = _texts_of(struck)
+        self.levelling.marks.forgot = -1
         self.write_texts(entry, texts)
         erased = self._erase(ids, needles, raws)
         self.levelling.reached(self.journal.end())
@@ -267,18 +276,65 @@ class Erasing(Ledger):
 
     def forgotten(self) -> dict[str, str]:
         """The records that were forgotten and may not come back: id and salted hash of the text."""
-        return {k: v for entry in self._entries_of(Op.FORGET) for k, v in entry.data.items()}
+        return self.tombstones.all()
+
+    def forgotten_by_owner(self, texts: Sequence[str]) -> dict[str, str]:
+        """The hashes of these texts that the owner forgot, and when. Called under the lock.
+
+        What the owner has written again since is forgotten no more.
+        """
+        last = self._last_forgot()
+        stones = ((text, self.tombstones.forgotten(text, last=last)) for text in texts if last)
+        found = (each for text, each in stones if each and not self._owner_says(text))
+        return {stone: at for each in found for stone, at in each.items()}
+
+    def _last_forgot(self) -> int:
+        """Where the journal last tells of what the owner forgot; 0 where it never does."""
+        marks = self.levelling.marks
+        if marks.forgot < 0:
+            marks.forgot = self.tombstones.last()
+        return marks.forgot
+
+    def _owner_says(self, text: str) -> bool:
+        """Whether a line that the owner wrote says this."""
+        self.levelling.bring_up()
+        hits = self.index.search(Query(text=text, limit=MOST_ALIKE))
+        owned = (hit.record.text for hit in hits if hit.record.origin == Origin.OWNER)
+        return any(normal(piece) == normal(text) for said in owned for piece in pieces(said))
+
+    def refuse_forgotten(
+        self, texts: Mapping[str, tuple[bytes | None, bytes | None]], *, author: Author
+    ) -> None:
+        """Fail where documents, `{name: (before, after)}`, would say again what the owner forgot.
+
+        The owner may; for anybody else only what was there before stays. Called under the lock.
+        """
+        if author.origin == Origin.OWNER or not self._last_forgot():
+            return
+        there = {piece for name, (before, _) in texts.items() for piece in self._says(name, before)}
+        for name, (_, after) in texts.items():
+            fresh = [piece for piece in self._says(name, after) if piece not in there]
+            for at in self.forgotten_by_owner(fresh).values():
+                raise Forgotten(name, self.clock.day_of(at))
+
+    def _says(self, name: str, data: bytes | None) -> list[str]:
+        """The lines of a text, and what its records say."""
+        text = decoded(name, data or b"", lenient=True)
+        records = (item.record.text for item in self.parse(name, text).items)
+        return [piece for each in (text, *records) for piece in pieces(each)]
 
     def without_forgotten(self, records: Iterable[Record]) -> list[Record]:
-        """The records but for those whose very text was forgotten."""
+        """The records but for those whose very text somebody erased who is not the owner.
+
+        What the owner forgot is not dropped, but held. Called under the lock.
+        """
         hashes = set(self.forgotten().values())
-        return [record for record in records if self._tombstone(record.text) not in hashes]
-
-    def _tombstone(self, text: str) -> str:
-        from hashlib import blake2b
-
-        salt = self.journal.mark().encode()
-        return blake2b(text.encode(), key=salt[:64], digest_size=16).hexdigest()
+        return [
+            record
+            for record in records
+            if self.tombstones.exact(record.text) not in hashes
+            or self.forgotten_by_owner(pieces(record.text))
+        ]
 
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Forget anew what a stale save brought back. A text typed again is the person's wish."""
@@ -304,21 +360,18 @@ class Erasing(Ledger):
         return [
             item
             for item in named
-            if forgotten.get(item.record.id) == self._tombstone(item.record.text)
+            if forgotten.get(item.record.id) == self.tombstones.exact(item.record.text)
         ]
 
     def withheld(self) -> dict[str, Record]:
         """Every record that was ever held and not forgotten, whatever became of it."""
-        entries = list(self._entries_of(Op.HOLD))
+        entries = list(self.tombstones.entries_of(Op.HOLD))
         forgotten = self.forgotten() if entries else {}
         return {
             entry.ids[0]: self._read(entry.lines[0], "", 0)
             for entry in entries
             if entry.ids[0] not in forgotten
         }
-
-    def _entries_of(self, op: Op) -> Iterator[Entry]:
-        return (entry for entry in self.journal.about(f'"op":"{op}"') if entry.op == op)
 
     def _read(self, line: str, name: str, occurrence: int) -> Record:
         record = lines.read(line, reading=self.reading(name), occurrence=occurrence).record

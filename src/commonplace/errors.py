@@ -32,6 +32,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── StateTaken                 a state directory that is another vault's
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── SecretFound                the text holds a secret and the vault refuses those
+    │   ├── Forgotten                  a document would say again what its owner forgot
     │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
@@ -369,16 +370,29 @@ class SecretFound(Refused):
 
 
 class HeldForReview(Refused):
-    """A behavioural memory that comes from outside waits until a person approves that text."""
+    """A memory that comes from outside, or was forgotten, waits until a person approves it."""
 
     status = 202
 
-    def __init__(self, record_id: str) -> None:
+    def __init__(self, record_id: str, *, forgotten: str = "") -> None:
+        """`forgotten` is the day on which the owner forgot the text, if that is why it waits."""
         self.record_id = record_id
+        why = "This tells agents how to behave and may come from untrusted text"
+        if forgotten:
+            why = f"The owner forgot this on {forgotten}"
         super().__init__(
-            f"This tells agents how to behave and may come from untrusted text, so it waits for "
-            f"the user's approval as {record_id}.",
+            f"{why}, so it waits for the user's approval as {record_id}.",
             next_step="Go on without it; the user sees it with 'commonplace review'.",
+        )
+
+
+class Forgotten(Refused):
+    """A change to a document that would bring back what its owner forgot."""
+
+    def __init__(self, document: str, day: str) -> None:
+        super().__init__(
+            f"{document} would say again what the owner forgot on {day}.",
+            next_step="Leave that line out; only the owner brings it back.",
         )
 
 

@@ -30,6 +30,7 @@ class Marks:
         boot: str = "",
         documents: dict[str, Known] | None = None,
         behind: int = -1,
+        forgot: int = -1,
     ) -> None:
         self.end = end
         """The journal position up to which every change is in the documents."""
@@ -40,6 +41,8 @@ class Marks:
         """Those that we wrote to since the index came level."""
         self.behind = behind
         """The position of a change of whole texts that the index was not told yet; -1 without."""
+        self.forgot = forgot
+        """Where the journal last tells of what the owner forgot; 0: nowhere, -1: not known."""
 
 
 class Heads(Protocol):
@@ -114,8 +117,8 @@ def _marks_in(text: str | bytes) -> Marks:
     try:
         value = json.loads(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
-        behind = value.get("behind", -1)
-        return Marks(value["end"], value["settled"], value["boot"], documents, behind)
+        behind, forgot = value.get("behind", -1), value.get("forgot", -1)
+        return Marks(value["end"], value["settled"], value["boot"], documents, behind, forgot)
     except (ValueError, KeyError, TypeError):
         return Marks()
 
@@ -125,6 +128,8 @@ def _text_of(marks: Marks) -> str:
     value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
     if marks.behind >= 0:
         value["behind"] = marks.behind
+    if marks.forgot >= 0:
+        value["forgot"] = marks.forgot
     return json.dumps(value)
 
 

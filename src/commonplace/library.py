@@ -5,7 +5,7 @@ Who may do it, and what is worth keeping, it does not know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from commonplace.asking import Asker
 from commonplace.erasing import Erasing
@@ -36,6 +36,7 @@ from commonplace.records import (
     etag_of,
 )
 from commonplace.safety import lowest, needs_review, neutralise
+from commonplace.tombstones import normal, pieces
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ else:
     merging, replay = Lazy("merging"), Lazy("replay")
 
 WORD = pattern(r"\w+")
+FORGOTTEN = "forgotten"
+"""Begins the reason for which a record is held that the owner forgot."""
 
 
 @frozen
@@ -129,19 +132,50 @@ class Library(Erasing):
             found.append(replace(record, id=read.id, text=read.text, timestamp=read.timestamp))
         return found
 
-    def hold(self, record: Record, *, author: Author) -> None:
+    def admit(
+        self, records: Sequence[Record], *, to: Sequence[str], author: Author
+    ) -> tuple[tuple[Record, ...], list[Record]]:
+        """Store records as `add` does, but hold those that the owner forgot.
+
+        Returns what was stored, and what waits: of one that waits already, the one before it.
+        """
+
+        def work() -> tuple[tuple[Record, ...], list[Record]]:
+            back = [] if author.origin == Origin.OWNER else self._forgotten_among(records)
+            waiting = [self._hold(record, author) for record in back]
+            ready = [record for record in records if record not in back]
+            return self._add(ready, to, author) if ready else (), waiting
+
+        return self.locked(work)
+
+    def _forgotten_among(self, records: Iterable[Record]) -> list[Record]:
+        return [record for record in records if self.forgotten_by_owner(pieces(record.text))]
+
+    def hold(self, record: Record, *, author: Author) -> Record:
         """Keep a record for a person to approve or reject. It goes into no document."""
+        return self.locked(lambda: self._hold(record, author))
 
-        def work() -> None:
-            self._note(Op.HOLD, record, author, lines=(lines.write(record, "native"),))
+    def _hold(self, record: Record, author: Author) -> Record:
+        """Why it is held, when the owner forgot it, is when, and what an approval lifts."""
+        found = self.forgotten_by_owner(pieces(record.text))
+        for each in self.held() if found else ():
+            if normal(each.text) == normal(record.text):
+                return each
+        why = " ".join((FORGOTTEN, max(found.values()), *found)) if found else ""
+        line = lines.write(record, "native")
+        self._note(Op.HOLD, record, author, lines=(line,), why=why)
+        return record
 
-        self.locked(work)
+    def forgotten_days(self) -> dict[str, str]:
+        """Of the records that are held because the owner forgot them, the days of that."""
+        told = {e.ids[0]: e.why.split() for e in self.tombstones.entries_of(Op.HOLD) if e.why}
+        return {key: self.clock.day_of(words[1]) for key, words in told.items()}
 
     def held(self) -> list[Record]:
         """The records that wait, oldest first."""
         waiting = self.withheld()
         for op in (Op.APPROVE, Op.REJECT) if waiting else ():
-            for entry in self._entries_of(op):
+            for entry in self.tombstones.entries_of(op):
                 waiting.pop(entry.ids[0], None)
         return list(waiting.values())
 
@@ -150,6 +184,7 @@ class Library(Erasing):
 
         def work() -> None:
             self._add([record], to, author)
+            self.levelling.marks.forgot = -1
             self._note(Op.APPROVE, record, author)
 
         self.locked(work)
@@ -249,6 +284,7 @@ class Library(Erasing):
             # Nor may it join the item above, or leave a fence open over what comes below.
             whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
         before = self._text_before(name, headed=headed)
+        self.refuse_forgotten({name: (before.encode(), (before + whole).encode())}, author=author)
         data = self.provenance(name, before, before + whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
         return Written(name, etag_of(self.vault.read(name)))
@@ -296,6 +332,7 @@ class Library(Erasing):
             ).encode()
             if conflicts and strict:
                 raise DocumentChanged(name, etag_of(now or b""))
+            self.refuse_forgotten({name: (now, new)}, author=author)
             if name not in (self.layout.soul, self.layout.user, self.layout.status):
                 # Those are living documents, rewritten whole by whoever keeps them.
                 self._refuse_great_loss(name, now or b"", new, confirm, author)

@@ -265,7 +265,8 @@ class Memory:
         """
         stored, waiting = self._store_all([{"text": text, "kind": kind, **rest}])
         if waiting:
-            raise HeldForReview(waiting[0].id)
+            day = self.library.forgotten_days().get(waiting[0].id, "")
+            raise HeldForReview(waiting[0].id, forgotten=day)
         if not stored:
             raise Refused("This text was forgotten.", next_step="Only its owner brings it back.")
         return stored[0]
@@ -285,19 +286,22 @@ class Memory:
     ) -> tuple[tuple[Record, ...], list[Record]]:
         """The same. Returns what was stored, and what waits."""
         tainted = self.sessions.read(self.session).tainted
-        records = [self._record(**memory, tainted=tainted) for memory in memories]
+        records = given = [self._record(**memory, tainted=tainted) for memory in memories]
         if self.origin == Origin.IMPORT:
-            records = self.library.without_forgotten(records)
+            records = self.library.locked(lambda: self.library.without_forgotten(given))
         ready = [record for record in records if not admission.must_wait(record)]
-        waiting = [record for record in records if admission.must_wait(record)]
         author = Author(stamped(self.origin, tainted=tainted), self.session)
-        for record in waiting:
+        waiting = [
             self.library.hold(record, author=author)
+            for record in records
+            if admission.must_wait(record)
+        ]
         if not ready:
             return (), waiting
         limits = self._window()
         roles = self.layout.logs if of_the_day else self.layout.writes
-        stored = self.library.add(ready, to=self._targets(roles), author=author)
+        stored, back = self.library.admit(ready, to=self._targets(roles), author=author)
+        waiting += back
         if limits:
             window.trim(self.library, limits)
         if self.options.memory_compaction_enabled:
@@ -323,7 +327,8 @@ class Memory:
         wanted = Query(session=self.session, include_passages=False)
         count = self.library.index.count(wanted) if self.session else 0
         text = f"Checkpoint before compaction: {count} records of this session so far."
-        return self.store_all([{"text": text, "kind": COMPACTION}], of_the_day=True)[0]
+        stored, held = self._store_all([{"text": text, "kind": COMPACTION}], of_the_day=True)
+        return (*stored, *held)[0]
 
     def store_summary(self, text: str) -> tuple[Record, ...]:
         """Store the summary of a compacted session: whole, in as many records as it needs."""
@@ -420,6 +425,11 @@ class Memory:
     def review(self) -> list[Record]:
         """The records that wait for a person's approval, oldest first."""
         return self.library.held()
+
+    def review_reasons(self) -> dict[str, str]:
+        """Why records wait, by their ids, where it is not that they tell agents how to behave."""
+        days = self.library.forgotten_days()
+        return {key: f"the owner forgot this on {day}" for key, day in days.items()}
 
     def approve(self, record_id: str) -> Record:
         """Let a held record in, exactly as it was held."""

@@ -122,6 +122,7 @@ def restore(library: Library, moment: datetime, *, author: Author, document: str
         texts = {name: (_now(library, name), then) for name, then in sorted(wanted.items())}
         texts = {name: (now, then) for name, (now, then) in texts.items() if now != then}
         if texts:
+            library.refuse_forgotten(texts, author=author)
             entry = library.entry(Op.RESTORE, _changes(library, texts), author=author)
             library.replace_texts(entry, texts)
         return Restored(
@@ -264,6 +265,7 @@ def undo(
             texts = _texts_without(library, entry)
         if not texts:
             raise NothingToUndo("what it changed is no longer there")
+        library.refuse_forgotten(texts, author=author)
         done = Undone(entry, tuple(texts), _still_there(library, edits))
         changes = _changes(library, texts)
         library.replace_texts(
@@ -293,6 +295,7 @@ def redo(
             texts = _texts_without(library, undone)
         if not texts:
             raise NothingToRedo("what it would bring back is there already, or was forgotten")
+        library.refuse_forgotten(texts, author=author)
         changes = _changes(library, texts)
         library.replace_texts(
             library.entry(Op.REDO, changes, ids=undone.ids, author=author, undoes=undone.position),

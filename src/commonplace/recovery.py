@@ -46,7 +46,10 @@ class Recovery:
     def catch_up(self, mark: str, end: int) -> None:
         """Finish what was left half done in the journal of that mark, which ends at `end`."""
         marks = self.levelling.marks = self.levelling.heads.load()
-        if self._is_new(mark, end):
+        is_new = self._is_new(mark, end)
+        if is_new or marks.end != end:
+            marks.forgot = -1
+        if is_new:
             self.rebuild(lambda done, total: None)
         elif marks.end != end:
             self.levelling.bring_up()

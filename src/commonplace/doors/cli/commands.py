@@ -297,7 +297,7 @@ def _review_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def review(arguments: argparse.Namespace) -> int:
-    """What waits for your approval, because it tells agents how to behave and came from outside."""
+    """What waits for your approval: rules that came from outside, and what you forgot before."""
     from commonplace.dialects.native import described
 
     with open_memory(arguments) as memory:
@@ -313,14 +313,18 @@ def review(arguments: argparse.Namespace) -> int:
             show(Answer(described(record), f"{word} {record.id}."), as_json=arguments.json)
             return 0
         waiting = [r for r in memory.review() if arguments.id in ("", r.id)]
+        reasons = memory.review_reasons()
     lines = [
         f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "
-        f"{one_line(record.session) or 'unknown'}\n    {record.kind}: {neutralise(record.text)}"
+        f"{one_line(record.session) or 'unknown'}"
+        + (f"; {reasons[record.id]}" if record.id in reasons else "")
+        + f"\n    {record.kind}: {neutralise(record.text)}"
         for record in waiting
     ]
     lines.append("'commonplace review ID --approve' or '--reject' decides." if waiting else "")
     text = "\n".join(lines).strip() or "Nothing waits for approval."
-    show(Answer([described(record) for record in waiting], text), as_json=arguments.json)
+    data = [described(record) | {"why": reasons.get(record.id, "")} for record in waiting]
+    show(Answer(data, text), as_json=arguments.json)
     return 0
 
 

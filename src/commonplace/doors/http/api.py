@@ -311,7 +311,12 @@ def _moment(text: str) -> datetime:
 def list_review(memory: Memory) -> Any:
     """What waits for a person's approval, oldest first."""
     waiting = [record for record in memory.review() if may_see(memory, record)]
-    return {"waiting": [shown_record(record) for record in waiting]}
+    reasons = memory.review_reasons() if waiting else {}
+    return {
+        "waiting": [
+            {**shown_record(record), "why": reasons.get(record.id, "")} for record in waiting
+        ]
+    }
 
 
 @route("POST", "/review/{id}", scope="admin")

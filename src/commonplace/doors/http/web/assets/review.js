@@ -22,14 +22,14 @@ export async function show(main) {
     return h("li", { class: "card", tabIndex: 0, "data-id": record.id }, h("p", {}, record.text),
       h("div", { class: "meta" }, h("span", { class: "kind" }, record.kind), h("span", {}, age(record.timestamp)),
         from(record), record.session && h("span", {}, `session ${record.session}`),
-        record.username && h("span", {}, `@${record.username}`)),
+        record.username && h("span", {}, `@${record.username}`), record.why && h("span", {}, record.why)),
       h("div", { class: "row" }, h("button", { class: "main", type: "button", onclick: decide("approve") }, "Approve"),
         h("button", { class: "bad", type: "button", onclick: decide("reject") }, "Reject")));
   }
 
   await draw();
   main.replaceChildren(h("h1", {}, "Review"),
-    h("p", { class: "why" }, "Memories that would tell agents how to behave, and come from where they are not trusted. They do nothing until you approve them."),
+    h("p", { class: "why" }, "Memories that would tell agents how to behave and come from where they are not trusted, and what you forgot before. They do nothing until you approve them."),
     list);
   return { changed: draw };
 }

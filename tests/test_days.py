@@ -34,7 +34,7 @@ MORNING = "2026-11-16T19:30:00Z"
 
 def there(place: Path | str, moment: str, zone: str) -> tuple[Memory, FixedClock]:
     clock = clock_at(moment, zone=zone)
-    return Memory.open(place, "native", clock=clock, environ={}), clock
+    return Memory.open(place, "native", clock=clock, environ={}, create=True), clock
 
 
 def put(place: str, name: str, text: str) -> None:

@@ -67,6 +67,9 @@ async def looked(client: Client) -> list[Any]:
         ("brief", {}),
         ("delete", {"id": "mem-none"}),
         ("search", {"limit": 0}),
+        ("search", {"query": "tea", "limit": "5", "tags": None, "explain": "true"}),
+        ("search", {"query": "tea", "limit": 5.0, "kind": None}),
+        ("search", {"limit": 5.5}),
     ):
         found.append((await client.call_tool(name, arguments)).model_dump(exclude={"meta"}))
     found += [each.model_dump() for each in (await client.list_resources()).resources]

@@ -23,7 +23,15 @@ from tests.postgres import fresh_url
 CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "native": {
         "store": [{"text": "Plays chess", "tags": ["games"]}, {"text": ""}],
-        "search": [{"query": "tea"}, {"limit": 0}],
+        "search": [
+            {"query": "tea"},
+            {"limit": 0},
+            {"query": "tea", "limit": "5", "tags": None, "explain": "false"},
+            {"query": "tea", "limit": 5.0, "kind": None, "tags": "games"},
+            {"limit": 5.5},
+            {"limit": "abc"},
+            {"tags": ["tea"] * 1000},
+        ],
         "brief": [{}],
         "read": [{}, {"document": "USER.md"}, {"document": "../up.md"}],
         "update": [{"document": "notes.md", "content": "- new"}],
@@ -40,13 +48,22 @@ CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     },
     "typed": {
         "memory_store": [{"type": "fact", "content": "Plays chess"}, {"type": "x", "content": "y"}],
-        "memory_search": [{"query": "tea"}],
+        "memory_search": [
+            {"query": "tea"},
+            {"query": None, "tags": None, "type": None, "include_superseded": "TRUE", "limit": "3"},
+            {"tags": [f"tag-{number}" for number in range(1000)]},
+        ],
         "memory_brief": [{}],
         "memory_delete": [{"id": "ID"}],
     },
     "earl": {
         "save_memory": [{"text": "Plays chess", "username": "ada"}],
-        "search_memory": [{"query": "tea"}, {"query": "nothing at all"}],
+        "search_memory": [
+            {"query": "tea"},
+            {"query": "nothing at all"},
+            {"query": "tea", "limit": "5"},
+            {"query": None},
+        ],
     },
     "notebook": {
         "memory_read": [{}],
@@ -92,7 +109,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def filled(place: Path | str) -> str:
     """Put something into a vault. Returns the id of a record."""
-    with Memory.open(place, session="parity") as memory:
+    with Memory.open(place, session="parity", create=True) as memory:
         record = memory.store("Likes green tea", kind="preference", username="ada")
         memory.update("- I am Ada", document="USER.md")
         memory.conversations.record("user", "Please remember that I like green tea")

@@ -17,6 +17,8 @@ from commonplace.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivit
 
 DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
+MOST_LISTED, LONGEST_LISTED = 100, 2000
+"""How many texts any list may have, and how many characters each of them."""
 HALF = pattern("[\\ud800-\\udfff]")
 UNPLAIN = pattern("[\\x00-\\x1f\\ud800-\\udfff]")
 
@@ -76,6 +78,19 @@ def check_tags(tags: Any, *, options: Options) -> tuple[str, ...]:
             next_step="Keep the ones somebody would search for.",
         )
     return tuple(dict.fromkeys(check_tag(tag, limit=options.tag_length) for tag in tags))
+
+
+def check_list(texts: Sequence[str], *, argument: str) -> None:
+    """A list that somebody may have meant: no database takes one of any length."""
+    if len(texts) > MOST_LISTED:
+        raise BadValue(
+            argument,
+            f"{len(texts):,} of them, and at most {MOST_LISTED} are taken",
+            next_step="Send fewer.",
+        )
+    for text in texts:
+        if len(text) > LONGEST_LISTED:
+            raise TooLong(argument, length=len(text), limit=LONGEST_LISTED)
 
 
 def check_tag(tag: Any, *, limit: int) -> str:

@@ -492,6 +492,7 @@ class Memory:
         """
         budgets.check_type(text, str, "query")
         budgets.check_limit(filters.get("limit", 20), most=1 << 30)
+        budgets.check_list(filters.get("tags", ()), argument="tags")
         if within not in PLACES:
             places = ", ".join(PLACES)
             raise BadValue("within", f"{within!r} is no place", next_step=f"Use {places}.")

@@ -185,6 +185,13 @@ EARL = (
         "add no second header.",
     ),
     Claim(
+        "earl.arguments-as-models-send-them",
+        "earl, MCP Tools / search_memory",
+        '`null` for an optional argument is the same as none, and `"5"` and `5.0` are taken for '
+        "the integer 5, by every tool of every dialect.",
+        open_question="What of arguments that are not quite of the type of the table?",
+    ),
+    Claim(
         "earl.search-all-files",
         "earl, MCP Tools / search_memory",
         "`search_memory` looks through `SOUL.md`, `USER.md` and every daily file, however old.",
@@ -1821,6 +1828,13 @@ TYPED = (
         "typed, memory_search / Arguments",
         "`memory_search` takes an optional list `tags` and returns only entries that have all "
         "of them.",
+    ),
+    Claim(
+        "typed.search-tags-many",
+        "typed, memory_search / Arguments",
+        "A list of more than 100 texts, or with one of more than 2000 characters, is refused in a "
+        "sentence by every tool.",
+        open_question="How many tags may a search name?",
     ),
     Claim(
         "typed.search-by-type",

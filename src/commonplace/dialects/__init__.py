@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from commonplace.budgets import check_list
+from commonplace.dialects.coercion import coerced
 from commonplace.errors import BadValue, TooLong
 from commonplace.hints import Any
 from commonplace.values import frozen
@@ -83,14 +85,12 @@ class Parameter:
         return schema
 
     def checked(self, value: Any) -> Any:
-        """The value when it is what the schema asks for; otherwise the error that says so."""
-        if self.type == "number" and isinstance(value, int) and not isinstance(value, bool):
-            # A whole number beyond every float is as wrong as infinity.
-            value = float(value) if abs(value) < 1 << 1000 else float("inf")
+        """The value when it means what the schema asks for; otherwise the error that says so."""
+        sent, value = value, coerced(value, self.type)
         if not self._is_typed(value):
             raise BadValue(
                 self.name,
-                f"{_short(value)} is not {SPOKEN[self.type]}",
+                f"{_short(sent)} is not {SPOKEN[self.type]}",
                 next_step=f"Send {SPOKEN[self.type]}.",
             )
         if self.choices and value not in self.choices:
@@ -112,6 +112,8 @@ class Parameter:
 
     def _check_limits(self, value: Any) -> None:
         about = self.about
+        if self.type == "array":
+            check_list(value, argument=self.name)
         if about.max_length is not None and len(value) > about.max_length:
             raise TooLong(self.name, length=len(value), limit=about.max_length)
         low, high = about.minimum, about.maximum
@@ -162,7 +164,8 @@ class Tool:
                     f"{self.name} has no such argument",
                     next_step=f"Its arguments: {named}.",
                 )
-        given = {name: known[name].checked(value) for name, value in arguments.items()}
+        sent = {name: value for name, value in arguments.items() if value is not None}
+        given = {name: known[name].checked(value) for name, value in sent.items()}
         for parameter in self.parameters:
             if parameter.required and parameter.name not in given:
                 raise BadValue(

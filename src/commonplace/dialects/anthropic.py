@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from commonplace import documents
 from commonplace.dialects import Answer, Argument, Parameter, Tool, pages, tool
+from commonplace.dialects.coercion import coerced
 from commonplace.errors import (
     BadInput,
     BadName,
@@ -201,8 +202,10 @@ class _Range(Parameter):
         return super().schema() | two
 
     def checked(self, value: Any) -> list[int]:
-        if isinstance(value, list) and len(value) == 2 and all(type(n) is int for n in value):
-            return value
+        sent = coerced(value, "array")
+        two = [coerced(number, "integer") for number in sent] if isinstance(sent, list) else []
+        if len(two) == 2 and all(type(number) is int for number in two):
+            return two
         raise BadValue(
             self.name, f"{value!r} is not two line numbers", next_step="Send [first, last]."
         )

@@ -54,7 +54,8 @@ def received(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     listening = copy(tool)
     assert listening.parameters
     listening.__dict__["run"] = lambda memory, **given: given
-    return dict(listening.call(None, arguments))  # type: ignore[call-overload]
+    found: Any = listening.call(None, arguments)
+    return dict(found)
 
 
 def needed(tool: Tool) -> dict[str, Any]:

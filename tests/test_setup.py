@@ -168,10 +168,11 @@ def set_up_plain(client: str, **more: Any) -> int:
 
 
 def tree(root: Path) -> dict[str, bytes | None]:
-    """Every directory and file below `root`."""
+    """Every directory and file below `root`, but for the lock of a vault, which stays."""
     return {
         str(path.relative_to(root)): None if path.is_dir() else path.read_bytes()
         for path in sorted(root.rglob("*"))
+        if path.name != "lock"
     }
 
 

@@ -137,5 +137,7 @@ def _write_ignored(root: Path, layout: Layout, *, alone: bool) -> list[str]:
     if not missing:
         return []
     guard = "" if not there or there.endswith("\n") else "\n"
-    path.write_text(there + guard + "\n".join(missing) + "\n", encoding="utf-8")
+    # Added to, not rewritten: somebody else may be adding to it as well.
+    with path.open("a", encoding="utf-8") as file:
+        file.write(guard + "\n".join(missing) + "\n")
     return [".gitignore"]

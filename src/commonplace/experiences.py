@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from commonplace.embed import Encoder
 from commonplace.hints import Any
@@ -70,18 +70,18 @@ class Experiences:
         """
         self._library.refresh()
         shelf, end = self._load(), self._library.journal.end()
-        fresh = self._unlike(self._news(shelf), shelf, threshold)
+        fresh = _unlike(self._encoded(self._news(shelf)), shelf.kept, threshold)
 
-        def work() -> None:
-            # Somebody may have forgotten one of them meanwhile.
-            there = [each for each in fresh if self._library.index.get(each.id)]
+        def work() -> list[Record]:
+            # Somebody may have forgotten one of them meanwhile, or kept one like it.
             now = self._load()
-            known = {each.id for each in now.kept}
-            added = tuple(each for each in there if each.id not in known)
-            self._save(replace(now, upto=end, kept=(*now.kept, *added)[-MOST:]))
+            hits = {each.id: self._library.index.get(each.id) for each in fresh}
+            there = [each for each in fresh if hits[each.id]]
+            added = _unlike(there, now.kept, threshold) if now.kept != shelf.kept else there
+            self._save(replace(now, upto=max(now.upto, end), kept=(*now.kept, *added)[-MOST:]))
+            return [hit.record for each in added if (hit := hits[each.id])]
 
-        self._library.locked(work)
-        return [hit.record for each in fresh if (hit := self._library.index.get(each.id))]
+        return self._library.locked(work)
 
     def find(self, message: str, limit: int) -> list[Record]:
         """The experiences most like a message, the best first."""
@@ -139,16 +139,12 @@ class Experiences:
         )
         return list(dict.fromkeys(told))
 
-    def _unlike(self, news: list[Record], shelf: Shelf, threshold: float) -> list[Experience]:
-        rows = [(at, each.norm, each.vector) for at, each in enumerate(shelf.kept)]
-        fresh: list[Experience] = []
+    def _encoded(self, news: list[Record]) -> list[Experience]:
         vectors = self._encoder.encode([record.text for record in news])
-        for record, (vector, norm) in zip(news, vectors, strict=True):
-            best = closest(rows, vector=vector, norm=norm, limit=1) if rows else []
-            if norm and (not best or best[0][0] < threshold):
-                rows.append((len(rows), norm, vector))
-                fresh.append(Experience(record.id, vector, norm))
-        return fresh
+        return [
+            Experience(record.id, vector, norm)
+            for record, (vector, norm) in zip(news, vectors, strict=True)
+        ]
 
     def _load(self) -> Shelf:
         """The note; an empty shelf where it is missing, damaged or of another model or journal."""
@@ -175,6 +171,20 @@ class Experiences:
             "kept": rows,
         }
         self._notes.write(NAME, json.dumps(value).encode(), durable=True)
+
+
+def _unlike(
+    news: Iterable[Experience], kept: Sequence[Experience], threshold: float
+) -> list[Experience]:
+    """Those that are less alike to all that is kept, and to those before them."""
+    rows = [(at, each.norm, each.vector) for at, each in enumerate(kept)]
+    fresh: list[Experience] = []
+    for each in news:
+        best = closest(rows, vector=each.vector, norm=each.norm, limit=1) if rows else []
+        if each.norm and (not best or best[0][0] < threshold):
+            rows.append((len(rows), each.norm, each.vector))
+            fresh.append(each)
+    return fresh
 
 
 def _may_be_shown(record: Record) -> bool:

@@ -6,8 +6,8 @@ Pure data and rules on names: nothing here opens a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from datetime import date, datetime
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 
 from commonplace.config import Options
@@ -305,6 +305,13 @@ def split(name: str) -> tuple[str, str]:
     """The directory with its slash, and the stem: `diary/x.md` is `("diary/", "x")`."""
     directory, slash, last = name.rpartition("/")
     return directory + slash, last.removesuffix(".md")
+
+
+def entry_names(directory: str, moment: datetime) -> Iterator[str]:
+    """The names that an entry may have: that of its second, or those of the seconds after it."""
+    while True:
+        yield f"{directory}{moment.strftime('%Y-%m-%dT%H-%M-%S')}.md"
+        moment += timedelta(seconds=1)
 
 
 def entry_stamp(name: str) -> str:

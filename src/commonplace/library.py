@@ -13,6 +13,7 @@ from commonplace.errors import (
     AlreadyExists,
     DocumentChanged,
     NoSuchDocument,
+    NoSuchRecord,
     Refused,
     Unreadable,
     WouldLose,
@@ -20,6 +21,7 @@ from commonplace.errors import (
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.journal import Change, Gone, Op, Text
+from commonplace.layouts import entry_names
 from commonplace.lazily import Lazy, pattern
 from commonplace.notices import Notice, Notices
 from commonplace.reader import decoded
@@ -51,6 +53,8 @@ else:
 WORD = pattern(r"\w+")
 FORGOTTEN = "forgotten"
 """Begins the reason for which a record is held that the owner forgot."""
+Rewording = Callable[[str], str]
+"""A change of a document's text."""
 
 
 @frozen
@@ -179,19 +183,33 @@ class Library(Erasing):
                 waiting.pop(entry.ids[0], None)
         return list(waiting.values())
 
-    def approve(self, record: Record, *, to: Sequence[str], author: Author) -> None:
+    def approve(self, record_id: str, *, to: Sequence[str], author: Author) -> Record:
         """Let a held record into the documents, exactly as it was held."""
 
-        def work() -> None:
+        def work() -> Record:
+            record = self._held(record_id)
             self._add([record], to, author)
             self.levelling.marks.forgot = -1
             self._note(Op.APPROVE, record, author)
+            return record
 
-        self.locked(work)
+        return self.locked(work)
 
-    def reject(self, record: Record, *, author: Author) -> None:
+    def reject(self, record_id: str, *, author: Author) -> Record:
         """Take a held record off the list. The journal keeps it."""
-        self.locked(lambda: self._note(Op.REJECT, record, author))
+
+        def work() -> Record:
+            record = self._held(record_id)
+            self._note(Op.REJECT, record, author)
+            return record
+
+        return self.locked(work)
+
+    def _held(self, record_id: str) -> Record:
+        found = next((record for record in self.held() if record.id == record_id), None)
+        if found is None:
+            raise NoSuchRecord(record_id)
+        return found
 
     def _note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
         self.check_writable()
@@ -278,6 +296,17 @@ class Library(Erasing):
 
         return self.locked(work)
 
+    def write_entry(self, directory: str, text: str, *, author: Author) -> Written:
+        """Make a diary entry, named by this second or by the next one that has none."""
+
+        def work() -> Written:
+            taken = self.vault.listing().documents
+            names = entry_names(directory, self.clock.now())
+            name = next(name for name in names if name not in taken and self.look(name) is None)
+            return self._append_text(name, text, author, headed=False)
+
+        return self.locked(work)
+
     def _append_text(self, name: str, text: str, author: Author, *, headed: bool = True) -> Written:
         whole = text if text.endswith("\n") else text + "\n"
         if author.origin != Origin.OWNER:
@@ -312,7 +341,7 @@ class Library(Erasing):
     def rewrite(
         self,
         name: str,
-        text: str,
+        change: str | Rewording,
         *,
         author: Author,
         etag: str = "",
@@ -321,12 +350,14 @@ class Library(Erasing):
     ) -> Written:
         """Put a whole new text in place, merged with what others wrote since `etag`.
 
-        With `strict`, changes to the same lines are a `DocumentChanged`; without, both are kept.
+        The text may be given as a change of the old one, which is called under the lock: with the
+        text of the `etag`, or without one with the text as it is then. With `strict`, changes to
+        the same lines are a `DocumentChanged`; without, both are kept.
         """
 
         def work() -> Written:
             now = self.vault.read(name) if self.look(name) else None
-            new, merged, conflicts = self._merged(name, text, now, etag, author)
+            new, merged, conflicts = self._merged(name, change, now, etag, author)
             new = self.without_returning(
                 name, decoded(name, new), decoded(name, now or b"")
             ).encode()
@@ -349,19 +380,28 @@ class Library(Erasing):
         return self.locked(work)
 
     def _merged(
-        self, name: str, text: str, now: bytes | None, etag: str, author: Author
+        self, name: str, change: str | Rewording, now: bytes | None, etag: str, author: Author
     ) -> tuple[bytes, bool, int]:
+        current = self.layout.header(name) if now is None else decoded(name, now)
+        base = self._base(name, now, etag)
+        text = change if isinstance(change, str) else change(current if base is None else base)
         if author.origin != Origin.OWNER:
-            current = decoded(name, now or b"")
-            text = self._disarmed(name, current, text, author)
-            text = self._with_secrets(name, current, text)
-        if not etag or now is None or etag_of(now) == etag:
+            was = decoded(name, now or b"")
+            text = self._disarmed(name, was, text, author)
+            text = self._with_secrets(name, was, text)
+        if base is None:
             return text.encode(), False, 0
+        merge = merging.merge(base, text, current)
+        return merge.text.encode(), True, merge.conflicts
+
+    def _base(self, name: str, now: bytes | None, etag: str) -> str | None:
+        """The text that a rewrite was made from; None when it is the one that is there."""
+        if not etag or now is None or etag_of(now) == etag:
+            return None
         base = self.text_marked(name, etag)
         if base is None:
             raise DocumentChanged(name, etag_of(now))
-        merge = merging.merge(decoded(name, base), text, decoded(name, now))
-        return merge.text.encode(), True, merge.conflicts
+        return decoded(name, base)
 
     def _disarmed(self, name: str, before: str, after: str, author: Author) -> str:
         """The text with no data but what was there, and of records whose words alone are new."""

@@ -20,7 +20,6 @@ from commonplace.errors import (
     CommonplaceError,
     HeldForReview,
     NoSuchChange,
-    NoSuchRecord,
     Refused,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
@@ -35,7 +34,7 @@ from commonplace.layouts import (
     split,
 )
 from commonplace.lazily import Lazy
-from commonplace.library import Library, Written
+from commonplace.library import Library, Rewording, Written
 from commonplace.notices import Notice, Notices
 from commonplace.records import (
     BEHAVIORAL,
@@ -250,12 +249,18 @@ class Memory:
 
     def make_first_document(self) -> None:
         """Claw's workspace has its MEMORY.md, with its template, from the moment it is loaded."""
-        name = self.layout.memory
-        if self.layout.name != "claw" or self.read_only:
-            return
-        stat = self.library.vault.stat(name)
-        if stat is None or stat.size == 0:
-            self.library.append_text(name, self.layout.header(name), author=SYSTEM, headed=False)
+        name, library = self.layout.memory, self.library
+
+        def is_empty() -> bool:
+            stat = library.vault.stat(name)
+            return stat is None or stat.size == 0
+
+        def work() -> None:
+            if is_empty():
+                library.append_text(name, self.layout.header(name), author=SYSTEM, headed=False)
+
+        if self.layout.name == "claw" and not self.read_only and is_empty():
+            library.locked(work)
 
     def store(self, text: str, *, kind: str = "note", **rest: Any) -> Record:
         """Store one memory. When this returns it is safe.
@@ -285,6 +290,15 @@ class Memory:
         self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
     ) -> tuple[tuple[Record, ...], list[Record]]:
         """The same. Returns what was stored, and what waits."""
+        memories = list(memories)
+        if any(memory.get("supersedes") for memory in memories):
+            # What is replaced must still be there when what replaces it is written.
+            return self.library.locked(lambda: self._stored(memories, of_the_day=of_the_day))
+        return self._stored(memories, of_the_day=of_the_day)
+
+    def _stored(
+        self, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool
+    ) -> tuple[tuple[Record, ...], list[Record]]:
         tainted = self.sessions.read(self.session).tainted
         records = given = [self._record(**memory, tainted=tainted) for memory in memories]
         if self.origin == Origin.IMPORT:
@@ -433,23 +447,14 @@ class Memory:
 
     def approve(self, record_id: str) -> Record:
         """Let a held record in, exactly as it was held."""
-        record = self._held(record_id)
-        self.library.approve(record, to=self._targets(), author=self.author)
+        key = budgets.check_id(record_id)
+        record = self.library.approve(key, to=self._targets(), author=self.author)
         self.trim()
         return record
 
     def reject(self, record_id: str) -> Record:
         """Take a held record off the list."""
-        record = self._held(record_id)
-        self.library.reject(record, author=self.author)
-        return record
-
-    def _held(self, record_id: str) -> Record:
-        key = budgets.check_id(record_id)
-        found = next((record for record in self.library.held() if record.id == key), None)
-        if found is None:
-            raise NoSuchRecord(key)
-        return found
+        return self.library.reject(budgets.check_id(record_id), author=self.author)
 
     def _targets(self, roles: Sequence[str] = ()) -> list[str]:
         """The documents of these roles, or else those that a record stored now goes into."""
@@ -654,12 +659,16 @@ class Memory:
     def delete_all(self, record_ids: Sequence[str]) -> Receipt:
         """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
+        receipt = self.library.locked(lambda: self._deleted(ids))
+        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep())
+
+    def _deleted(self, ids: Sequence[str]) -> Receipt:
         self.library.refresh()
         held = self._withheld(ids)
         doomed = [held.get(key) or self.get(key).record for key in ids]
         permission.check_erases(self.author.origin, doomed)
         self.library.recalls.clear()
-        receipt = forgetting.forget(
+        return forgetting.forget(
             self.library,
             ids,
             author=self.author,
@@ -668,7 +677,6 @@ class Memory:
             experiences=self.experiences,
             text_limit=self.options.text_limit,
         )
-        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep())
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""
@@ -792,10 +800,21 @@ class Memory:
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
             return replace(written, etag=self.read(name).etag) if self.trim() else written
-        text = self._with_section(name, section, content, mode) if section else content
+        change = self._to_section(section, content, mode) if section else content
         return self.library.rewrite(
-            name, text, author=self.author, etag=etag, confirm=confirm, strict=strict
+            name, change, author=self.author, etag=etag, confirm=confirm, strict=strict
         )
+
+    def edit(self, document: str, change: Rewording, *, confirm: str = "") -> Written:
+        """Change a document by a function of its text as it is then, called under the lock."""
+
+        def checked(text: str) -> str:
+            new = change(text)
+            self._check_content(new, may_be_empty=True)
+            return admission.without_secrets(new, self.options)
+
+        name = self._changeable(document)
+        return self.library.rewrite(name, checked, author=self.author, confirm=confirm)
 
     def create(self, content: str, *, document: str) -> Written:
         """Make a document that must not be there yet."""
@@ -809,11 +828,9 @@ class Memory:
             return
         budgets.check_text(content, limit=budgets.DOCUMENT_LIMIT, argument="content")
 
-    def _with_section(self, name: str, section: str, body: str, mode: str) -> str:
-        exists = self.library.vault.stat(name)
-        text = self.library.text(name)[0] if exists else self.layout.header(name)
+    def _to_section(self, section: str, body: str, mode: str) -> Rewording:
         change = documents.append_to_section if mode == "append" else documents.replace_section
-        return change(text, section, body, day=self.clock.today())
+        return lambda text: change(text, section, body, day=self.clock.today())
 
     def remove(self, *documents: str) -> None:
         """Take whole documents away, all of them or none. It can be undone."""
@@ -839,12 +856,7 @@ class Memory:
                 f"The {self.layout.name} layout has no diary.",
                 next_step="Store it as a record instead: those go with the day they are of.",
             )
-        base = directory + self.clock.now().strftime("%Y-%m-%dT%H-%M-%S")
-        for attempt in range(1, 1000):
-            name = f"{base}.md" if attempt == 1 else f"{base}-{attempt}.md"
-            if self.library.vault.stat(name) is None:
-                return self.library.create(name, text, author=self.author)
-        raise BadValue("text", "a thousand entries in one second", next_step="Write one a second.")
+        return self.library.write_entry(directory, text, author=self.author)
 
     def diary(self, since: str = "") -> list[str]:
         """The names of the diary entries, oldest first: all, or those of a day, month or year.

@@ -7,12 +7,16 @@ they are for. A name that is held is free again when its holder dies.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 from commonplace.clock import Clock
 from commonplace.hints import Protocol, StrPath
 from commonplace.lean import unfinished
+
+CHANGES = "notes.lock"
+CHANGE_SECONDS = 10.0
+"""How long to wait for others who change a value: they take milliseconds."""
 
 
 class Notes(Protocol):
@@ -25,6 +29,9 @@ class Notes(Protocol):
 
     def write(self, name: str, data: bytes, *, durable: bool = False) -> None:
         """Set a value, at once or not at all; when it is to be durable, it is on disk then."""
+
+    def change(self, name: str, new: Callable[[bytes | None], bytes]) -> None:
+        """Set a value by what it is now, while nobody else changes it in this way."""
 
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
         """Add a line to a log. Past so many bytes only its last lines are kept; 0: any number."""
@@ -70,12 +77,29 @@ class FileNotes:
                 os.fsync(file.fileno())
         os.replace(fresh, path)
 
+    def change(self, name: str, new: Callable[[bytes | None], bytes]) -> None:
+        with self._changing():
+            self.write(name, new(self.read(name)))
+
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
-        with open(self._path(name), "ab", opener=private) as file:
-            file.write(ended(line))
-            size = file.tell()
-        if most and size > most:
-            self.write(name, last_lines(self.read(name) or b"", kept))
+        with self._changing() if most else nullcontext():
+            with open(self._path(name), "ab", opener=private) as file:
+                file.write(ended(line))
+                size = file.tell()
+            if most and size > most:
+                self.write(name, last_lines(self.read(name) or b"", kept))
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Keep out everybody else who changes a value by what it is."""
+        from commonplace.vault.locks import Lock
+
+        lock = Lock(self._path(CHANGES), seconds=CHANGE_SECONDS, clock=Clock())
+        try:
+            with lock.held():
+                yield
+        finally:
+            lock.close()
 
     def names(self, directory: str) -> list[str]:
         try:

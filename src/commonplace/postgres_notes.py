@@ -79,6 +79,13 @@ class PostgresNotes:
     def write(self, name: str, data: bytes, *, durable: bool = False) -> None:
         self._database.rows(WRITE, (self._database.profile, name, data))
 
+    def change(self, name: str, new: Callable[[bytes | None], bytes]) -> None:
+        def work() -> None:
+            with self._database.locked():
+                self.write(name, new(self.read(name)))
+
+        self._database.repeated(work)
+
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
         profile = self._database.profile
         [(size,)] = self._database.rows(ADD, (profile, name, ended(line)))

@@ -15,6 +15,8 @@ from commonplace.notes import Notes
 from commonplace.values import frozen, replace
 
 DIRECTORY = "sessions"
+MOST_DONE = 32
+"""Marks that are kept: a client asks twice soon, or not at all."""
 
 
 class SessionKind(StrEnum):
@@ -93,6 +95,19 @@ class Sessions:
     def note(self, session_id: str, **changes: Any) -> None:
         """Change what is known of the session."""
         self._write(replace(self.read(session_id), **changes))
+
+    def begin(self, session_id: str, mark: str) -> bool:
+        """Note something that is done once. False when it is done, or being done, already."""
+        session = self.read(session_id)
+        if mark in session.done:
+            return False
+        self._write(replace(session, done=(*session.done, mark)[-MOST_DONE:]))
+        return True
+
+    def leave_off(self, session_id: str, mark: str) -> None:
+        """Note that it was not done after all."""
+        session = self.read(session_id)
+        self._write(replace(session, done=tuple(each for each in session.done if each != mark)))
 
     def _write(self, session: Session) -> None:
         if not session.id:

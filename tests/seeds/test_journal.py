@@ -153,7 +153,7 @@ def test_every_entry_is_a_new_file_named_by_its_moment_and_kept_whole(place: str
     assert documents_at(root) == before | {
         "diary/2026-02-04T21-07-09.md": entry.encode(),
         "diary/2026-02-04T21-07-10.md": b"Another.\n",
-        "diary/2026-02-04T21-07-10-2.md": b"In the same second.\n",
+        "diary/2026-02-04T21-07-11.md": b"In the same second.\n",
     }
 
 

@@ -75,13 +75,17 @@ def create(memory: Memory, path: str, *, file_text: str) -> str:
     below = _below(memory, path)
     name = _document(below)
     _check_usable(memory, name, path)
-    if memory.library.vault.stat(name) or _is_directory(memory, below):
-        raise Conflict(
-            f"Error: File {path} already exists.",
-            next_step="Change it with str_replace or insert, or choose another path.",
-        )
-    memory.update(_or_nothing(file_text), document=name, mode="rewrite")
-    return f"File created successfully at: {path}"
+
+    def work() -> str:
+        if memory.library.vault.stat(name) or _is_directory(memory, below):
+            raise Conflict(
+                f"Error: File {path} already exists.",
+                next_step="Change it with str_replace or insert, or choose another path.",
+            )
+        memory.update(_or_nothing(file_text), document=name, mode="rewrite")
+        return f"File created successfully at: {path}"
+
+    return memory.library.locked(work)
 
 
 def str_replace(memory: Memory, path: str, *, old_str: str, new_str: str = "") -> str:
@@ -89,9 +93,15 @@ def str_replace(memory: Memory, path: str, *, old_str: str, new_str: str = "") -
     page = _page(memory, path)
     if page is None:
         raise NotFound(f"Error: The path {path} does not exist. Please provide a valid path.")
-    new, first = _replaced(page.text, old_str, new_str, path)
-    _write(memory, page, new)
-    lines = _lines(memory.read(page.name).text)
+    places: list[int] = []
+
+    def replaced(text: str) -> str:
+        new, line = _replaced(text, old_str, new_str, path)
+        places.append(line)
+        return new
+
+    _write(memory, page.name, replaced)
+    lines, first = _lines(memory.read(page.name).text), places[-1]
     snippet = _numbered(lines, first - AROUND, first + new_str.count("\n") + AROUND)
     return (
         "The memory file has been edited. Here is the snippet showing the change "
@@ -104,14 +114,18 @@ def insert(memory: Memory, path: str, *, insert_line: int, insert_text: str) -> 
     page = _page(memory, path)
     if page is None:
         raise NotFound(f"Error: The path {path} does not exist.", next_step=LOOK)
-    lines = _lines(page.text)
-    if not 0 <= insert_line <= len(lines):
-        raise BadInput(
-            f"Error: Invalid `insert_line` parameter: {insert_line}. It should be within the "
-            f"range of lines of the file: [0, {len(lines)}]"
-        )
-    lines[insert_line:insert_line] = insert_text.removesuffix("\n").split("\n")
-    _write(memory, page, _unshown("\n".join(lines) + "\n", page.text))
+
+    def inserted(text: str) -> str:
+        lines = _lines(text)
+        if not 0 <= insert_line <= len(lines):
+            raise BadInput(
+                f"Error: Invalid `insert_line` parameter: {insert_line}. It should be within the "
+                f"range of lines of the file: [0, {len(lines)}]"
+            )
+        lines[insert_line:insert_line] = insert_text.removesuffix("\n").split("\n")
+        return _unshown("\n".join(lines) + "\n", text)
+
+    _write(memory, page.name, inserted)
     return f"The file {path} has been edited."
 
 
@@ -424,19 +438,24 @@ def _spelt(text: str, place: int, old_str: str, new_str: str) -> str:
     )
 
 
-def _write(memory: Memory, page: Document, new: str) -> None:
-    """Put an edited text in place.
+def _write(memory: Memory, name: str, edit: Callable[[str], str]) -> None:
+    """Edit a document, from the text that it has then, as it may be shown.
 
     Such an edit names what it takes out, so a loss that it brings is meant and needs no token.
     """
-    for item in documents.carried(new) - documents.carried(page.text):
-        # A record that reads otherwise is no longer what its data says, if that is not shown.
-        new = new.replace(item, plain(item))
-    change = {"document": page.name, "mode": "rewrite", "etag": page.etag}
+
+    def change(text: str) -> str:
+        shown = memory.library.without_secrets(name, text)
+        new = edit(shown)
+        for item in documents.carried(new) - documents.carried(shown):
+            # A record that reads otherwise is no longer what its data says, if that is not shown.
+            new = new.replace(item, plain(item))
+        return _or_nothing(new)
+
     try:
-        memory.update(_or_nothing(new), **change, strict=True)
+        memory.edit(name, change)
     except WouldLose as loss:
-        memory.update(_or_nothing(new), **change, strict=True, confirm=loss.token)
+        memory.edit(name, change, confirm=loss.token)
 
 
 def _or_nothing(text: str) -> str:

@@ -52,6 +52,18 @@ def memory_update(
 
     Prefer a section to a rewrite of everything, which is refused when it would lose much.
     """
+    return memory.library.locked(
+        lambda: _updated(memory, content, mode, section, document, confirm)
+    )
+
+
+TOOLS = (memory_read, memory_update)
+
+
+def _updated(
+    memory: Memory, content: str, mode: str, section: str, document: str, confirm: str
+) -> Answer:
+    """Under the lock: what is new, and how much room there is, hangs on what is there."""
     page = _page(memory, document)
     if mode == "append":
         content = _new(memory, page, content)
@@ -64,9 +76,6 @@ def memory_update(
     size = _measured(memory, memory.read(page.name))
     room = f" of {size['cap']:,}" if size["cap"] else ""
     return Answer(size, f"{page.name} is updated: {size['characters']:,}{room} characters.")
-
-
-TOOLS = (memory_read, memory_update)
 
 
 def _page(memory: Memory, document: str) -> Document:

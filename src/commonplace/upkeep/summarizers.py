@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from commonplace.clock import Clock, DayOf, utc_day
@@ -115,26 +115,35 @@ class Tokens:
         self.clock = clock
 
     def spent(self) -> int:
+        return self._spent(self.notes.read(TOKENS))
+
+    def reserve(self, tokens: int) -> None:
+        """Count tokens before they are spent, so that a crash never gives any back."""
+
+        def more(spent: int) -> int:
+            if spent + tokens > self.limit:
+                raise SummarizerFailed(f"{spent:,} of today's {self.limit:,} tokens are spent")
+            return spent + tokens
+
+        self._change(more)
+
+    def settle(self, reserved: int, used: int) -> None:
+        """Count what a call really took in place of what was reserved for it."""
+        self._change(lambda spent: max(spent - reserved, 0) + used)
+
+    def _spent(self, note: bytes | None) -> int:
         try:
-            kept = json.loads(self.notes.read(TOKENS) or b"")
+            kept = json.loads(note or b"")
             return int(kept["tokens"]) if kept["day"] == str(self.clock.today()) else 0
         except (ValueError, KeyError, TypeError):
             return 0
 
-    def reserve(self, tokens: int) -> None:
-        """Count tokens before they are spent, so that a crash never gives any back."""
-        spent = self.spent()
-        if spent + tokens > self.limit:
-            raise SummarizerFailed(f"{spent:,} of today's {self.limit:,} tokens are spent")
-        self._write(spent + tokens)
+    def _change(self, count: Callable[[int], int]) -> None:
+        def counted(note: bytes | None) -> bytes:
+            value = {"day": str(self.clock.today()), "tokens": count(self._spent(note))}
+            return json.dumps(value).encode()
 
-    def settle(self, reserved: int, used: int) -> None:
-        """Count what a call really took in place of what was reserved for it."""
-        self._write(max(self.spent() - reserved, 0) + used)
-
-    def _write(self, tokens: int) -> None:
-        value = {"day": str(self.clock.today()), "tokens": tokens}
-        self.notes.write(TOKENS, json.dumps(value).encode())
+        self.notes.change(TOKENS, counted)
 
 
 class Chat:

@@ -218,12 +218,17 @@ def _mark(text: str) -> str:
 
 
 def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:
-    """Do it, unless this session has done it already."""
-    mark, done = _mark(deed), tuple(memory.sessions.read(memory.session).done)
-    if mark in done or memory.read_only:
+    """Do it, unless this session has done it already; what fails is done when it comes again."""
+    if memory.read_only:
         return
-    do()
-    _remember(memory, done=(*done, mark)[-32:])
+    sessions, session, mark = memory.sessions, memory.session, _mark(deed)
+    if not memory.library.undisturbed(lambda: sessions.begin(session, mark)):
+        return
+    try:
+        do()
+    except BaseException:
+        memory.library.undisturbed(lambda: sessions.leave_off(session, mark))
+        raise
 
 
 def _remember(memory: Memory, **changes: object) -> None:

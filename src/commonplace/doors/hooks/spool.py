@@ -43,10 +43,12 @@ def waiting(state: StrPath) -> Iterator[dict[str, Any]]:
     except OSError:
         return
     for name in names[:AT_ONCE]:
-        path = os.path.join(directory, name)
-        yield _read(path)
+        # What is left meanwhile gets the old name, and is not taken away with this.
+        taken = os.path.join(directory, f"{name.partition('.')[0]}.{os.urandom(6).hex()}.json")
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            os.rename(os.path.join(directory, name), taken)
+            yield _read(taken)
+            os.unlink(taken)
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -77,6 +77,9 @@ class Passes(Protocol):
 
     def put(self, key: str, made: Pass) -> None: ...
 
+    def put_named(self, key: str, made: Pass) -> bool:
+        """Keep a pass, unless there is one of that name. Of several who do so at once, one can."""
+
     def take(self, key: str) -> Pass | None:
         """Remove a pass. Of several who do so at once, one gets it."""
 
@@ -105,9 +108,10 @@ class Tokens:
     def add(self, name: str, scope: str, *, vaults: tuple[str, ...] = ()) -> str:
         """Make a token. Returns it: it is not kept and cannot be shown again."""
         _check(name, scope)
-        if any(each.name == name for each in self.named()):
+        token = secrets.token_urlsafe(32)
+        if not self._passes.put_named(_hashed(token), Pass(name, scope, vaults)):
             raise AlreadyExists(f"A token {name!r}", next_step="Choose another name, or revoke it.")
-        return self._issue(Pass(name, scope, vaults))
+        return token
 
     def revoke(self, name: str) -> None:
         keys = [key for key, each in self._passes.all().items() if _is_named(each, name)]
@@ -184,6 +188,13 @@ class FilePasses:
         with self._changing() as passes:
             passes[key] = made
 
+    def put_named(self, key: str, made: Pass) -> bool:
+        with self._changing() as passes:
+            if any(_is_named(each, made.name) for each in passes.values()):
+                return False
+            passes[key] = made
+            return True
+
     def take(self, key: str) -> Pass | None:
         with self._changing() as passes:
             return passes.pop(key, None)
@@ -237,6 +248,16 @@ class DatabasePasses:
     def put(self, key: str, made: Pass) -> None:
         statement = "insert into token(hash, pass) values (%s, %s) on conflict do nothing"
         self._database.rows(statement, (key, json.dumps(vars(made))))
+
+    def put_named(self, key: str, made: Pass) -> bool:
+        def work() -> bool:
+            self._database.rows("lock table token in share row exclusive mode")
+            if any(_is_named(each, made.name) for each in self.all().values()):
+                return False
+            self.put(key, made)
+            return True
+
+        return self._database.repeated(work)
 
     def take(self, key: str) -> Pass | None:
         statement = "delete from token where hash = %s returning pass"

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from commonplace.clock import Clock
 from commonplace.doors.setup import receipts
 from commonplace.doors.setup.plans import Change, Plan, text_of, without_us
 from commonplace.doors.setup.receipts import Receipt
 from commonplace.errors import CommonplaceError, Conflict, Refused, VaultTrouble
+from commonplace.vault.locks import Lock
 
 NEW = 0o600
+LOCK = "lock"
+"""The vault's own."""
+LOCK_SECONDS = 10.0
 
 
 def set_up(plan: Plan, *, state: Path) -> None:
     """Write what a plan says. The receipts come first: a kill in between loses nothing."""
+    _check(plan)
+    with _alone(state):
+        _set_up(plan, state)
+
+
+def _set_up(plan: Plan, state: Path) -> None:
     _check(plan)
     kept = receipts.load(state, plan.client)
     fresh = {change.path: _receipt(change, kept.get(change.path)) for change in plan.changes}
@@ -34,6 +45,24 @@ def set_up(plan: Plan, *, state: Path) -> None:
 
 def take_back(plan: Plan, *, state: Path, undone: Iterable[Path]) -> None:
     """Write what undoing says and forget the receipts of those files."""
+    _check(plan)
+    with _alone(state):
+        _take_back(plan, state, undone)
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    """Keep every other setup and unsetup of the vault out."""
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = Lock(state / LOCK, seconds=LOCK_SECONDS, clock=Clock())
+    try:
+        with lock.held():
+            yield
+    finally:
+        lock.close()
+
+
+def _take_back(plan: Plan, state: Path, undone: Iterable[Path]) -> None:
     _check(plan)
     kept = receipts.load(state, plan.client)
     _write_all(plan.changes)
@@ -77,16 +106,20 @@ def _keep(state: Path, client: str, kept: Mapping[Path, Receipt]) -> None:
 def _check(plan: Plan) -> None:
     """Fail before the first write, when one of them could not be done."""
     for change in plan.changes:
-        if text_of(change.path) != change.before:
-            raise Conflict(
-                f"{change.path} changed meanwhile. Nothing was changed.",
-                next_step="Look at the new diff: run this again.",
-            )
+        _check_unchanged(change.path, change.before)
         if not _writable(change.path):
             raise Refused(
                 f"{change.path} is read-only. Nothing was changed.",
                 next_step="Make it writable, or change it by hand as the diff says.",
             )
+
+
+def _check_unchanged(path: Path, before: str | None) -> None:
+    if text_of(path) != before:
+        raise Conflict(
+            f"{path} changed meanwhile. Nothing was changed.",
+            next_step="Look at the new diff: run this again.",
+        )
 
 
 def _writable(path: Path) -> bool:
@@ -100,25 +133,27 @@ def _write_all(changes: tuple[Change, ...]) -> None:
     done: list[Change] = []
     for change in changes:
         try:
-            _set(change.path, change.after)
-        except OSError as error:
+            _set(change.path, change.after, before=change.before)
+        except (OSError, Conflict) as error:
             for earlier in reversed(done):
-                with suppress(OSError):
-                    _set(earlier.path, earlier.before)
-            raise _trouble(change.path, error) from None
+                with suppress(OSError, Conflict):
+                    _set(earlier.path, earlier.before, before=earlier.after)
+            raise _trouble(change.path, error) if isinstance(error, OSError) else error from None
         done.append(change)
 
 
-def _set(path: Path, text: str | None) -> None:
+def _set(path: Path, text: str | None, *, before: str | None) -> None:
+    """Change a file that still says what it said before; a client may save it at any time."""
     if text is None:
+        _check_unchanged(path, before)
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(path, text)
+    _write(path, text, ready=lambda: _check_unchanged(path, before))
 
 
-def _write(path: Path, text: str) -> None:
-    """Replace a file in one step; its mode stays."""
+def _write(path: Path, text: str, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Replace a file in one step; its mode stays. `ready` is called right before."""
     mode = path.stat().st_mode & 0o7777 if path.exists() else NEW
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -128,6 +163,7 @@ def _write(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, mode)
+        ready()
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -719,7 +719,7 @@ DEEDS: dict[str, Deed] = {
         lambda memory, writer, number: memory.taint(),
         lambda memory, outcome: assert_tainted(memory, outcome),
         one_session=True,
-        methods=("taint",),
+        methods=("taint", "note_read"),
     ),
     "do something once a session": Deed(do_once, each_was_done_once, one_session=True),
     "undo the last change": Deed(

@@ -887,6 +887,7 @@ READING = {
     "plan_compaction",
     "expand",
     "review",
+    "review_reasons",
     "get",
     "search",
     "why_not",

@@ -195,7 +195,8 @@ def test_instructions_fit_what_clients_read(shared: Path) -> None:
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_tools_are_listed_in_the_order_of_the_table(shared: Path, dialect: str) -> None:
-    everything = mcp.opener(shared, memory_embeddings_enabled=True, experience_store_enabled=True)
+    options: Any = {"memory_embeddings_enabled": True, "experience_store_enabled": True}
+    everything = mcp.opener(shared, main=True, **options)
     result = result_of(talk(everything, ask("tools/list"), dialect=dialect))
     assert serialize_server_result("tools/list", HANDSHAKE[-1], result) == result
     listed = result["tools"]

@@ -35,8 +35,10 @@ def admitted(
     valid_from: str = "",
     valid_to: str = "",
     sources: Sequence[str] = (),
+    id: str = "",
+    timestamp: str = "",
 ) -> Record:
-    """The record of one memory, new from now on."""
+    """The record of one memory, new from now on; or of that id and time, where they are given."""
     text = budgets.check_text(text, limit=options.text_limit)
     words = (
         budgets.check_word(group, argument="group"),
@@ -48,10 +50,10 @@ def admitted(
         text, words = without_secrets(text, options), _clean_words(words, options)
     group, channel, username, *tagged = words
     return Record(
-        id=clock.new_id(),
+        id=budgets.check_id(id) if id else clock.new_id(),
         kind=budgets.check_kind(kind),
         text=text,
-        timestamp=clock.stamp(),
+        timestamp=budgets.check_time(timestamp, "timestamp", zone=clock.zone) or clock.stamp(),
         tags=tuple(dict.fromkeys(tagged)),
         supersedes=budgets.check_id(supersedes, argument="supersedes") if supersedes else "",
         session=session,

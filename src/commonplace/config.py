@@ -57,6 +57,11 @@ class Options:
     session_stores: int = _option(20, "stores of the typed tools a session; 0: any number")
     session_supersedes: int = _option(5, "replacements of the typed tools a session; 0: any number")
     session_deletes: int = _option(5, "deletes of the typed tools a session; 0: any number")
+    main_sessions: str = _option(
+        "",
+        "ids of sessions that are claw's main one, with commas; * stands for any text",
+        harmless=False,
+    )
     tokenizer: str = _option("estimate", "how tokens are counted: estimate, or o200k (an extra)")
     context_tokens: int = _option(
         32000, "most tokens of a conversation's or a heartbeat's context; 0: any number"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from commonplace import budgets
-from commonplace.errors import BadValue, CommonplaceError, NotFound
+from commonplace.errors import BadValue, CommonplaceError, NotFound, Refused
 from commonplace.hints import TYPE_CHECKING
 from commonplace.history import History, Message, Table, checked
 from commonplace.lazily import Lazy
@@ -42,12 +42,15 @@ class Conversations:
         *,
         session: str,
         agent: str,
+        alone: bool = False,
         clean: Callable[[str], str],
         shown: Shown,
     ) -> None:
         self._stores = stores
         self._session = session
         self._agent = agent
+        self._alone = alone
+        """Whether it sees what was said in its own session alone."""
         self._clean = clean
         self._shown = shown
 
@@ -110,6 +113,11 @@ class Conversations:
 
     def ask(self, statement: str, *, limit: int = 100) -> Table:
         """Answer one SELECT over the messages. Nothing can be written with it."""
+        if self._alone:
+            raise Refused(
+                "SQL would show what was said in other sessions.",
+                next_step="'history last' and 'history search' show this one's.",
+            )
         table = self._history.sql(statement, limit=budgets.check_limit(limit, most=10_000))
         said = self._history.sql("SELECT DISTINCT session, role FROM messages", limit=10_000)
         self._shown((str(session), str(role)) for session, role in said.rows)
@@ -188,7 +196,7 @@ class Conversations:
         return readers.revoke_reader(self._stores.in_database(), name)
 
     def _of(self, session: str | None) -> str:
-        return self._session if session is None else session
+        return self._session if session is None or self._alone else session
 
     def _told(self, found: list[Message]) -> list[Message]:
         self._shown((message.session, message.role) for message in found)

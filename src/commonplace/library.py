@@ -110,6 +110,13 @@ class Library(Erasing):
         """Store records in the documents named. When this returns they are safe."""
         return self.locked(lambda: self._add(records, to, author))
 
+    def _check_new(self, named: Sequence[str]) -> None:
+        if named:
+            self.levelling.bring_up()
+        for key in named:
+            if self.index.get(key):
+                raise AlreadyExists(key, next_step="Leave the id out, and it gets a new one.")
+
     def _add(
         self, records: Sequence[Record], to: Sequence[str], author: Author
     ) -> tuple[Record, ...]:
@@ -137,14 +144,21 @@ class Library(Erasing):
         return found
 
     def admit(
-        self, records: Sequence[Record], *, to: Sequence[str], author: Author
+        self,
+        records: Sequence[Record],
+        *,
+        to: Sequence[str],
+        author: Author,
+        named: Sequence[str] = (),
     ) -> tuple[tuple[Record, ...], list[Record]]:
         """Store records as `add` does, but hold those that the owner forgot.
 
+        `named` are the ids among them that a caller chose: there must be no record of them yet.
         Returns what was stored, and what waits: of one that waits already, the one before it.
         """
 
         def work() -> tuple[tuple[Record, ...], list[Record]]:
+            self._check_new(named)
             back = [] if author.origin == Origin.OWNER else self._forgotten_among(records)
             waiting = [self._hold(record, author) for record in back]
             ready = [record for record in records if record not in back]

@@ -50,7 +50,7 @@ from commonplace.records import (
     Record,
 )
 from commonplace.safety import BELIEVED, Trust, stamped, trust_of
-from commonplace.sessions import Sessions
+from commonplace.sessions import SessionKind, Sessions, session_kind
 from commonplace.standing import by_standing
 from commonplace.stores import Stores, stores_at
 from commonplace.values import frozen, replace
@@ -84,6 +84,8 @@ else:
     unfolding, window = Lazy("upkeep.expand"), Lazy("upkeep.window")
     forgetting = Lazy("upkeep.forget")
 
+NOWHERE = "/"
+"""The name of no document."""
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
 
@@ -109,6 +111,7 @@ class Memory:
         group: str = "",
         origin: str = Origin.AGENT,
         agent: str = "",
+        main: bool = False,
     ) -> None:
         self.library = library
         self.stores = stores
@@ -123,6 +126,9 @@ class Memory:
         self.group = group
         self.origin = origin
         self.agent = agent
+        self.main = main
+        self.bounded = False
+        """Whether only the documents that the layout lets a gateway show are seen."""
         self.sessions = Sessions(stores.notes)
         self._backgrounds: list[Background] = []
         self._errands: Errands | None = None
@@ -138,13 +144,15 @@ class Memory:
         origin: str = Origin.AGENT,
         clock: Clock | None = None,
         create: bool = False,
+        main: bool = False,
         environ: Mapping[str, str] = os.environ,
         **options: Any,
     ) -> Memory:
         """Open the vault in a directory or at a URL of PostgreSQL.
 
         `create` makes one that is not there yet. `options` are those of `config.Options`; `origin`
-        is where this program's texts come from.
+        is where this program's texts come from; `main` says that the session is the direct chat
+        with the human, whatever its id.
         """
         session = budgets.check_word(session or "", argument="session")
         group = budgets.check_word(group, argument="group")
@@ -167,17 +175,20 @@ class Memory:
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
         agent = environ.get("COMMONPLACE_AGENT", "")
-        memory = cls(library, stores, session=session, group=group, origin=origin, agent=agent)
+        memory = cls(
+            library, stores, session=session, group=group, origin=origin, agent=agent, main=main
+        )
         memory.make_first_document()
         return memory
 
-    def for_session(self, session: str, *, origin: str = "") -> Memory:
+    def for_session(self, session: str, *, origin: str = "", main: bool = False) -> Memory:
         """The same memory as another session sees and writes it. Closing this one closes both."""
         from copy import copy
 
         other = copy(self)
         other.session = budgets.check_word(session, argument="session")
         other.origin = origin or self.origin
+        other.main = main or (self.main and other.session == self.session)
         return other
 
     def apart(self) -> Memory:
@@ -187,7 +198,12 @@ class Memory:
     def _opening(self) -> dict[str, Any]:
         """What opens the same vault in the same way, but for the clock, as plain data."""
         kept = {name: getattr(self.options, name) for name in OPTIONS}
-        whose = {"session": self.session, "group": self.group, "origin": self.origin}
+        whose = {
+            "session": self.session,
+            "group": self.group,
+            "origin": self.origin,
+            "main": self.main,
+        }
         return {**kept, **whose, "dialect": self.layout.name}
 
     def schedule(self, *, elsewhere: bool = False) -> Schedule:
@@ -236,6 +252,32 @@ class Memory:
     @property
     def layout(self) -> Layout:
         return self.library.layout
+
+    @property
+    def kind(self) -> SessionKind:
+        """What this session is to claw: the main one, a heartbeat's, or one shared with others."""
+        return session_kind(self.session, main=self.main, named=self.options.main_sessions)
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether the layout keeps its memory from this session: claw's is for the main one."""
+        others = self.kind == SessionKind.OTHER and self.origin != Origin.OWNER
+        return self.layout.only_memory_served and others
+
+    def _check_open(self) -> None:
+        if self.is_shut:
+            raise Refused(
+                f"{self.session} is not the main session, which alone sees this memory.",
+                next_step="The option main_sessions names further ones.",
+            )
+
+    def _seen(self, query: Query) -> Query:
+        """The query, among the documents that this reader may see."""
+        if not (self.bounded and self.layout.only_memory_served):
+            return query
+        served = filter(self.layout.serves, self.documents())
+        names = tuple(name for name in served if name in query.documents or not query.documents)
+        return replace(query, documents=names or (NOWHERE,))
 
     @property
     def clock(self) -> Clock:
@@ -301,6 +343,7 @@ class Memory:
     ) -> tuple[tuple[Record, ...], list[Record]]:
         tainted = self.sessions.read(self.session).tainted
         records = given = [self._record(**memory, tainted=tainted) for memory in memories]
+        named = [memory["id"] for memory in memories if memory.get("id")]
         if self.origin == Origin.IMPORT:
             records = self.library.locked(lambda: self.library.without_forgotten(given))
         ready = [record for record in records if not admission.must_wait(record)]
@@ -314,7 +357,8 @@ class Memory:
             return (), waiting
         limits = self._window()
         roles = self.layout.logs if of_the_day else self.layout.writes
-        stored, back = self.library.admit(ready, to=self._targets(roles), author=author)
+        to = self._targets(roles)
+        stored, back = self.library.admit(ready, to=to, author=author, named=named)
         waiting += back
         if limits:
             window.trim(self.library, limits)
@@ -396,6 +440,7 @@ class Memory:
 
     def expand(self, record_id: str) -> list[unfolding.Source]:
         """The records that a summary was made from, exactly as they were."""
+        self._check_open()
         sources = unfolding.sources(self.library, budgets.check_id(record_id))
         self._mind(source.record for source in sources if source.record)
         return sources
@@ -488,7 +533,12 @@ class Memory:
 
     def get(self, record_id: str) -> Hit:
         """One record, wherever it stands."""
-        return self.library.get(budgets.check_id(record_id))
+        self._check_open()
+        hit = self.library.get(budgets.check_id(record_id))
+        shown = not (self.bounded and self.layout.only_memory_served)
+        if not shown and not any(self.layout.serves(place.document) for place in hit.places):
+            raise NoSuchRecord(hit.record.id)
+        return hit
 
     def search(self, text: str = "", *, within: str = "memory", **filters: Any) -> Found:
         """What fits the words best; without words, the newest. Filters are those of `Query`.
@@ -502,7 +552,8 @@ class Memory:
             places = ", ".join(PLACES)
             raise BadValue("within", f"{within!r} is no place", next_step=f"Use {places}.")
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
-        query = Query(text=text, **filters)
+        query = self._seen(Query(text=text, **filters))
+        self._check_open()
         hits = Found() if within == "history" else self.library.find(query)
         self._mind(it for hit in hits for it in hit.shown)
         return hits if within == "memory" else _merged(hits, self._said(query), query)
@@ -540,6 +591,7 @@ class Memory:
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
         """What is most alike by vectors, among the newest records."""
+        self._check_open()
         budgets.check_type(text, str, "query")
         budgets.check_limit(limit, most=1 << 30)
         newest = self.options.memory_embeddings_max_records
@@ -563,6 +615,7 @@ class Memory:
 
     def recall_experiences(self, text: str, *, limit: int = 10) -> list[Hit]:
         """The experiences most like a text. Before the first upkeep they are taken in now."""
+        self._check_open()
         if not self.experiences.are_there() and not self.read_only:
             self.take_in_experiences()
         hits = self.experiences.nearest(text, limit=limit)
@@ -572,11 +625,13 @@ class Memory:
     def brief(self, *, limit: int = 100) -> list[Record]:
         """What to know first: behavioural records before the others, what matters most first."""
         budgets.check_limit(limit, most=1 << 30)
+        self._check_open()
         self.library.refresh()
         search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
-        first = search(Query(kinds=behavioral, limit=limit))
-        left = limit - len(first)
-        rest = search(Query(without_kinds=(PASSAGE, *behavioral), limit=left)) if left else []
+        seen = self._seen(Query(limit=limit))
+        first = search(replace(seen, kinds=behavioral))
+        others = replace(seen, without_kinds=(PASSAGE, *behavioral), limit=limit - len(first))
+        rest = search(others) if others.limit else []
         clock = self.clock
         hits = (*by_standing(first, clock), *by_standing(rest, clock))
         records = [hit.record for hit in hits]
@@ -630,7 +685,8 @@ class Memory:
             self.library,
             self.options,
             dialect=dialect or self.options.dialect or self.layout.name,
-            session=self.session,
+            kind=self.kind,
+            shut=self.is_shut,
             message=message,
             find=self._likely,
             history=self.conversations.last,
@@ -718,11 +774,12 @@ class Memory:
         return scan.scan(self.library, now=self.clock.now(), root=self.root_path, kinds=kinds)
 
     def documents(self) -> list[str]:
-        """The names of all documents."""
-        return list(self.library.vault.listing().documents)
+        """The names of all documents that this session may see."""
+        return [] if self.is_shut else list(self.library.vault.listing().documents)
 
     def read(self, document: str = "") -> Document:
         """One document; without a name, the main one of the vault."""
+        self._check_open()
         name = self._document(document)
         text, etag = self.library.text(name)
         if self.origin != Origin.OWNER:
@@ -799,7 +856,7 @@ class Memory:
         section = admission.without_secrets(section, self.options)
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
-            return replace(written, etag=self.read(name).etag) if self.trim() else written
+            return replace(written, etag=self.library.text(name)[1]) if self.trim() else written
         change = self._to_section(section, content, mode) if section else content
         return self.library.rewrite(
             name, change, author=self.author, etag=etag, confirm=confirm, strict=strict
@@ -876,10 +933,12 @@ class Memory:
 
     def log(self, *, limit: int = 20) -> list[Entry]:
         """The last changes, newest first."""
+        self._check_open()
         return past.log(self.library, limit=budgets.check_limit(limit, most=1 << 30))
 
     def history(self, record_id: str) -> list[Entry]:
         """Every change that was about one record, oldest first."""
+        self._check_open()
         return past.history(self.library, budgets.check_id(record_id))
 
     @property
@@ -896,6 +955,7 @@ class Memory:
             self.stores,
             session=self.session,
             agent=self.agent,
+            alone=self.is_shut,
             clean=lambda text: admission.without_secrets(text, self.options),
             shown=self._mind_said,
         )
@@ -910,6 +970,7 @@ class Memory:
 
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""
+        self._check_open()
         return past.blame(self.library, self._document(document))
 
     def undo(self, position: int | None = None, *, session: str = "") -> past.Undone:
@@ -948,6 +1009,7 @@ class Memory:
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""
+        self._check_open()
         return past.text_at(self.library, self._document(document), moment)
 
     def restore(self, moment: datetime, document: str = "") -> past.Restored:

@@ -29,10 +29,21 @@ class Sensitivity(StrEnum):
 
     PUBLIC = "public"
     PERSONAL = "personal"
+    OPERATIONAL = "operational"
+    PRIVATE_USER = "private-user"
     SENSITIVE = "sensitive"
     SECRET = "secret"
 
 
+SHAREABLE = frozenset(
+    (
+        Sensitivity.PUBLIC,
+        Sensitivity.PERSONAL,
+        Sensitivity.OPERATIONAL,
+        Sensitivity.PRIVATE_USER,
+    )
+)
+"""What may be summed up; claw's own two labels count as personal."""
 COMPACTION = "compaction"
 """The kind of what was made of others: a summary, or a mark of where one begins."""
 TYPES = ("preference", "fact", "instruction", "context", "correction")

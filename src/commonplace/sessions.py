@@ -27,15 +27,25 @@ class SessionKind(StrEnum):
     OTHER = "other"
 
 
-def session_kind(session: str) -> SessionKind:
-    """The kind of a session, told from its id.
+def session_kind(session: str, *, main: bool = False, named: str = "") -> SessionKind:
+    """The kind of a session: what was said of it, and else what its id tells.
 
-    A heartbeat's begins with `heartbeat`, a shared channel's with `shared:` or `group:`. Everything
-    else, no id too, is the direct chat with the human.
+    `main` says that it is the direct chat with the human, `named` are the ids of further ones.
+    Without either, main is a session without an id and the one called `main`. A heartbeat's id
+    begins with `heartbeat`.
     """
     if session.startswith("heartbeat"):
         return SessionKind.HEARTBEAT
-    return SessionKind.OTHER if session.startswith(("shared:", "group:")) else SessionKind.MAIN
+    if main or session in ("", SessionKind.MAIN) or _is_named(session, named):
+        return SessionKind.MAIN
+    return SessionKind.OTHER
+
+
+def _is_named(session: str, named: str) -> bool:
+    """Whether one of these names, with commas between them, is the session's; `*` is any text."""
+    from fnmatch import fnmatchcase
+
+    return any(fnmatchcase(session, each.strip()) for each in named.split(",") if each.strip())
 
 
 @frozen

@@ -939,6 +939,18 @@ CLAW = (
         "One append writes the record to `MEMORY.md` and to today's daily log.",
     ),
     Claim(
+        "claw.append-keeps-id-and-time",
+        "claw, 2. MemoryStore (runtime)",
+        "`append` keeps the `id` and the `timestamp` of the record it is given; without them it "
+        "gives its own.",
+    ),
+    Claim(
+        "claw.own-labels",
+        "claw, 1. Storage",
+        "CursorClaw's labels `private-user` and `operational` are read and kept as written, and "
+        "count as personal.",
+    ),
+    Claim(
         "claw.read-all",
         "claw, 2. MemoryStore (runtime)",
         "`readAll` returns every record of `MEMORY.md`, parsed and in file order, and none that "
@@ -1057,6 +1069,13 @@ CLAW = (
         "claw.inject-main-session",
         "claw, 3. Session-start injection (main session only)",
         "In the main session memory is put into the system prompt at the start of each turn.",
+    ),
+    Claim(
+        "claw.main-session-said",
+        "claw, 3. Session-start injection (main session only)",
+        "Which session is main is said by `isMainSession`, an argument or the option "
+        "`main_sessions`; else it is one without an id, `main`, and a client connected by "
+        "`setup`. Every other session gets nothing, through any door.",
     ),
     Claim(
         "claw.inject-sources",

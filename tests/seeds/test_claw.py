@@ -451,7 +451,7 @@ def test_a_preference_is_there_for_later_sessions(tmp_path: Path, kind: str) -> 
     root = workspace(tmp_path)
     with Memory.open(root, session="one", clock=SkippingClock(), create=True) as memory:
         stored = memory.store("Operator prefers metric units", kind=kind)
-    with Memory.open(root, session="two", clock=SkippingClock(), create=True) as memory:
+    with Memory.open(root, session="two", main=True, clock=SkippingClock(), create=True) as memory:
         assert [hit.record for hit in memory.search("metric")] == [stored]
         assert stored in memory.brief()
 

@@ -11,9 +11,8 @@ import pytest
 from commonplace import tools
 from commonplace.dialects.claw import MemoryStore, offered
 from commonplace.embed.hashed import HashedEncoder
-from commonplace.errors import BadValue, Refused
+from commonplace.errors import AlreadyExists, BadValue, Refused
 from commonplace.memory import Memory
-from commonplace.sessions import SessionKind, session_kind
 from commonplace.upkeep.scan import Finding
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, documents_of, example
@@ -40,22 +39,6 @@ def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
     root = example("claw", place)
     with Memory.open(root, session="main", clock=clock, **EVERYTHING, create=True) as memory:
         yield memory
-
-
-@pytest.mark.parametrize(
-    ("session", "kind"),
-    [
-        ("", SessionKind.MAIN),
-        ("main", SessionKind.MAIN),
-        ("0190-some-id", SessionKind.MAIN),
-        ("heartbeat", SessionKind.HEARTBEAT),
-        ("heartbeat-7", SessionKind.HEARTBEAT),
-        ("shared:slack-42", SessionKind.OTHER),
-        ("group:family", SessionKind.OTHER),
-    ],
-)
-def test_the_kind_of_a_session_is_told_from_its_id(session: str, kind: SessionKind) -> None:
-    assert session_kind(session) == kind
 
 
 @pytest.mark.claim(
@@ -240,6 +223,47 @@ def test_the_store_appends_for_the_session_that_the_record_names(memory: Memory)
     assert memory.session == "main"
 
 
+@pytest.mark.claim("claw.append-keeps-id-and-time", "claw.own-labels")
+@pytest.mark.parametrize("label", ["private-user", "operational", "public", "secret"])
+def test_the_store_keeps_the_id_the_time_and_the_label_of_a_record(
+    memory: Memory, label: str
+) -> None:
+    store = MemoryStore(memory)
+    record: dict[str, Any] = {
+        "id": "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+        "sessionId": "main",
+        "category": "note",
+        "text": "The train left at nine",
+        "provenance": {
+            "sourceChannel": "cli",
+            "confidence": 1,
+            "timestamp": "2026-02-12T09:00:00.000Z",
+            "sensitivity": label,
+        },
+    }
+    assert store.append(record) == record
+    assert store.readAll()[-1] == record
+    before = documents_of(memory)
+    with pytest.raises(AlreadyExists):
+        store.append(record)
+    assert documents_of(memory) == before
+    assert memory.get(record["id"]).record.sensitivity == label
+
+
+@pytest.mark.claim("claw.own-labels")
+@pytest.mark.parametrize("label", ["private-user", "operational"])
+def test_what_has_a_label_of_claws_own_is_compacted_and_keeps_it(
+    memory: Memory, clock: FixedClock, label: str
+) -> None:
+    store, stamp = MemoryStore(memory), "2026-01-01T09:00:00.000Z"
+    provenance = {"timestamp": stamp, "sensitivity": label}
+    for number in range(4):
+        store.append({"text": f"The train {number} left", "provenance": provenance})
+    assert memory.compact(forced=True).status == "done"
+    made = memory.search("train", kinds=("compaction",))
+    assert label in {hit.record.sensitivity for hit in made}
+
+
 def test_the_store_reads_all_of_memory_md_in_order_and_nothing_else(memory: Memory) -> None:
     found = MemoryStore(memory).readAll()
     assert [record["id"] for record in found if record["sessionId"]] == [
@@ -324,6 +348,10 @@ def test_a_replaced_record_contradicts_nobody(memory: Memory) -> None:
         {"text": "x", "provenance": {"sensitivity": "deep"}},
         {"text": "x", "provenance": {"confidence": 7}},
         {"text": "x", "sessionId": 7},
+        {"text": "x", "id": "a b"},
+        {"text": "x", "id": 7},
+        {"text": "x", "provenance": {"timestamp": "yesterday"}},
+        {"text": "x", "provenance": {"timestamp": 7}},
     ],
 )
 def test_a_record_that_is_none_is_refused_with_a_sentence(

@@ -16,7 +16,7 @@ from commonplace.hints import Annotated, Any
 from commonplace.memory import Memory
 from commonplace.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import one_line
-from commonplace.sessions import SessionKind, session_kind
+from commonplace.sessions import SessionKind
 from commonplace.upkeep.scan import Finding, contradictions, stale
 
 FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
@@ -30,7 +30,7 @@ def _only_for(*kinds: SessionKind, option: str = "") -> Callable[[Memory], str]:
     """The obstacle for sessions of another kind, and where an option that must be on is off."""
 
     def obstacle(memory: Memory) -> str:
-        if session_kind(memory.session) not in kinds:
+        if memory.kind not in kinds:
             return f"it is for the {' and the '.join(kinds)} session"
         is_off = option and not getattr(memory.options, option)
         return f"the option {option} is off" if is_off else ""
@@ -128,7 +128,7 @@ class MemoryStore:
     def append(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Write a record to MEMORY.md and to today's log. Returns it as it was stored.
 
-        The id and the time are ours, whatever the mapping says.
+        An id and a time that it brings along are kept; one whose id is there already is refused.
         """
         _check_keys(record, FIELDS)
         provenance = record.get("provenance", {})
@@ -139,6 +139,8 @@ class MemoryStore:
             channel=provenance.get("sourceChannel", ""),
             confidence=provenance.get("confidence", 1.0),
             sensitivity=provenance.get("sensitivity", Sensitivity.PERSONAL),
+            id=record.get("id", ""),
+            timestamp=provenance.get("timestamp", ""),
         )
         return as_mapping(stored)
 

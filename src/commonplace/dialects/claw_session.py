@@ -25,7 +25,7 @@ KEPT = 8
 SECONDS = 60
 """How long a text is kept at most: what is valid until noon is not shown at one."""
 SOURCES = ("MEMORY.md", "USER.md", "LONGMEMORY.md", "memory")
-OWN = ("sessionId", "message", "clock")
+OWN = ("sessionId", "isMainSession", "message", "clock")
 
 Load = Callable[[str, Mapping[str, Any]], str]
 
@@ -48,7 +48,8 @@ def loadSessionMemoryContext(  # noqa: N802
 ) -> str:
     """The text to inject for a profile; the same one again until something was appended.
 
-    `options` are CursorClaw's continuity keys, with `sessionId` and the last user `message`.
+    `options` are CursorClaw's continuity keys, with `sessionId`, `isMainSession` and the last user
+    `message`.
     """
     given = dict(options or {})
     clock = given.get("clock") or Clock()
@@ -71,7 +72,10 @@ def loadSessionMemoryContext(  # noqa: N802
 def _loaded(root: Path, given: Mapping[str, Any], clock: Clock) -> str:
     options = {snake(name): value for name, value in given.items() if name not in OWN}
     session = given.get("sessionId", "")
-    with Memory.open(root, "claw", session, clock=clock, create=True, **options) as memory:
+    is_main = given.get("isMainSession", False)
+    with Memory.open(
+        root, "claw", session, clock=clock, create=True, main=is_main, **options
+    ) as memory:
         return memory.context(given.get("message", "")).text
 
 
@@ -108,17 +112,24 @@ class Runtime:
         sessionId: str,  # noqa: N803
         messages: Sequence[Mapping[str, str]],
         system: str = "",
+        isMainSession: bool | None = None,  # noqa: N803
     ) -> list[dict[str, str]]:
-        """The messages of a turn, the system prompt first, with memory in the main session only."""
-        parts = [system, self._memory(sessionId, messages)]
+        """The messages of a turn, the system prompt first, with memory in the main session only.
+
+        Which one that is `isMainSession` says; where it does not, no id and `main` are.
+        """
+        is_main = session_kind(sessionId) == SessionKind.MAIN
+        if isMainSession is not None:
+            is_main = isMainSession
+        parts = [system, self._memory(sessionId, messages) if is_main else ""]
         prompt = "\n\n".join(part for part in parts if part)
         first = [{"role": "system", "content": prompt}] if prompt else []
         return [*first, *(dict(message) for message in messages)]
 
     def _memory(self, session: str, messages: Sequence[Mapping[str, str]]) -> str:
         root = self._root() if self._root else ""
-        is_main = session_kind(session) == SessionKind.MAIN
-        if not self._load or not root or not is_main:
+        if not self._load or not root:
             return ""
         said = [message["content"] for message in messages if message["role"] == "user"]
-        return self._load(root, {"sessionId": session, "message": said[-1] if said else ""})
+        told = {"sessionId": session, "isMainSession": True}
+        return self._load(root, {**told, "message": said[-1] if said else ""})

@@ -31,6 +31,11 @@ def session_of(meta: object, environ: Mapping[str, str]) -> str:
     return next((value for key in KEYS for name, value in told if name == key), "")
 
 
+def is_clients_own(session: str, named: str, environ: Mapping[str, str]) -> bool:
+    """Whether a client that was connected by `setup` chose the id, and not whoever started it."""
+    return session != named or session == environ.get(CLAUDE)
+
+
 def shared_session(given: str, environ: Mapping[str, str]) -> str:
     """The session that a server was given for its clients; empty if it is only its starter's own.
 

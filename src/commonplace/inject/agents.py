@@ -107,7 +107,7 @@ def _prompt(state: State) -> str:
 
 def memory(state: State) -> Sequence[Section]:
     """The memory files, as the dialect shows them."""
-    if not state.options.session_memory_enabled:
+    if state.shut or not state.options.session_memory_enabled:
         return []
     sections = template_of(state.dialect).stage(state)
     if state.agent == "session":
@@ -118,6 +118,8 @@ def memory(state: State) -> Sequence[Section]:
 
 def status(state: State) -> list[Section]:
     """The status board: a document that the agent and the person both write."""
+    if state.shut:
+        return []
     name = state.library.layout.status
     found = page(state, name, reason="the status board", write=as_it_stands)
     return [
@@ -216,6 +218,8 @@ def budget(state: State, characters: Any, tokens: Any) -> Budget:
 
 def relevant(state: State, budget: Budget) -> Context:
     """What fits the message, for a prompt that has the rest already."""
+    if state.shut:
+        return Context()
     count = counter(state.options.tokenizer)
     return compiled([framed(relevant_section(state))], Frame(), budget, count=count)
 

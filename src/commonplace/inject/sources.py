@@ -20,6 +20,7 @@ from commonplace.library import Library
 from commonplace.reader import decoded
 from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import Trust, neutralise, one_line, trust_of
+from commonplace.sessions import SessionKind
 from commonplace.validity import Now, is_over, is_to_come, now_of
 from commonplace.values import field, frozen, replace
 
@@ -54,7 +55,9 @@ class State:
     options: Options
     dialect: str = ""
     agent: str = "session"
-    session: str = ""
+    kind: SessionKind = SessionKind.MAIN
+    shut: bool = False
+    """Whether the vault's memory is kept from the session."""
     message: str = ""
     system: str = ""
     room: int = 32_000

@@ -28,7 +28,7 @@ from commonplace.inject.sources import (
 )
 from commonplace.records import PASSAGE, Record
 from commonplace.safety import FRAMING, SUGGESTIONS, one_line
-from commonplace.sessions import SessionKind, session_kind
+from commonplace.sessions import SessionKind
 from commonplace.standing import by_standing
 from commonplace.values import frozen, replace
 
@@ -288,7 +288,7 @@ def notebook(state: State) -> list[Section]:
 def claw(state: State) -> list[Section]:
     """MEMORY.md and the last two days, for the direct chat with the human only."""
     layout, options = state.library.layout, state.options
-    if session_kind(state.session) != SessionKind.MAIN:
+    if state.kind != SessionKind.MAIN:
         return []
     long_memory = options.long_memory_path if options.include_long_memory_in_session else ""
     sources = [

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from commonplace.clock import DayOf, parse_stamp, stamp, utc_day
 from commonplace.errors import CommonplaceError
-from commonplace.records import COMPACTION, Origin, Record, Sensitivity
+from commonplace.records import COMPACTION, SHAREABLE, Origin, Record, Sensitivity
 from commonplace.safety import lowest, one_line
 from commonplace.secrets import redact
 from commonplace.upkeep.summaries import Extractive, Summarizer, dropped, headed, most_common
@@ -20,7 +20,6 @@ from commonplace.values import frozen
 
 COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
 """Kinds that old records of are compacted; facts, what was learned and how to behave stay."""
-SHAREABLE = (Sensitivity.PUBLIC, Sensitivity.PERSONAL)
 LEVELS = list(Sensitivity)
 FEW, MOST = 4, 40
 """Fewer records than this join others of their month; more than that make several summaries."""

@@ -203,6 +203,7 @@ def defaults() -> dict[str, Any]:
         "session": environ.get("COMMONPLACE_SESSION", "")
         or environ.get("CLAUDE_CODE_SESSION_ID", ""),
         "json": False,
+        "main": False,
     }
 
 
@@ -300,6 +301,7 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
         dialect=arguments.dialect,
         session=arguments.session,
         for_tools=for_tools,
+        main=arguments.main or arguments.session == os.environ.get("CLAUDE_CODE_SESSION_ID"),
     )
     _opened.append(memory)
     return memory

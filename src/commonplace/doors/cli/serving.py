@@ -43,8 +43,12 @@ def mcp(arguments: argparse.Namespace) -> int:
 def _open(arguments: argparse.Namespace, session: str) -> Memory:
     """The vault for one session. Whoever speaks MCP is an agent, whatever the terminal."""
     from commonplace.doors.cli import open_memory
+    from commonplace.doors.sessions import is_clients_own
 
-    named = argparse.Namespace(**{**vars(arguments), "session": session})
+    main = arguments.main or (
+        arguments.http is None and is_clients_own(session, arguments.session, os.environ)
+    )
+    named = argparse.Namespace(**{**vars(arguments), "session": session, "main": main})
     memory = open_memory(named, for_tools=True)
     memory.origin = "agent"
     return memory

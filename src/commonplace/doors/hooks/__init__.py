@@ -142,6 +142,7 @@ def open_for(asked: Asked, session: str) -> Memory:
     """The vault of a hook. A directory that is not one yet is left alone."""
     from commonplace.config import is_url
     from commonplace.doors.opening import open_vault, vault_path
+    from commonplace.doors.sessions import NAMED, is_clients_own
     from commonplace.roots import STATE, has_layout
 
     path = vault_path(asked.vault, asked.dialect)
@@ -159,6 +160,7 @@ def open_for(asked: Asked, session: str) -> Memory:
         for_tools=True,
         environ=environ,
         lock_seconds=waits,
+        main=is_clients_own(session, asked.session or environ.get(NAMED[0], ""), environ),
     )
 
 

@@ -12,7 +12,6 @@ from commonplace.doors.http.api import IN_AN_ADDRESS, Limit, shown_hit
 from commonplace.doors.http.projection import projected
 from commonplace.doors.http.routes import route
 from commonplace.hints import Annotated, Any, Literal
-from commonplace.index import Query
 from commonplace.inject import Context, Line
 from commonplace.memory import Memory
 from commonplace.records import Hit, Record
@@ -115,9 +114,8 @@ def list_sizes(memory: Memory) -> Any:
 
 
 def _all_records(memory: Memory) -> list[Record]:
-    memory.library.refresh()
-    everything = Query(include_superseded=True, include_passages=False, limit=1 << 30)
-    return [hit.record for hit in memory.library.index.search(everything)]
+    found = memory.search("", include_superseded=True, include_passages=False, limit=1 << 30)
+    return [hit.record for hit in found]
 
 
 @route("GET", "/map", scope="read", long=True)

@@ -61,7 +61,9 @@ class Vaults:
         held[name, reader.origin] = memory
         while len(held) > OPEN:
             self._close(held.pop(next(iter(held))))
-        return memory.for_session(reader.session)
+        bounded = memory.for_session(reader.session)
+        bounded.bounded = True
+        return bounded
 
     def close(self) -> None:
         for memory in list(self._all):

@@ -113,7 +113,9 @@ class _Held:
         # Clients without a handshake name nothing: those of one token are told apart by nobody.
         shared = f"{self._own_session}-{digest(headers.get('authorization', '').encode())[:8]}"
         session = named or headers.get(ID) or shared
-        return self._memory.for_session(session[:LONGEST])
+        memory = self._memory.for_session(session[:LONGEST], main=not named)
+        memory.bounded = True
+        return memory
 
 
 def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:

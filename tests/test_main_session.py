@@ -13,6 +13,7 @@ import pytest
 from commonplace.dialects.claw import MemoryStore, offered
 from commonplace.dialects.claw_session import Runtime, loadSessionMemoryContext
 from commonplace.doors.mcp import methods
+from commonplace.doors.mcp.wire import Fault
 from commonplace.errors import CommonplaceError, NoSuchRecord, Refused
 from commonplace.memory import Memory
 from commonplace.sessions import SessionKind, session_kind
@@ -91,7 +92,7 @@ def answers(memory: Memory) -> list[str]:
     for way in ways:
         try:
             found.append(str(way()))
-        except (CommonplaceError, methods.Fault) as error:
+        except (CommonplaceError, Fault) as error:
             found.append(f"refused: {error}")
     return found
 
@@ -120,7 +121,7 @@ def test_another_session_gets_nothing_by_any_way(root: Path, session: str) -> No
 @pytest.mark.claim("claw.main-session-said")
 def test_a_session_that_was_said_to_be_main_gets_everything(root: Path) -> None:
     for given in ({"main": True}, {"main_sessions": "discord:*"}, {"origin": "owner"}):
-        with Memory.open(root, session="discord:123", **given) as memory:  # type: ignore[arg-type]
+        with Memory.open(root, session="discord:123", **given) as memory:
             memory.library.refresh()
             assert any("safe is behind" in answer for answer in answers(memory))
             assert memory.search("safe parrot")
@@ -156,7 +157,7 @@ def test_the_runtime_says_which_session_is_main(root: Path) -> None:
 
 def mcp(root: Path, *words: str, meta: dict[str, str], **environ: str) -> str:
     """What a client over stdio is answered that lists and reads the documents."""
-    asked = [
+    asked: list[tuple[str, dict[str, Any]]] = [
         ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}),
         ("tools/list", {}),
         ("resources/read", {"uri": DOCUMENT}),

@@ -20,6 +20,7 @@ from commonplace.errors import (
     CommonplaceError,
     HeldForReview,
     NoSuchChange,
+    NoSuchRecord,
     Refused,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath

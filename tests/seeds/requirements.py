@@ -934,6 +934,12 @@ CLAW = (
         "A record with a category beyond the named ones is written and read back like any other.",
     ),
     Claim(
+        "claw.own-labels",
+        "claw, 1. Storage",
+        "CursorClaw's labels `private-user` and `operational` are read and kept as written, and "
+        "count as personal.",
+    ),
+    Claim(
         "claw.append-both",
         "claw, 2. MemoryStore (runtime)",
         "One append writes the record to `MEMORY.md` and to today's daily log.",
@@ -943,12 +949,6 @@ CLAW = (
         "claw, 2. MemoryStore (runtime)",
         "`append` keeps the `id` and the `timestamp` of the record it is given; without them it "
         "gives its own.",
-    ),
-    Claim(
-        "claw.own-labels",
-        "claw, 1. Storage",
-        "CursorClaw's labels `private-user` and `operational` are read and kept as written, and "
-        "count as personal.",
     ),
     Claim(
         "claw.read-all",

@@ -178,6 +178,8 @@ def main() -> None:
     parser.add_argument("--only", default="store,cold,search,rebuild")
     parser.add_argument("--keep", default="", help="directory to fill once and use again")
     arguments = parser.parse_args()
+    # So many records are more than one document may have, if nothing else is said.
+    os.environ["COMMONPLACE_DOCUMENT_LIMIT"] = "0"
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(arguments.keep or temporary)
         root.mkdir(exist_ok=True)

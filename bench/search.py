@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import os
 import random
 import sqlite3
 import statistics
@@ -148,6 +149,8 @@ def main() -> None:
     parser.add_argument("--records", default="10000,100000")
     parser.add_argument("--keep", default="", help="directory to fill once and use again")
     arguments = parser.parse_args()
+    # So many records are more than one document may have, if nothing else is said.
+    os.environ["COMMONPLACE_DOCUMENT_LIMIT"] = "0"
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(arguments.keep or temporary)
         root.mkdir(exist_ok=True)

@@ -27,7 +27,7 @@ def start(home: Path, _: str) -> Any:
     return {
         "clock": clock,
         "ids": {},
-        "memory": Memory.open(home, clock=clock, text_limit=LONGEST, create=True),
+        "memory": Memory.open(home, clock=clock, text_limit=LONGEST, document_limit=0, create=True),
     }
 
 

@@ -51,6 +51,11 @@ class Options:
     document_cap: int = _option(
         4000, "characters of a notebook's document past which it must be condensed first; 0: none"
     )
+    document_limit: int = _option(
+        8_000_000,
+        "bytes up to which a document is read and written; 0: any number",
+        harmless=False,
+    )
     secrets: str = _option(
         "redact", "what to do with a secret in a text: redact, refuse or allow", harmless=False
     )

@@ -193,7 +193,8 @@ def _documents(memory: Memory) -> Iterator[Finding]:
     problems = memory.problems()
     for problem in problems[:MOST]:
         place = f"{problem.document}:{problem.line}" if problem.line else problem.document
-        yield Finding("document", False, f"{place} {problem.what}", "Mend the line in an editor.")
+        fix = "Mend the line in an editor." if problem.line else ""
+        yield Finding("document", False, f"{place} {problem.what}".strip(), fix)
     if not problems:
         yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
     elif len(problems) > MOST:

@@ -31,11 +31,13 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── TargetTaken                a vault is to be copied to where something is already
     │   ├── StateTaken                 a state directory that is another vault's
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
+    │   ├── DocumentFull         507   a document would become longer than documents may be
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   ├── Forgotten                  a document would say again what its owner forgot
     │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
+    │   │   └── TooBig                 … because it is too long
     │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
     │   ├── Closed                     a memory that is used after it was closed
@@ -359,6 +361,24 @@ class LessTrusted(Refused):
         )
 
 
+class DocumentFull(Refused):
+    """A document would become longer than documents may be."""
+
+    status = 507
+
+    def __init__(self, name: str, *, size: int, limit: int) -> None:
+        super().__init__(
+            f"{name} would be {_megabytes(size)} long, and a document has at most "
+            f"{_megabytes(limit)}. Nothing was changed.",
+            next_step="Let old records become summaries ('commonplace compact --force'), move some "
+            "of it into documents of their own, or raise the option document_limit.",
+        )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+
+
 class SecretFound(Refused):
     """The text holds a secret and the vault refuses those."""
 
@@ -410,6 +430,18 @@ class Unreadable(VaultTrouble):
         super().__init__(
             f"{name} cannot be read: {why}. Nothing was changed.",
             next_step="Mend the file (permissions, UTF-8), then run 'commonplace doctor'.",
+        )
+
+
+class TooBig(Unreadable):
+    """A document that is longer than documents are read."""
+
+    def __init__(self, name: str, *, size: int, limit: int) -> None:
+        VaultTrouble.__init__(
+            self,
+            f"{name} is left out: it is {_megabytes(size)} long, and documents are read up to "
+            f"{_megabytes(limit)}.",
+            next_step="Split it into several documents, or raise the option document_limit.",
         )
 
 

@@ -299,6 +299,7 @@ class Vault:
             create=True,
             environ=_encoder_named(),
             text_limit=LONGEST_TURN,
+            document_limit=0,
         )
         asker = self.memory.library.asker
         asker.use(remembering.over(asker.encoder()))

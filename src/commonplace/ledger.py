@@ -11,7 +11,14 @@ from contextlib import nullcontext, suppress
 from itertools import takewhile
 
 from commonplace.clock import Clock, monotonic
-from commonplace.errors import Busy, CommonplaceError, DatabaseTrouble, DiskFull, ReadOnly
+from commonplace.errors import (
+    Busy,
+    CommonplaceError,
+    DatabaseTrouble,
+    DiskFull,
+    DocumentFull,
+    ReadOnly,
+)
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any, TypeVar
 from commonplace.index import Index, Known, Signature
@@ -44,6 +51,9 @@ PENDING = 64
 
 class Ledger:
     """The documents of one vault with their journal and index."""
+
+    document_limit = 0
+    """Bytes that a document may have; 0: any number."""
 
     def __init__(
         self,
@@ -276,14 +286,20 @@ class Ledger:
         if not ids:
             self.levelling.bring_up()
         changes = [self._append_change(name, was, headed) for name, was in zip(to, known)]
-        entry = self.journal.append(
-            self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
-        )
+        new = self.entry(op, changes, ids=ids, lines=text, author=author, data=dict(data or {}))
+        for change in changes if op != Op.PUT_BACK else ():
+            self._check_size(change.document, change.at + len(new.appended(change)))
+        entry = self.journal.append(new)
         self.levelling.marks.documents |= self._apply(entry, changes, known)
         self.levelling.mark(end=entry.end)
         self._unsettled += 1
         self._keep_up(entry)
         return entry
+
+    def _check_size(self, name: str, size: int, *, before: int = 0) -> None:
+        """Fail when a document would become longer than it may be; shorter it always may."""
+        if self.document_limit and size > max(before, self.document_limit):
+            raise DocumentFull(name, size=size, limit=self.document_limit)
 
     def _keep_up(self, entry: Entry) -> None:
         """Bring the index up now where it can't be left to the next search."""
@@ -410,6 +426,10 @@ class Ledger:
         self.levelling.bring_up()
         appends = [change for change in entry.changes if isinstance(change, Append)]
         known = [self.look(change.document) for change in appends]
+        for change in appends:
+            self._check_size(change.document, change.at + len(entry.appended(change)))
+        for name, (before, after) in texts.items():
+            self._check_size(name, len(after or b""), before=len(before or b""))
         entry = self.journal.append(entry, written=written)
         self.journal.sync()
         done = self._apply(entry, appends, known)

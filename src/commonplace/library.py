@@ -543,6 +543,9 @@ class Library(Erasing):
         if found is None:
             self.refresh()
             found = self.asker.find(query)
+        if self.troubles:
+            lacking = " ".join((found.degraded, *self.troubles.values())).strip()
+            found = Found(found, mode=found.mode, degraded=lacking)
         return found
 
     def get(self, record_id: str) -> Hit:

@@ -173,6 +173,7 @@ class Memory:
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
+        library.document_limit = settings.document_limit
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
         agent = environ.get("COMMONPLACE_AGENT", "")
@@ -717,7 +718,8 @@ class Memory:
         """Erase records with all that was made of them: summaries, experiences, quotations."""
         ids = [budgets.check_id(key) for key in record_ids]
         receipt = self.library.locked(lambda: self._deleted(ids))
-        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep())
+        unread = tuple(self.library.vault.listing().unreadable.values())
+        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep() + unread)
 
     def _deleted(self, ids: Sequence[str]) -> Receipt:
         self.library.refresh()

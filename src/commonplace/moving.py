@@ -17,7 +17,6 @@ from commonplace.errors import BadValue, NoSuchDocument, NotTheSame, TargetTaken
 from commonplace.experiences import NAME as EXPERIENCES
 from commonplace.history import History, message_of
 from commonplace.index import Query
-from commonplace.layouts import Layout
 from commonplace.memory import Memory
 from commonplace.roots import STATE
 from commonplace.sessions import DIRECTORY as SESSIONS
@@ -68,7 +67,7 @@ def move(source: str, target: str, *, progress: Progress) -> Copied:
         old.library.refresh()
         if not (is_url(source) or is_url(target)):
             _check_apart(old.root, root_of(Path(target).expanduser(), old.layout))
-        new = _opened(target, old.layout)
+        new = _opened(target, old)
         try:
             _check(old.stores, new)
             if not is_url(target):
@@ -89,13 +88,14 @@ def _check_apart(source: Path, target: Path) -> None:
         )
 
 
-def _opened(target: str, layout: Layout) -> Stores:
+def _opened(target: str, old: Memory) -> Stores:
+    layout = old.layout
     place: str | Path = target
     if not is_url(target):
         place = root_of(Path(target).expanduser(), layout)
         if place.exists() and {entry.name for entry in place.iterdir()} - OURS:
             _check_begun(place)
-    given = {"dialect": layout.name}
+    given = {"dialect": layout.name, "document_limit": old.options.document_limit}
     return stores_at(place, clock=None, create=True, environ={}, options=given)
 
 
@@ -229,7 +229,10 @@ class _Copying:
         return 1
 
     def _documents(self, step: Step) -> int:
-        wanted = self.old.vault.listing().documents
+        listing = self.old.vault.listing()
+        if listing.unreadable:
+            raise NotTheSame(self.new.shown, " ".join(listing.unreadable.values()).rstrip("."))
+        wanted = listing.documents
         there = self.new.vault.listing().documents
         extra = [name for name in there if name not in wanted]
         copied, total = 0, len(wanted) + len(extra)
@@ -266,7 +269,8 @@ class _Copying:
     def _known_there(self) -> tuple[int, dict[str, int]]:
         """What the target knows when it has read all that it was given."""
         end = self.new.journal.end()
-        with Memory.open(self.new.place, environ={}) as memory:
+        limit = self.new.options.document_limit
+        with Memory.open(self.new.place, environ={}, document_limit=limit) as memory:
             memory.rebuild(self.progress("Records"))
             found = _known(memory)
         if self.new.journal.end() != end:

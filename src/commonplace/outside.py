@@ -75,6 +75,7 @@ class Outside:
         self.after_power_cut = False
         """Then what the system says of reads and saves tells nothing."""
         self._missing: dict[str, float] = {}
+        self._unlisted: set[str] = set()
         self._unsettled: dict[str, float] = {}
 
     def changed(self) -> list[str]:
@@ -83,8 +84,10 @@ class Outside:
             return []
         known, listing = self.index.known() | self.levelling.marks.documents, self.vault.listing()
         hidden = tuple(listing.unreadable)
-        for path, why in listing.unreadable.items():
-            self.troubles[path] = why
+        for path in self._unlisted - listing.unreadable.keys():
+            self.troubles.pop(path, None)
+        self._unlisted = set(listing.unreadable)
+        self.troubles.update(listing.unreadable)
         gone = [name for name in known if name not in listing.documents]
         return [name for name in gone if not (hidden and name.startswith(hidden))] + [
             name

@@ -128,6 +128,7 @@ class FileStores:
             layout=self.layout,
             clock=self.clock,
             lock_seconds=self.options.lock_seconds,
+            limit=self.options.document_limit,
         )
         self.journal = FileJournal(self.state, clock=self.clock)
         self.index = self._open_index()

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 
 from commonplace.clock import Clock, monotonic
-from commonplace.errors import NoSuchDocument, Unreadable
+from commonplace.errors import NoSuchDocument, TooBig, Unreadable
 from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
 from commonplace.lazily import pattern
@@ -22,6 +22,8 @@ from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
 
 SETTLED = 0.05
 """Seconds without a write after which a text counts as saved."""
+SPARE = 16
+"""A document is still read that is longer than its limit by this part of it."""
 LEFTOVER = pattern(r"\.mem-[0-9a-f-]+\.tmp")
 """A text that was to take a document's place; a writer that is killed leaves it there."""
 EXCHANGE = 2
@@ -41,10 +43,14 @@ class FileVault:
         layout: Layout,
         clock: Clock,
         lock_seconds: float = 30.0,
+        limit: int = 0,
     ) -> None:
+        """`limit` is how many bytes a document may have; 0: any number."""
         self.root = os.fspath(root)
         self.layout = layout
         self._clock = clock
+        # What was put back, and what a person adds by hand, may go a little beyond it.
+        self._limit = limit + limit // SPARE
         self._tree = Tree(root)
         self._lock = Lock(os.path.join(state, "lock"), seconds=lock_seconds, clock=clock)
         self._keeps_atime = bool(NO_ATIME) and not _without_atime(root)
@@ -71,7 +77,7 @@ class FileVault:
                     for entry in sorted(entries, key=lambda found: found.name):
                         name = "/".join((*steps, entry.name))
                         if self._is_document(entry, name):
-                            into.documents[name] = self._stat(entry.stat(follow_symlinks=False))
+                            self._list(name, entry.stat(follow_symlinks=False), into)
                         elif self._is_directory(entry, steps):
                             below.append(entry.name)
         except FileNotFoundError:
@@ -83,6 +89,13 @@ class FileVault:
             )
         for name in below:
             self._walk([*steps, name], into)
+
+    def _list(self, name: str, found: os.stat_result, into: Listing) -> None:
+        if self._limit and found.st_size > self._limit:
+            why = TooBig(name, size=found.st_size, limit=self._limit)
+            into.unreadable[name] = str(why)
+        else:
+            into.documents[name] = self._stat(found)
 
     def _is_document(self, entry: os.DirEntry[str], name: str) -> bool:
         return (
@@ -129,7 +142,7 @@ class FileVault:
 
     def read(self, name: str) -> bytes:
         try:
-            return self._tree.read(check_name(name))
+            return self._tree.read(check_name(name), limit=self._limit)
         except (FileNotFoundError, NotADirectoryError):
             raise NoSuchDocument(name) from None
         except OSError as error:
@@ -160,6 +173,8 @@ class FileVault:
         try:
             if not _is_like(found, like):
                 raise Moved(name)
+            if found.st_nlink > 1:
+                return self._append_apart(name, data)
             _write_all(descriptor, data, at=at)
             stat_now = self._stamped(descriptor, found)
             if not self._is_in_place(name, found):
@@ -171,6 +186,15 @@ class FileVault:
             raise trouble(error, name) from None
         finally:
             os.close(descriptor)
+
+    def _append_apart(self, name: str, data: bytes) -> Stat:
+        """Append to a document whose file has other names: those are not ours to write to."""
+        old = self.read(name)
+        done = self.replace(name, old + data, expected=old)
+        if done.displaced is not None:
+            self.replace(name, done.displaced, expected=old + data)
+            raise Moved(name)
+        return done.stat
 
     def _is_in_place(self, name: str, opened: os.stat_result) -> bool:
         """Whether a name still stands for the file that was opened: else that one is nowhere."""

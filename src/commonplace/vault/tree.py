@@ -12,7 +12,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from commonplace.errors import Closed, CommonplaceError, DiskFull, NoSuchVault, ReadOnly, Unreadable
+from commonplace.errors import (
+    Closed,
+    CommonplaceError,
+    DiskFull,
+    NoSuchVault,
+    ReadOnly,
+    TooBig,
+    Unreadable,
+)
 from commonplace.hints import StrPath
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -133,13 +141,18 @@ class Tree:
             raise OSError(errno.EINVAL, "it is not a plain file", name)
         return found
 
-    def read(self, name: str, *, most: int = -1) -> bytes:
-        """A file, or the start of it, without a trace in its access time where that can be had."""
+    def read(self, name: str, *, most: int = -1, limit: int = 0) -> bytes:
+        """A file, or the start of it, without a trace in its access time where that can be had.
+
+        `TooBig` for one that is longer than the limit, of which nothing is read.
+        """
         try:
             descriptor = self.open(name, os.O_RDONLY | NO_ATIME)
         except PermissionError:
             descriptor = self.open(name, os.O_RDONLY)
         with open(descriptor, "rb") as file:
+            if limit and (size := os.fstat(descriptor).st_size) > limit:
+                raise TooBig(name, size=size, limit=limit)
             return file.read(most)
 
 

@@ -818,7 +818,7 @@ def damaged_journal(vault: Path) -> None:
     ("damage", "says", "fix"),
     [
         (broken_line, "look document   USER.md:3 its data comment is not valid JSON", "an editor"),
-        (not_utf8, "look document   USER.md USER.md cannot be read: byte 3 is not UTF-8", ""),
+        (not_utf8, "look document   USER.md cannot be read: byte 3 (line 1) is not UTF-8", "UTF-8"),
         (seen_by_others, "look privacy    1 documents can be read by others", "chmod -R go= "),
         (a_link, "look links      link.md: links are not followed", "Put the file itself"),
         (a_leftover, "look leftovers  1 of interrupted saves", "delete them"),

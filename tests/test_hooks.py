@@ -548,8 +548,12 @@ def test_a_locked_vault(vault: Path, event: str) -> None:
 def test_an_unreadable_document(vault: Path, event: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (vault / "MEMORY.md").write_bytes(b"- \xff\xfe caf\xe9\n")
     data = json.dumps({"session_id": SESSION, "prompt": "boat"}).encode()
-    ran = piped("--vault", vault, "hook", event, data=data)
-    assert_silent(ran, because="MEMORY.md cannot be read")
+    code, out, err = piped("--vault", vault, "hook", event, data=data)
+    assert (code, err) == (0, "")
+    [line] = mishaps.last(10)
+    assert "MEMORY.md cannot be read" in line
+    if event == "session-start":
+        assert "MEMORY.md cannot be read: byte 2 (line 1) is not UTF-8" in out
 
 
 def test_options_that_cannot_be_read(vault: Path) -> None:

@@ -192,9 +192,11 @@ def _is_loose(memory: Memory, name: str) -> bool:
 def _documents(memory: Memory) -> Iterator[Finding]:
     problems = memory.problems()
     for problem in problems[:MOST]:
-        place = f"{problem.document}:{problem.line}" if problem.line else problem.document
-        fix = "Mend the line in an editor." if problem.line else ""
-        yield Finding("document", False, f"{place} {problem.what}".strip(), fix)
+        if problem.line:
+            says = f"{problem.document}:{problem.line} {problem.what}"
+            yield Finding("document", False, says, "Mend the line in an editor.")
+        else:
+            yield Finding("document", False, problem.what, "Until then nothing of it is told.")
     if not problems:
         yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
     elif len(problems) > MOST:

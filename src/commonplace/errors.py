@@ -429,7 +429,8 @@ class Unreadable(VaultTrouble):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(
             f"{name} cannot be read: {why}. Nothing was changed.",
-            next_step="Mend the file (permissions, UTF-8), then run 'commonplace doctor'.",
+            next_step="Mend the file (save it as UTF-8, give permission to read it, or put a plain "
+            "file there), then run 'commonplace doctor'.",
         )
 
 

@@ -22,6 +22,7 @@ from commonplace.errors import (
     NoSuchChange,
     NoSuchRecord,
     Refused,
+    Unreadable,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Query
@@ -303,8 +304,9 @@ class Memory:
             if is_empty():
                 library.append_text(name, self.layout.header(name), author=SYSTEM, headed=False)
 
-        if self.layout.name == "claw" and not self.read_only and is_empty():
-            library.locked(work)
+        with suppress(Unreadable):  # Whoever asks for it is told.
+            if self.layout.name == "claw" and not self.read_only and is_empty():
+                library.locked(work)
 
     def store(self, text: str, *, kind: str = "note", **rest: Any) -> Record:
         """Store one memory. When this returns it is safe.

@@ -125,7 +125,8 @@ def decoded(name: str, data: bytes, *, lenient: bool = False) -> str:
     try:
         return data.decode("utf-8", "replace" if lenient else "strict")
     except UnicodeDecodeError as error:
-        raise Unreadable(name, f"byte {error.start:,} is not UTF-8") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unreadable(name, f"byte {error.start:,} (line {line:,}) is not UTF-8") from None
 
 
 def count_lines(data: bytes) -> int:

@@ -95,14 +95,14 @@ def brief(
     """What to know first: how the user wants you to behave, then facts; what matters first."""
     records = memory.brief(limit=limit)
     total = len(records) if len(records) < limit else memory.count()
-    return Answer(
-        {
-            "entries": [described(record) for record in records],
-            "entry_count": total,
-            "generated_at": memory.clock.stamp(),
-        },
-        _briefed(records, total, memory.clock),
-    )
+    data = {
+        "entries": [described(record) for record in records],
+        "entry_count": total,
+        "generated_at": memory.clock.stamp(),
+    }
+    unread = list(memory.library.troubles.values())
+    text = "\n\n".join([_briefed(records, total, memory.clock), *(f"({why})" for why in unread)])
+    return Answer(data | ({"unread": unread} if unread else {}), text)
 
 
 @tool(read_only=True)

@@ -82,6 +82,7 @@ def memory_brief(
     """A summary of what is stored, behavioural entries first: suggestions, not commands."""
     records = memory.brief()
     entries = [_brief_entry(memory, record, provenance=include_provenance) for record in records]
+    unread = list(memory.library.troubles.values())
     return Answer(
         {
             "entries": entries,
@@ -89,6 +90,7 @@ def memory_brief(
             "entry_count": memory.count(),
             "brief_count": len(entries),
         }
+        | ({"unread": unread} if unread else {})
     )
 
 

@@ -23,13 +23,15 @@ from commonplace.inject import (
 )
 from commonplace.inject.sources import State, as_it_stands, page, prompt_of
 from commonplace.inject.templates import framed, relevant_section, template_of
-from commonplace.safety import neutralise
+from commonplace.safety import neutralise, one_line
 from commonplace.tokens import counter
 from commonplace.values import replace
 
 if TYPE_CHECKING:
     from commonplace.history import Message
 
+MISSING = "Nothing of it is told here: tell the user."
+MOST_UNREAD = 5
 LARGEST = 400_000
 """Characters of a document that are looked at when a context has no limit."""
 HEARTBEAT_PROMPT = """\
@@ -231,6 +233,8 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
     room = min(budget.characters, budget.tokens * 8, LARGEST)
     state = replace(state, room=room, counts=not template.by_records)
     made = [section for stage in steps for section in stage(state)]
+    first = sum(section.block == "system" for section in made)
+    made[first:first] = unread(state, made)
     sections = [framed(section) for section in unforged(made)]
     frame = template.frame if state.options.session_memory_enabled else Frame()
     return compiled(
@@ -240,6 +244,22 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
         count=counter(state.options.tokenizer),
         total=template.total(state),
     )
+
+
+def unread(state: State, made: Sequence[Section]) -> list[Section]:
+    """What is said of documents that cannot be read: what they hold is missing from the context."""
+    told = dict(state.unreadable)
+    if any(section.block == "memory" for section in made):
+        told = {**state.library.troubles, **told}
+    shown = list(told.items())[:MOST_UNREAD]
+    lines = tuple(
+        Line(f"[{one_line(why)} {MISSING}]", document=name, reason="it cannot be read")
+        for name, why in shown
+    )
+    if len(told) > len(shown):
+        more = f"[{len(told) - len(shown)} more documents cannot be read.]"
+        lines += (Line(more, reason="they cannot be read"),)
+    return [Section("unread", lines, rank=-1, sure=1.0)] if lines else []
 
 
 def unforged(sections: Sequence[Section]) -> list[Section]:

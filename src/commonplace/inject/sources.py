@@ -12,7 +12,7 @@ from functools import cached_property
 
 from commonplace.clock import parse_stamp
 from commonplace.config import Options
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, NoSuchDocument
 from commonplace.hints import TYPE_CHECKING
 from commonplace.inject import Line
 from commonplace.lazily import Lazy, pattern
@@ -70,6 +70,8 @@ class State:
     """How many of them; None: as the options say."""
     seen: dict[str, Record] = field(default_factory=dict, compare=False)
     """Records by their lines: most stand in two documents."""
+    unreadable: dict[str, str] = field(default_factory=dict, compare=False)
+    """Documents that were to be shown and cannot be read, each with a sentence that says why."""
     counts: bool = True
     """Whether what is not read is counted: not where the index knows how many records there are."""
 
@@ -126,13 +128,16 @@ def dated(state: State, record: Record, raw: str = "") -> str:
 
 
 def text_of(state: State, name: str) -> str:
-    """A document's text; empty when it is not there or cannot be read."""
+    """A document's text; empty when it is not there or cannot be read, which is noted."""
     if not name:
         return ""
     try:
         # Without its mark: hashing a long document takes longer than reading it.
         return decoded(name, state.library.vault.read(name))
-    except CommonplaceError:
+    except NoSuchDocument:
+        return ""
+    except CommonplaceError as error:
+        state.unreadable[name] = str(error)
         return ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from types import SimpleNamespace
 
@@ -245,7 +245,15 @@ def run_tool(tool: Tool, arguments: Namespace) -> int:
     }
     with open_memory(arguments) as memory:
         show(tool.call(memory, given), as_json=arguments.json)
+        if tool.name == "brief":
+            complain(memory.library.troubles.values())
     return 0
+
+
+def complain(troubles: Iterable[str]) -> None:
+    """Say on standard error what an answer lacks."""
+    for trouble in troubles:
+        print(f"commonplace: {trouble}", file=sys.stderr)
 
 
 def _value(value: Any, parameter: Parameter) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from commonplace.doors.cli import json_text, open_memory, said
+from commonplace.doors.cli import complain, json_text, open_memory, said
 from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ABOUT = "What goes into an agent's prompt: memory, and for an agent's run all around it."
 AGENTS = ("session", "conversation", "heartbeat")
 FORMATS = ("text", "json", "anthropic", "openai")
+UNREAD = "unread"
+"""The section that names documents which cannot be read."""
 SHOWN = 60
 """Characters of a line in the table."""
 
@@ -64,6 +66,7 @@ def context(arguments: argparse.Namespace) -> int:
             last=arguments.last,
             dialect=arguments.dialect,
         )
+    complain(line.text.strip("[]") for line in found.lines if line.section == UNREAD)
     if arguments.explain and not arguments.json:
         print(_table(found))
     else:

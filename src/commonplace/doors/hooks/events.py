@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from commonplace.doors.hooks import outputs, spool
 from commonplace.doors.hooks.inputs import Call
-from commonplace.errors import DiskFull, SecretFound, VaultTrouble
+from commonplace.errors import DiskFull, SecretFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.lean import digest
 
@@ -47,7 +47,7 @@ def session_start(memory: Memory, call: Call) -> str:
     _tried(lambda: take_over(memory))
     _note_conversation(memory)
     text = _fitted(memory, call)
-    _check_readable(memory)
+    _note_unreadable(memory, call)
     mark = _mark(text)
     there = call.source == "resume" and memory.sessions.read(memory.session).told == mark
     if there:
@@ -80,7 +80,7 @@ def prompt_submit(memory: Memory, call: Call) -> str:
         _tried(lambda: _remember(memory, told=_mark(text)))
     else:
         text = memory.relevant(call.prompt, characters=AT_PROMPT).text
-    _check_readable(memory)
+    _note_unreadable(memory, call)
     return outputs.at_prompt(call.client, text) if text else ""
 
 
@@ -248,13 +248,15 @@ def _tried(deed: Callable[[], object]) -> object:
         return None
 
 
-def _check_readable(memory: Memory) -> None:
-    """Fail when one of the main documents cannot be read: half a memory misleads."""
+def _note_unreadable(memory: Memory, call: Call) -> None:
+    """Put it into the log when a main document cannot be read: no person sees what a hook says."""
+    from commonplace import mishaps
+
     layout = memory.layout
     main = ("index", layout.soul, layout.user, layout.memory, layout.long_memory, layout.status)
     for document, trouble in memory.library.troubles.items():
         if document in main or layout.day_of(document):
-            raise VaultTrouble(trouble)
+            mishaps.note(f"{call.client} {call.event}: {trouble}", at=memory.clock.stamp())
 
 
 DEEDS: dict[str, Callable[[Memory, Call], str]] = {

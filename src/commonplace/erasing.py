@@ -9,7 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from commonplace.errors import Forgotten, NoSuchRecord, VaultTrouble
+from commonplace.errors import (
+    CommonplaceError,
+    Forgotten,
+    NoSuchRecord,
+    ToBeFinished,
+    VaultTrouble,
+)
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.journal import BLANK, Cut, Op, Text, without
@@ -192,8 +198,12 @@ class Erasing(Ledger):
         texts = _texts_of(struck)
         self.levelling.marks.forgot = -1
         self.write_texts(entry, texts)
-        erased = self._erase(ids, needles, raws)
-        self.levelling.reached(self.journal.end())
+        try:
+            erased = self._erase(ids, needles, raws)
+        except (CommonplaceError, OSError) as error:
+            self.levelling.astray = True
+            raise ToBeFinished(error) from error
+        self.reached_end()
         return Receipt(tuple(ids), tuple(texts), erased, held)
 
     def departed(

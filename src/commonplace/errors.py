@@ -51,6 +51,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   │   └── MayNotMakeRoles        … or does not let us make a role that only reads
     │   ├── DiskFull             507
     │   ├── CutShort             503   the process that did it ended before it was done
+    │   ├── ToBeFinished         503   it could be neither done nor taken back yet
     │   └── Busy                 503   another process holds the lock too long
     ├── CannotListen          6  503   a port is taken, or not ours to take
     ├── MissingExtra          7  501   the door or engine asked for needs an extra package
@@ -594,6 +595,20 @@ class CutShort(VaultTrouble):
         super().__init__(
             f"The process that did this ended before it was done: {how}.",
             next_step="What it had begun mends itself; 'commonplace upkeep --once' runs it again.",
+        )
+
+
+class ToBeFinished(VaultTrouble):
+    """The disk failed in the middle of a change, and at taking it back."""
+
+    status = 503
+
+    def __init__(self, error: Exception) -> None:
+        what = error.what if isinstance(error, CommonplaceError) else f"The disk fails: {error}."
+        super().__init__(
+            f"{what.removesuffix(' Nothing was changed.')} What was begun could not be taken back: "
+            "it will be finished at the next start.",
+            next_step="Do not repeat it. Look after the disk, then run 'commonplace doctor'.",
         )
 
 

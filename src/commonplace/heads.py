@@ -143,8 +143,12 @@ def _boot_id() -> str:
 
 def _row(known: Known) -> list[int]:
     it = known.signature
-    return [it.size, it.mtime_ns, it.inode, it.atime_ns, known.lines, known.base]
+    row = [it.size, it.mtime_ns, it.inode, it.atime_ns, known.lines, known.base]
+    return [*row, 1] if it.racy else row
 
 
-def _known(size: int, mtime_ns: int, inode: int, atime_ns: int, lines: int, base: int) -> Known:
-    return Known(Signature(size, mtime_ns, inode, atime_ns=atime_ns), lines, base)
+def _known(
+    size: int, mtime_ns: int, inode: int, atime_ns: int, lines: int, base: int, racy: int = 0
+) -> Known:
+    signature = Signature(size, mtime_ns, inode, atime_ns=atime_ns, racy=bool(racy))
+    return Known(signature, lines, base)

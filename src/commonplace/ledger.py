@@ -6,18 +6,18 @@ The parts it holds do the rest: `levelling` tells the index, `outside` takes in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import takewhile
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import (
     Busy,
     CommonplaceError,
-    DatabaseTrouble,
-    DiskFull,
     DocumentFull,
     ReadOnly,
+    ToBeFinished,
+    VaultTrouble,
 )
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any, TypeVar
@@ -34,17 +34,20 @@ from commonplace.values import replace
 from commonplace.vault import Cancelled, Moved, Staged, Stat, Vault
 
 if TYPE_CHECKING:
-    from commonplace import merging, recovery
+    from commonplace import merging, recovery, retreat
     from commonplace.documents import Parsed
     from commonplace.recovery import Progress, Recovery
+    from commonplace.retreat import Texts
     from commonplace.stale import Appended
 else:
-    merging, recovery = Lazy("merging"), Lazy("recovery")
+    merging, recovery, retreat = Lazy("merging"), Lazy("recovery"), Lazy("retreat")
 
 Result = TypeVar("Result")
 
 PAUSE = 0.1
 """Seconds after which what a server cancelled is tried again."""
+NOTICED = frozenset((Op.SEEN, Op.EDITED, Op.PUT_BACK))
+"""Entries that stay true whatever becomes of the change beside them."""
 PENDING = 64
 """Records that may wait for the next search before they are indexed."""
 
@@ -97,8 +100,8 @@ class Ledger:
 
     def close(self) -> None:
         if self._unsettled:
-            # What is stored is safe already; the rest can wait for a disk with room, or a server.
-            with suppress(DiskFull, DatabaseTrouble):
+            # What is stored is safe already; the rest can wait for a disk that does, or a server.
+            with suppress(VaultTrouble, OSError):
                 self.locked(self.levelling.bring_up_soon)
                 self.settle()
         self.heads.close()
@@ -163,14 +166,36 @@ class Ledger:
             before = self.journal.end()
             self._catch_up(before)
             done = work()
-            wrote = self.levelling.marks.end != before
-        if wrote:
-            self.journal.sync()
+            end = self.levelling.marks.end
+        if end != before:
+            self._sync(before, end)
         return done
 
+    def _sync(self, start: int, end: int) -> None:
+        """Return when the journal is on disk; what was written from `start` to `end` is not, else
+        none of it happened.
+        """
+        try:
+            self.journal.sync()
+        except CommonplaceError as error:
+            with self.vault.lock():
+                self._withdraw(start, end, error)
+            raise
+
+    def _withdraw(self, start: int, end: int, error: CommonplaceError) -> None:
+        """Take back what the disk did not take, as long as nobody else has written since."""
+        if self.journal.end() != end:
+            raise ToBeFinished(error)
+        ours = [entry for entry in self.journal.entries(since=start) if entry.op not in NOTICED]
+        self._start_anew()
+        for entry in reversed(ours):
+            if not all(isinstance(change, Append) for change in entry.changes):
+                raise ToBeFinished(error)
+            retreat.take_back(self.vault, self.journal, entry, error, texts={})
+
     def _start_anew(self) -> None:
-        """Let go of what is remembered of a change that never happened."""
-        self.levelling.marks = Marks()
+        """Let go of what is remembered of a change that never happened, or was not told of."""
+        self.levelling.marks, self.levelling.astray = Marks(), False
         self.reader.start_anew()
         self._verified_mark = ""
         self._crlf.clear()
@@ -178,6 +203,8 @@ class Ledger:
     def _catch_up(self, end: int) -> None:
         """Finish what a writer that died left half done. `end` is where the journal ends."""
         mark = self.journal.mark()
+        if self.levelling.astray:
+            self._start_anew()
         if end == self.levelling.marks.end and mark == self._verified_mark:
             return
         if mark != self._verified_mark:
@@ -290,10 +317,14 @@ class Ledger:
         for change in changes if op != Op.PUT_BACK else ():
             self._check_size(change.document, change.at + len(new.appended(change)))
         entry = self.journal.append(new)
-        self.levelling.marks.documents |= self._apply(entry, changes, known)
-        self.levelling.mark(end=entry.end)
+        with self._whole(entry):
+            done = self._apply(entry, changes, known)
+        self.levelling.marks.documents |= done
+        self.levelling.marks.end = entry.end
         self._unsettled += 1
-        self._keep_up(entry)
+        # The record is safe; the index is behind and catches up when it can.
+        with self.levelling.telling():
+            self._keep_up(entry)
         return entry
 
     def _check_size(self, name: str, size: int, *, before: int = 0) -> None:
@@ -302,15 +333,30 @@ class Ledger:
             raise DocumentFull(name, size=size, limit=self.document_limit)
 
     def _keep_up(self, entry: Entry) -> None:
-        """Bring the index up now where it can't be left to the next search."""
+        """Say how far the documents have come, and bring the index up where that can't wait."""
+        if not entry.ids:
+            self._reindex(entry.changes[0].document)
+            return
+        self.levelling.mark()
+        if self._unsettled % PENDING == 0:
+            self.levelling.bring_up_soon()
+
+    @contextmanager
+    def _whole(self, entry: Entry, texts: Texts | None = None) -> Iterator[None]:
+        """Do all that an entry says, or nothing: what went wrong leaves no trace."""
         try:
-            if not entry.ids:
-                self._reindex(entry.changes[0].document)
-            elif self._unsettled % PENDING == 0:
-                self.levelling.bring_up_soon()
-        except DiskFull as error:
-            # The record is safe; the index is behind and catches up when there is room.
-            self.troubles["index"] = str(error)
+            yield
+        except Exception as error:
+            if self.vault.transactional:
+                # It never happened, once the lock is let go.
+                raise
+            retreat.take_back(self.vault, self.journal, entry, error, texts=texts or {})
+            # From now on look at the documents themselves.
+            with suppress(CommonplaceError):
+                self.levelling.bring_up()
+            for name in entry.documents():
+                self.levelling.marks.documents.pop(name, None)
+            raise
 
     def _known_after(
         self, data: bytes, change: Append, was: Known | None, stat: Stat, position: int
@@ -337,34 +383,13 @@ class Ledger:
     def _apply(
         self, entry: Entry, changes: Sequence[Append], known: Sequence[Known | None]
     ) -> dict[str, Known]:
-        """Append to every document, or to none: what went wrong leaves no trace.
-
-        Returns how they look then.
-        """
+        """Append to every document. Returns how they look then."""
         done: dict[str, Known] = {}
-        try:
-            for change, was in zip(changes, known):
-                data, like = entry.appended(change), _stat_of(was.signature) if was else None
-                stat = self.vault.append(change.document, data, like=like)
-                done[change.document] = self._known_after(data, change, was, stat, entry.position)
-        except (CommonplaceError, Moved):
-            self._take_back(entry, changes, done)
-            raise
+        for change, was in zip(changes, known):
+            data, like = entry.appended(change), _stat_of(was.signature) if was else None
+            stat = self.vault.append(change.document, data, like=like)
+            done[change.document] = self._known_after(data, change, was, stat, entry.position)
         return done
-
-    def _take_back(
-        self, entry: Entry, changes: Sequence[Append], done: Mapping[str, Known]
-    ) -> None:
-        if self.vault.transactional:
-            # It never happened, once the lock is let go.
-            return
-        for change in changes:
-            if change.document in done:
-                size = done[change.document].signature.size
-                self.vault.cut(change.document, at=change.at, size=size)
-        self.journal.take_back(entry.position)
-        # From now on look at the documents themselves.
-        self.levelling.bring_up()
 
     def _reindex(self, name: str) -> None:
         """Read a document of ours anew, when what was appended is not one record a line."""
@@ -372,29 +397,49 @@ class Ledger:
         parsed = self.parse(name, decoded(name, self.vault.read(name)))
         self.levelling.index_whole(name, parsed, replace(known, lines=parsed.lines))
 
-    def replace_texts(
-        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
-    ) -> Entry:
+    def replace_texts(self, entry: Entry, texts: Texts) -> Entry:
         """Journal a change of whole texts, `{name: (before, after)}`, and make it so."""
         entry = self.write_texts(entry, texts)
-        self.levelling.reached(self.journal.end())
+        self.reached_end()
         return entry
 
-    def write_texts(
-        self, entry: Entry, texts: Mapping[str, tuple[bytes | None, bytes | None]]
-    ) -> Entry:
+    def reached_end(self) -> None:
+        """Note that the documents are all that the journal says, and the index too."""
+        end = self.levelling.marks.end = self.journal.end()
+        with self.levelling.telling():
+            self.levelling.reached(end)
+
+    def write_texts(self, entry: Entry, texts: Texts) -> Entry:
         """The same, with the marks left behind: dying now, it would all be done again."""
-        appends: dict[str, Known] = {}
-        entry = self._write_texts(entry, texts, appends, self._write_text)
-        for change in entry.changes:
-            if change.document in appends and isinstance(change, Append):
-                self.levelling.index_moved(entry, change, appends[change.document])
+        written: dict[str, tuple[bytes, Known] | None] = {}
+
+        def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:
+            if after is None:
+                self.vault.remove(name)
+            written[name] = None if after is None else self._put(name, before, after, entry)
+
+        entry, appends = self._write_texts(entry, texts, write)
+        with self.levelling.telling():
+            for name, text in written.items():
+                self._index_text(name, text)
+            for change in entry.changes:
+                if change.document in appends and isinstance(change, Append):
+                    self.levelling.index_moved(entry, change, appends[change.document])
         return entry
+
+    def _index_text(self, name: str, text: tuple[bytes, Known] | None) -> None:
+        if text is None:
+            self.index.drop(name)
+        else:
+            data, known = text
+            self.index.put(
+                name, self.reader.rows(self.parse(name, decoded(name, data))), known=known
+            )
 
     def replace_long_texts(
         self,
         entry: Entry,
-        texts: Mapping[str, tuple[bytes | None, bytes | None]],
+        texts: Texts,
         *,
         written: Mapping[str, bytes],
         staged: Mapping[str, Staged],
@@ -408,20 +453,23 @@ class Ledger:
         def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:
             _, done[name] = self._put(name, before, after or b"", entry, staged.get(name))
 
-        entry = self._write_texts(entry, texts, done, write, written=written)
-        self.levelling.mark(end=self.journal.end(), documents=done, behind=entry.position)
+        entry, appends = self._write_texts(entry, texts, write, written=written)
+        known = done | appends
+        self.levelling.mark(end=self.journal.end(), documents=known, behind=entry.position)
         return entry
 
     def _write_texts(
         self,
         entry: Entry,
-        texts: Mapping[str, tuple[bytes | None, bytes | None]],
-        appended: dict[str, Known],
+        texts: Texts,
         write: Callable[[str, bytes | None, bytes | None, Entry], None],
         *,
         written: Mapping[str, bytes] | None = None,
-    ) -> Entry:
-        """What the entry appends to other documents is appended first: that can be taken back."""
+    ) -> tuple[Entry, dict[str, Known]]:
+        """Returns the entry, and how the documents look that it appended to.
+
+        What it appends to other documents is appended first: that can be taken back.
+        """
         self.check_writable()
         self.levelling.bring_up()
         appends = [change for change in entry.changes if isinstance(change, Append)]
@@ -431,51 +479,16 @@ class Ledger:
         for name, (before, after) in texts.items():
             self._check_size(name, len(after or b""), before=len(before or b""))
         entry = self.journal.append(entry, written=written)
-        self.journal.sync()
-        done = self._apply(entry, appends, known)
-        try:
+        with self._whole(entry, texts):
+            self.journal.sync()
+            done = self._apply(entry, appends, known)
             for name, (before, after) in texts.items():
                 write(name, before, after, entry)
-        except CommonplaceError:
-            self._write_back(texts)
-            self._take_back(entry, appends, done)
-            raise
-        appended |= done
-        return entry
+        return entry, done
 
     def to_append(self, name: str) -> Append:
         """The change that appends an entry's lines to a document. Called under the lock."""
         return self._append_change(name, self.look(name), headed=True)
-
-    def _write_text(
-        self, name: str, before: bytes | None, after: bytes | None, entry: Entry
-    ) -> None:
-        if after is None:
-            self.vault.remove(name)
-            self.index.drop(name)
-        else:
-            self._replace(name, before, after, entry)
-
-    def _write_back(self, texts: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
-        """Put back what was written of a change that could not be made whole.
-
-        Its entry is still there: what can't be put back either, the next writer carries through.
-        """
-        if self.vault.transactional:
-            return
-        for name, (before, after) in texts.items():
-            now = self.vault.read(name) if self.vault.stat(name) else None
-            if before == after or now != after:
-                continue
-            if before is None:
-                self.vault.remove(name)
-            else:
-                self.vault.replace(name, before, expected=after)
-            self.index.drop(name)
-
-    def _replace(self, name: str, before: bytes | None, after: bytes, entry: Entry) -> None:
-        after, known = self._put(name, before, after, entry)
-        self.index.put(name, self.reader.rows(self.parse(name, decoded(name, after))), known=known)
 
     def _put(
         self,

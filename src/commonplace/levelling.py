@@ -7,9 +7,11 @@ It indexes what our own writes say they did. What others did to the documents it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 
+from commonplace.errors import CommonplaceError, ReadOnly
 from commonplace.heads import Heads, Marks
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Index, Known, Signature
@@ -41,6 +43,10 @@ class Levelling:
         """What the heads say, as long as nobody else has written since."""
         self.unsaved = False
         """While all is repaired the marks are kept back: cut short, it starts again."""
+        self.astray = False
+        """Whether the index was not told of a change: the marks are kept back, and the next who
+        takes the lock finds the journal ahead of them.
+        """
 
     def is_level(self) -> bool:
         return self.index.is_level_with(self.journal)
@@ -50,8 +56,20 @@ class Levelling:
         for name, value in changes.items():
             setattr(self.marks, name, value)
         self.marks.boot = self.heads.boot
-        if not self.unsaved:
-            self.heads.save(self.marks)
+        if not (self.unsaved or self.astray):
+            # Without them the next start looks at more than it has to.
+            with suppress(OSError, ReadOnly):
+                self.heads.save(self.marks)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Tell the index of a change that is made: what goes wrong is mended at the next look."""
+        try:
+            yield
+        except (CommonplaceError, OSError):
+            if self.vault.transactional:
+                raise
+            self.astray = True
 
     def reached(self, position: int) -> None:
         """Note that documents and index have both come so far."""
@@ -92,7 +110,9 @@ class Levelling:
         """Index a document as it is now, after which everything is level."""
         with self.index.transaction():
             self.index.put(name, self.reader.rows(parsed), known=known)
-            self.reached(self.journal.end())
+            end = self.journal.end()
+            self.index.set_level(end)
+        self.mark(end=end, documents={}, behind=-1)
 
     def index_moved(self, entry: Entry, change: Append, known: Known) -> None:
         """Index lines that stood in another document before."""
@@ -236,5 +256,6 @@ def _appends(entry: Entry) -> list[tuple[Entry, Append]]:
 
 
 def _is_whole(entry: Entry) -> bool:
-    """Whether an entry does more than append."""
-    return any(not isinstance(change, Append) for change in entry.changes)
+    """Whether an entry does more than append a record a line."""
+    appends = all(isinstance(change, Append) for change in entry.changes)
+    return bool(entry.changes) and not (appends and entry.ids)

@@ -229,7 +229,7 @@ class Library(Erasing):
         self.check_writable()
         self.levelling.bring_up()
         self.journal.append(self.entry(op, (), ids=(record.id,), author=author, **rest))
-        self.levelling.reached(self.journal.end())
+        self.reached_end()
 
     def remove(self, names: Sequence[str], *, author: Author) -> None:
         """Take whole documents away, in one change. The journal keeps them."""

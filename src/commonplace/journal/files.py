@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from commonplace.clock import Clock
-from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
+from commonplace.errors import DiskFull, ReadOnly, ToBeFinished, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, StrPath
 from commonplace.journal import Entry, coding
 from commonplace.lean import unfinished
@@ -35,6 +35,8 @@ class FileJournal:
         self._descriptor = -1
         self._process = 0
         self._mark = ""
+        self._written = self._synced = 0
+        """How many writes there were, and how many of them are on disk."""
 
     def close(self) -> None:
         if self._descriptor >= 0 and self._process == os.getpid():
@@ -94,18 +96,45 @@ class FileJournal:
                 while written < len(piece):
                     written += os.write(descriptor, piece[written:] if written else piece)
         except OSError as error:
-            os.ftruncate(descriptor, start)
-            raise _trouble(error, self.path) from None
+            told = _trouble(error, self.path)
+            self._drop(start, told)
+            raise told from None
+        self._written += 1
         return start + len(guard)
 
-    def sync(self) -> None:
+    def _drop(self, start: int, error: VaultTrouble) -> None:
+        """Take back a part of an entry; one that stays and is torn announces nothing."""
         try:
-            SYNC(self._open())
+            self.take_back(start)
+        except OSError:
+            if any(self.entries(since=start)):
+                raise ToBeFinished(error) from None
+
+    def sync(self) -> None:
+        written = self._written
+        if written == self._synced:
+            return
+        try:
+            _on_disk(self._open())
         except OSError as error:
             raise _trouble(error, self.path) from None
+        self._synced = max(written, self._synced)
 
     def take_back(self, position: int) -> None:
-        os.ftruncate(self._open(), position)
+        try:
+            os.ftruncate(self._open(), position)
+        except OSError:
+            self._blank(position)
+
+    def _blank(self, position: int) -> None:
+        """Overwrite everything from a position on: what can't be read announces nothing."""
+        descriptor = os.open(self.path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            size = os.fstat(descriptor).st_size - position
+            os.pwrite(descriptor, b" " * (size - 1) + b"\n", position)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def entries(self, *, since: int = 0) -> Iterator[Entry]:
         for start, line in self._lines(since):
@@ -114,7 +143,7 @@ class FileJournal:
                 yield replace(entry, position=start, end=start + len(line) + 1)
 
     def damaged(self) -> int:
-        lines = (line for start, line in self._lines(0) if start and line)
+        lines = (line for start, line in self._lines(0) if start and line.strip())
         return sum(coding.entry_in(line) is None for line in lines)
 
     def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:
@@ -215,6 +244,18 @@ class FileJournal:
         if cleaned != data:
             _write_whole(self._version_path(name), coding.packed(cleaned))
         return cleaned != data
+
+
+def _on_disk(descriptor: int) -> None:
+    """Return when a file is on disk; with `fsync` where the system can't do less."""
+    import errno
+
+    try:
+        SYNC(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EINVAL):
+            raise
+        os.fsync(descriptor)
 
 
 def _lines_with(journal: mmap, needles: list[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -20,7 +20,7 @@ from commonplace.clock import monotonic, stamp
 from commonplace.config import Options
 from commonplace.documents import Item, Parsed
 from commonplace.erasing import spans_of
-from commonplace.errors import Busy, CommonplaceError, NoSuchDocument
+from commonplace.errors import Busy, CommonplaceError, NoSuchDocument, ToBeFinished
 from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.journal import Cut, Entry, Op, Text, without
@@ -252,7 +252,7 @@ class Compaction:
             del before  # What a scan holds is as large.
             self._check_findings(found, since=since)
         except Exception as error:
-            past.undo(self.library, author=SYSTEM, position=entry.position)
+            self._take_back(entry, error)
             raise Unwell(f"{error} It was taken back.") from error
         return Report(
             "done",
@@ -274,6 +274,12 @@ class Compaction:
         with self._staged(prepared) as staged:
             level = self._caught_up(was, prepared)
             return self.library.locked(partial(self._write, prepared, level, staged))
+
+    def _take_back(self, entry: Entry, error: Exception) -> None:
+        try:
+            past.undo(self.library, author=SYSTEM, position=entry.position)
+        except (CommonplaceError, OSError):
+            raise ToBeFinished(error) from error
 
     def _open_in_editor(self) -> str:
         names = (self.settings.document, self.settings.long_document)
@@ -531,7 +537,9 @@ class Compaction:
 
     def _logged(self, report: Report) -> Report:
         report = replace(report, at=self.library.clock.stamp())
-        log(self.notes, report)
+        # What was done is done, whether or not it can be noted.
+        with suppress(CommonplaceError, OSError):
+            log(self.notes, report)
         return report
 
 

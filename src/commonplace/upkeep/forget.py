@@ -124,8 +124,9 @@ def forget(
     for summary in gone.summaries:
         _make_anew(library, summary, set(ids), text_limit=text_limit)
     every = [*ids, *(record.id for record in gone.summaries if record.id not in ids)]
-    receipt = library.forget(every, author=author)
+    # First what can be made anew, should the rest go wrong.
     vectors = library.locked(lambda: experiences.forget(every))
+    receipt = library.forget(every, author=author)
     if history and gone.messages:
         history.forget([message.id for message in gone.messages])
     return replace(

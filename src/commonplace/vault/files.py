@@ -5,6 +5,7 @@ It knows bytes and names; what the documents say, and what was meant to be in th
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ SPARE = 16
 """A document is still read that is longer than its limit by this part of it."""
 LEFTOVER = pattern(r"\.mem-[0-9a-f-]+\.tmp")
 """A text that was to take a document's place; a writer that is killed leaves it there."""
+CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+"""What a file system says that knows no such call."""
 EXCHANGE = 2
 """The kernel's flag for renameat2: the two names change places."""
 
@@ -133,7 +136,8 @@ class FileVault:
         is how it looked before the write, which does not count as a read.
         """
         now = self._clock.now_ns()
-        with suppress(PermissionError):
+        # Some file systems can't (FUSE, SMB): then a doubtful time is settled by the text.
+        with suppress(OSError):
             os.utime(descriptor, ns=(before.st_atime_ns, now))
         found = os.fstat(descriptor)
         atime = found.st_atime_ns if self._keeps_atime else 0
@@ -181,8 +185,6 @@ class FileVault:
                 raise Moved(name)
             return stat_now
         except OSError as error:
-            if like is None and os.fstat(descriptor).st_size == 0:
-                self.remove(name)
             raise trouble(error, name) from None
         finally:
             os.close(descriptor)
@@ -202,14 +204,20 @@ class FileVault:
         return found is not None and found.st_ino == opened.st_ino
 
     def cut(self, name: str, *, at: int, size: int) -> None:
-        descriptor = self._tree.open(check_name(name), os.O_WRONLY)
+        try:
+            self._cut(check_name(name), at, size)
+        except OSError:
+            data = self.read(name)
+            if len(data) == size:
+                self.replace(name, data[:at], expected=data)
+
+    def _cut(self, name: str, at: int, size: int) -> None:
+        descriptor = self._tree.open(name, os.O_WRONLY)
         try:
             if os.fstat(descriptor).st_size == size:
                 os.ftruncate(descriptor, at)
         finally:
             os.close(descriptor)
-        if at == 0:
-            self.remove(name)
 
     def stage(self, name: str, data: bytes) -> Staged:
         check_name(name)
@@ -228,7 +236,7 @@ class FileVault:
             suppress(FileNotFoundError),
             self._tree.directory(staged.name.split("/")[:-1]) as directory,
         ):
-            os.unlink(staged.path, dir_fd=directory)
+            _clear_away(staged.path, directory)
 
     def replace(
         self,
@@ -305,7 +313,7 @@ class FileVault:
             os.fchmod(descriptor, mode)
             os.fsync(descriptor)
         except OSError:
-            os.unlink(leaf, dir_fd=directory)
+            _clear_away(leaf, directory)
             raise
         finally:
             os.close(descriptor)
@@ -379,6 +387,17 @@ def _write_all(descriptor: int, data: bytes, *, at: int) -> None:
         raise
 
 
+def _clear_away(leaf: str, directory: int | None) -> None:
+    """Take away a file that served its purpose. One that stays is a leftover, which is no error."""
+    for _ in range(2):
+        try:
+            os.unlink(leaf, dir_fd=directory)
+        except FileNotFoundError:
+            return
+        except OSError:
+            continue
+
+
 def _delete_if(path: str, needles: Sequence[bytes]) -> bool:
     """Delete a file in which one of these is."""
     with open(path, "rb") as file:
@@ -402,11 +421,15 @@ def _swap(fresh: str, leaf: str, directory: int | None) -> str:
     try:
         os.link(leaf, kept, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
-        kept = ""
-    os.replace(fresh, leaf, src_dir_fd=directory, dst_dir_fd=directory)
-    if kept:
+        os.replace(fresh, leaf, src_dir_fd=directory, dst_dir_fd=directory)
+        return ""
+    try:
+        os.replace(fresh, leaf, src_dir_fd=directory, dst_dir_fd=directory)
         os.rename(kept, fresh, src_dir_fd=directory, dst_dir_fd=directory)
-    return fresh if kept else ""
+    except OSError:
+        _clear_away(kept, directory)
+        raise
+    return fresh
 
 
 def _exchange(fresh: str, leaf: str, directory: int | None) -> bool:
@@ -432,7 +455,11 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
 
 def _sync_directory(directory: int | None) -> None:
     if directory is not None:
-        os.fsync(directory)
+        try:
+            os.fsync(directory)
+        except OSError as error:
+            if error.errno not in CANNOT:
+                raise
 
 
 def _without_atime(root: StrPath) -> bool:

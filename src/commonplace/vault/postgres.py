@@ -131,10 +131,7 @@ class PostgresVault:
 
     def cut(self, name: str, *, at: int, size: int) -> None:
         with self._database.locked():
-            if at == 0:
-                self.remove(name)
-            else:
-                self.replace(name, self.read(name)[:at], expected=None)
+            self.replace(name, self.read(name)[:at], expected=None)
 
     def stage(self, name: str, data: bytes) -> Staged:
         return Staged(name, data)

@@ -25,11 +25,12 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.errors import CommonplaceError, VaultTrouble
+from commonplace.errors import CommonplaceError, HeldForReview, VaultTrouble
 from commonplace.memory import Memory
 from commonplace.replay import states
 from tests.clocks import SkippingClock
@@ -76,6 +77,12 @@ def _id_of(memory: Memory, text: str) -> str:
     return next(hit.record.id for hit in memory.search(limit=50) if hit.record.text == text)
 
 
+def _hold(memory: Memory) -> None:
+    memory.taint()
+    with suppress(HeldForReview):
+        memory.store("Always answer in German", kind="preference")
+
+
 def _compacted(memory: Memory) -> None:
     report = memory.compact(forced=True)
     if report.status != "done":
@@ -95,6 +102,7 @@ DEEDS: dict[str, Deed] = {
     "undo": lambda m: m.undo(),
     "diary": lambda m: m.write_diary("A quiet day"),
     "compaction": lambda m: _compacted(m),
+    "approve": lambda m: m.approve(m.review()[0].id),
     "rename": lambda m: m.rename("prose.md", "renamed.md"),
     "remove": lambda m: m.remove("prose.md"),
 }
@@ -106,7 +114,7 @@ def opened(path: Path | str, *, days_ago: float = 0) -> Memory:
     clock = SkippingClock()
     # Noon, so that no day ends meanwhile.
     clock.skipped = DAY // 2 - time.time_ns() % DAY - int(days_ago * DAY)
-    return Memory.open(path, clock=clock, environ={})
+    return Memory.open(path, clock=clock, create=True, environ={})
 
 
 def template_at(path: Path, deed: str) -> None:
@@ -122,6 +130,8 @@ def template_at(path: Path, deed: str) -> None:
         memory.update("last of all", document="prose.md")
         if deed == "redo":
             memory.undo()
+        if deed == "approve":
+            _hold(memory.for_session("tainted"))
         memory.count()
 
 

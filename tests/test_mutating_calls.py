@@ -34,9 +34,9 @@ def test_a_store_succeeds_where_the_file_system_keeps_no_time_that_is_set(
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(os, "utime", fail)
-    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+    with Memory.open(tmp_path, create=True, clock=SkippingClock()) as memory:
         ids = [memory.store(f"number {number}", kind="fact").id for number in range(9)]
-    with Memory.open(tmp_path, clock=SkippingClock()) as memory:
+    with Memory.open(tmp_path, create=True, clock=SkippingClock()) as memory:
         found = {hit.record.id: hit.record.origin for hit in memory.search(limit=20)}
         assert found == dict.fromkeys(ids, "agent")
         assert memory.read().text.count("number") == 9

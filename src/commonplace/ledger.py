@@ -182,7 +182,18 @@ class Ledger:
                 self._withdraw(start, end, error)
             raise
 
-    def _withdraw(self, start: int, end: int, error: CommonplaceError) -> None:
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make several changes under the lock, all of them or none."""
+        start = self.journal.end()
+        try:
+            yield
+        except Exception as error:
+            if not self.vault.transactional:
+                self._withdraw(start, self.journal.end(), error)
+            raise
+
+    def _withdraw(self, start: int, end: int, error: Exception) -> None:
         """Take back what the disk did not take, as long as nobody else has written since."""
         if self.journal.end() != end:
             raise ToBeFinished(error)

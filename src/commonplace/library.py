@@ -160,9 +160,10 @@ class Library(Erasing):
         def work() -> tuple[tuple[Record, ...], list[Record]]:
             self._check_new(named)
             back = [] if author.origin == Origin.OWNER else self._forgotten_among(records)
-            waiting = [self._hold(record, author) for record in back]
             ready = [record for record in records if record not in back]
-            return self._add(ready, to, author) if ready else (), waiting
+            with self.together():
+                waiting = [self._hold(record, author) for record in back]
+                return self._add(ready, to, author) if ready else (), waiting
 
         return self.locked(work)
 
@@ -202,9 +203,10 @@ class Library(Erasing):
 
         def work() -> Record:
             record = self._held(record_id)
-            self._add([record], to, author)
-            self.levelling.marks.forgot = -1
-            self._note(Op.APPROVE, record, author)
+            with self.together():
+                self._add([record], to, author)
+                self.levelling.marks.forgot = -1
+                self._note(Op.APPROVE, record, author)
             return record
 
         return self.locked(work)

@@ -132,6 +132,8 @@ class Memory:
         self.bounded = False
         """Whether only the documents that the layout lets a gateway show are seen."""
         self.sessions = Sessions(stores.notes)
+        self.run: Callable[[], str] = str
+        """What its writes are counted by where it has no session; empty: this object."""
         self._backgrounds: list[Background] = []
         self._errands: Errands | None = None
 
@@ -157,7 +159,7 @@ class Memory:
         with the human, whatever its id.
         """
         session = budgets.check_word(session or "", argument="session")
-        group = budgets.check_word(group, argument="group")
+        group = budgets.check_word(group or environ.get("COMMONPLACE_GROUP", ""), argument="group")
         given = {**options, "dialect": dialect}
         stores = stores_at(path, clock=clock, create=create, environ=environ, options=given)
         settings = stores.options
@@ -184,7 +186,9 @@ class Memory:
         memory.make_first_document()
         return memory
 
-    def for_session(self, session: str, *, origin: str = "", main: bool = False) -> Memory:
+    def for_session(
+        self, session: str, *, origin: str = "", main: bool = False, group: str = ""
+    ) -> Memory:
         """The same memory as another session sees and writes it. Closing this one closes both."""
         from copy import copy
 
@@ -192,6 +196,7 @@ class Memory:
         other.session = budgets.check_word(session, argument="session")
         other.origin = origin or self.origin
         other.main = main or (self.main and other.session == self.session)
+        other.group = budgets.check_word(group, argument="group") or self.group
         return other
 
     def apart(self) -> Memory:
@@ -458,10 +463,15 @@ class Memory:
     def counted(self, *what: str) -> Iterator[None]:
         """Count a store, supersede or delete of this session before it is done in the block.
 
-        Fails when they are used up. What is held for review counts, what is refused does not.
+        Fails when they are used up. What is held for review counts, what is refused does not, and
+        what the owner does is not counted.
         """
+        if self.origin == Origin.OWNER:
+            yield
+            return
+        whose = self.session or self.run()
         limits = {name: getattr(self.options, f"session_{name}") for name in what}
-        self._note_session(lambda: self.sessions.spend(self.session, limits))
+        self._note_session(lambda: self.sessions.spend(whose, limits))
         try:
             yield
         except HeldForReview:
@@ -469,7 +479,7 @@ class Memory:
         except CommonplaceError:
             # What went wrong there is of more use than what goes wrong here.
             with suppress(CommonplaceError):
-                self._note_session(lambda: self.sessions.give_back(self.session, what))
+                self._note_session(lambda: self.sessions.give_back(whose, what))
             raise
 
     def taint(self) -> None:

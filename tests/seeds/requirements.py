@@ -1807,6 +1807,19 @@ TYPED = (
         "budget.",
     ),
     Claim(
+        "typed.budget-without-a-session",
+        "typed, memory_store / Notes",
+        "A call that names no session is counted with the program that runs it, behind whatever "
+        "shells, and where that cannot be seen with the day, by vault.",
+        open_question="What is a session to a call of `ipc` that names none?",
+    ),
+    Claim(
+        "typed.budget-not-the-owner",
+        "typed, memory_store / Notes",
+        "What the owner does, as at a terminal, is not counted.",
+        open_question="Does the budget hold for people?",
+    ),
+    Claim(
         "typed.budget-supersedes",
         "typed, memory_store / Notes",
         "A session may supersede at most 5 entries.",

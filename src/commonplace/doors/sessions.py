@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 CLAUDE = "CLAUDE_CODE_SESSION_ID"
 NAMED = ("COMMONPLACE_SESSION", CLAUDE)
@@ -16,6 +16,9 @@ KEYS = ("threadid", "thread", "sessionid", "session", "conversationid", "convers
 LONGEST = 200
 HEADER = "x-commonplace-session"
 """How a caller over HTTP names it."""
+GROUP_HEADER = "x-commonplace-group"
+GROUP_KEYS = ("groupid", "group", "chatid", "chat")
+"""How a group is named that what is stored belongs to, over HTTP and in `_meta`."""
 
 
 def session_of(meta: object, environ: Mapping[str, str]) -> str:
@@ -27,8 +30,17 @@ def session_of(meta: object, environ: Mapping[str, str]) -> str:
     for name in NAMED:
         if environ.get(name):
             return environ[name]
+    return _named_in(meta, KEYS)
+
+
+def group_of(meta: object) -> str:
+    """The group that the client sent; empty when it sent none."""
+    return _named_in(meta, GROUP_KEYS)
+
+
+def _named_in(meta: object, keys: Sequence[str]) -> str:
     told = list(_told(meta, depth=2))
-    return next((value for key in KEYS for name, value in told if name == key), "")
+    return next((value for key in keys for name, value in told if name == key), "")
 
 
 def is_clients_own(session: str, named: str, environ: Mapping[str, str]) -> bool:

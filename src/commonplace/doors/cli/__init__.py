@@ -63,7 +63,7 @@ COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
 HISTORY_WORDS = (
     *("record", "last", "search", "append", "sessions", "sql", "reader", "dump", "load", "forget"),
 )
-VALUED = ("--vault", "--dialect", "--session")
+VALUED = ("--vault", "--dialect", "--session", "--group")
 """Global options that take a value, which may read like a command."""
 
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
@@ -202,6 +202,7 @@ def defaults() -> dict[str, Any]:
         "dialect": environ.get("COMMONPLACE_DIALECT", ""),
         "session": environ.get("COMMONPLACE_SESSION", "")
         or environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        "group": environ.get("COMMONPLACE_GROUP", ""),
         "json": False,
         "main": False,
     }
@@ -308,6 +309,7 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
         vault_path(arguments),
         dialect=arguments.dialect,
         session=arguments.session,
+        group=arguments.group,
         for_tools=for_tools,
         main=arguments.main or arguments.session == os.environ.get("CLAUDE_CODE_SESSION_ID"),
     )

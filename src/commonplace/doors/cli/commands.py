@@ -362,6 +362,7 @@ def _tool_arguments(parser: argparse.ArgumentParser) -> None:
 def tool(arguments: argparse.Namespace) -> int:
     """Call any tool with JSON in, and print its own answer."""
     from commonplace import tools
+    from commonplace.doors.runs import agent_run
 
     dialect = tool_dialect(arguments)
     if not arguments.name:
@@ -374,6 +375,7 @@ def tool(arguments: argparse.Namespace) -> int:
         return 0
     given = tools.parse_arguments(said(arguments.arguments))
     with open_memory(arguments, for_tools=True) as memory:
+        memory.run = lambda: agent_run() or memory.clock.today().isoformat()
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)
     return 0

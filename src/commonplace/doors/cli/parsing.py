@@ -75,6 +75,7 @@ def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
     add("dialect", metavar="NAME", help="the dialect, when it is not to be detected")
     add("session", metavar="ID", help="the session that this belongs to")
     add("main", action="store_true", help="the session is claw's main one, whatever its id")
+    add("group", metavar="NAME", help="the group, such as a chat, that memories are recorded with")
     add("json", action="store_true", help="print JSON")
     return options
 

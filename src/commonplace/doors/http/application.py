@@ -46,7 +46,7 @@ from commonplace.doors.http.routes import Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.doors.http.workers import Workers
-from commonplace.doors.sessions import HEADER, LONGEST
+from commonplace.doors.sessions import GROUP_HEADER, HEADER, LONGEST
 from commonplace.errors import BadValue, CommonplaceError, Refused
 from commonplace.hints import Any
 from commonplace.records import Origin
@@ -355,7 +355,8 @@ def _allowed(request: Request, scope: str) -> Pass:
 
 
 def _reader(request: Request, found: Pass) -> Reader:
-    return Reader(found.origin, request.headers.get(HEADER, "")[:LONGEST])
+    session, group = (request.headers.get(name, "")[:LONGEST] for name in (HEADER, GROUP_HEADER))
+    return Reader(found.origin, session, group)
 
 
 def _conditions(request: Request) -> dict[str, Any]:

@@ -61,6 +61,7 @@ class ToolCall:
     given: dict[str, Any]
 
     def run(self, memory: Memory) -> Ready:
+        memory.run = lambda: memory.clock.today().isoformat()
         return ready(tools.own(self.tool, dialect=self.dialect).call(memory, self.given))
 
 

@@ -29,6 +29,7 @@ PROBLEM = {
 }
 VAULT = {"$ref": "#/components/parameters/vault"}
 SESSION = {"$ref": "#/components/parameters/session"}
+GROUP = {"$ref": "#/components/parameters/group"}
 HEADERS = {"etag": "If-Match"}
 """Arguments of a body that may come as a header too; the one in the body counts."""
 
@@ -50,7 +51,11 @@ def document(
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {"Problem": PROBLEM},
-            "parameters": {"vault": _vault(list(tools)), "session": _session()},
+            "parameters": {
+                "vault": _vault(list(tools)),
+                "session": _session(),
+                "group": _group(),
+            },
         },
         "security": [{"token": []}],
     }
@@ -64,6 +69,11 @@ def _vault(names: Sequence[str]) -> dict[str, Any]:
 def _session() -> dict[str, Any]:
     about = {"type": "string", "description": "the session that the call belongs to"}
     return _placed("header", "X-Commonplace-Session", about, required=False)
+
+
+def _group() -> dict[str, Any]:
+    about = {"type": "string", "description": "the group that what is stored is recorded with"}
+    return _placed("header", "X-Commonplace-Group", about, required=False)
 
 
 def _beside() -> dict[str, Any]:
@@ -100,7 +110,7 @@ def _by_name(tools: Mapping[str, Iterable[Tool]]) -> dict[str, dict[str, Tool]]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    placed: list[dict[str, Any]] = [VAULT, SESSION]
+    placed: list[dict[str, Any]] = [VAULT, SESSION, GROUP]
     body: dict[str, Any] = {}
     for parameter in route.tool.parameters:
         if route.stands_in_path(parameter):
@@ -147,7 +157,7 @@ def _tool_operation(offered: Iterable[Tool], vault: dict[str, Any]) -> dict[str,
     return {
         "operationId": f"tool_{each.name}",
         "summary": each.description.split("\n")[0],
-        "parameters": [vault, SESSION],
+        "parameters": [vault, SESSION, GROUP],
         "requestBody": _json({"anyOf": schemas} if others else schemas[0]) | {"required": needed},
         "responses": _responses(),
         "x-scope": "read" if each.read_only else "write",

@@ -33,10 +33,11 @@ class NoSuchName(NotFound):
 
 @frozen
 class Reader:
-    """For whom a memory is opened: the origin of what they write, and their session."""
+    """For whom a memory is opened: the origin of what they write, and their session and group."""
 
     origin: str
     session: str = ""
+    group: str = ""
 
 
 class Vaults:
@@ -61,7 +62,7 @@ class Vaults:
         held[name, reader.origin] = memory
         while len(held) > OPEN:
             self._close(held.pop(next(iter(held))))
-        bounded = memory.for_session(reader.session)
+        bounded = memory.for_session(reader.session, group=reader.group)
         bounded.bounded = True
         return bounded
 

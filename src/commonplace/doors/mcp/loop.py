@@ -14,7 +14,7 @@ from commonplace.doors.mcp import eras, methods, wire
 from commonplace.doors.mcp.calls import Batch, Call, Deliver
 from commonplace.doors.mcp.wire import Fault, Message, Object
 from commonplace.doors.mcp.worker import Pulse, Worker
-from commonplace.doors.sessions import new_session, session_of
+from commonplace.doors.sessions import group_of, new_session, session_of
 from commonplace.hints import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -164,11 +164,14 @@ class Loop:
         """Answer a call, in the worker's thread."""
         message = call.message
         session = self.session or session_of(message.meta, self.environ) or self._own_session
+        group = group_of(message.meta)
 
         def work() -> Object:
             method = methods.WITH_MEMORY[message.method]
             with self._pulse(call):
-                return method(message.params, self.offered, lambda: self._worker.memory(session))
+                return method(
+                    message.params, self.offered, lambda: self._worker.memory(session, group)
+                )
 
         call.answer(work)
         if self._calls.get(message.id) is call:

@@ -16,7 +16,14 @@ from socket import socket
 
 from commonplace.doors.mcp import methods, words
 from commonplace.doors.mcp.calls import fault_of
-from commonplace.doors.sessions import HEADER, LONGEST, new_session, session_of
+from commonplace.doors.sessions import (
+    GROUP_HEADER,
+    HEADER,
+    LONGEST,
+    group_of,
+    new_session,
+    session_of,
+)
 from commonplace.errors import MissingExtra
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.lean import digest
@@ -113,7 +120,8 @@ class _Held:
         # Clients without a handshake name nothing: those of one token are told apart by nobody.
         shared = f"{self._own_session}-{digest(headers.get('authorization', '').encode())[:8]}"
         session = named or headers.get(ID) or shared
-        memory = self._memory.for_session(session[:LONGEST], main=not named)
+        group = (group_of(context.meta) or headers.get(GROUP_HEADER, ""))[:LONGEST]
+        memory = self._memory.for_session(session[:LONGEST], main=not named, group=group)
         memory.bounded = True
         return memory
 

@@ -26,7 +26,7 @@ class Worker:
         self._open_memory = open_memory
         self._first = first
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._memories: dict[str, Memory] = {}
+        self._memories: dict[tuple[str, str], Memory] = {}
         self._hurried = False
         self._thread = threading.Thread(target=self._work, name="memory", daemon=True)
 
@@ -52,12 +52,20 @@ class Worker:
         self._thread.join(within)
         return not self._thread.is_alive()
 
-    def memory(self, session: str) -> Memory:
-        """The memory of a session. Only jobs may ask for it: it belongs to their thread."""
-        memory = self._memories.pop(session, None) or self._open_memory(session)
-        self._memories[session] = memory
+    def memory(self, session: str, group: str = "") -> Memory:
+        """The memory of a session. Only jobs may ask for it: it belongs to their thread.
+
+        `group` is the one that its client names; empty: that of the server.
+        """
+        memory = self._memories.pop((session, group), None) or self._opened(session, group)
+        self._memories[session, group] = memory
         while len(self._memories) > OPEN:
             self._memories.pop(next(iter(self._memories))).close()
+        return memory
+
+    def _opened(self, session: str, group: str) -> Memory:
+        memory = self._open_memory(session)
+        memory.group = group or memory.group
         return memory
 
     def _work(self) -> None:

@@ -1,0 +1,197 @@
+"""Which run of an agent a command belongs to that names no session.
+
+The command's ancestors tell: behind shells and the like stands the program that runs it, the same
+for every command of one run. Where there is none to be seen, it is the day. What is counted by it,
+this does not know.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+
+from commonplace.values import frozen
+
+SHELLS = frozenset(
+    [
+        "sh",
+        "bash",
+        "dash",
+        "ash",
+        "zsh",
+        "fish",
+        "ksh",
+        "mksh",
+        "tcsh",
+        "csh",
+        "busybox",
+        "pwsh",
+        "nu",
+        "elvish",
+        "xonsh",
+    ]
+)
+WRAPPERS = frozenset(
+    [
+        "env",
+        "nice",
+        "ionice",
+        "nohup",
+        "timeout",
+        "setsid",
+        "stdbuf",
+        "time",
+        "xargs",
+        "sudo",
+        "su",
+        "runuser",
+        "doas",
+        "script",
+        "unshare",
+        "strace",
+        "ltrace",
+        "flock",
+        "parallel",
+        "make",
+        "npm",
+        "npx",
+        "uv",
+        "uvx",
+        "pipx",
+        "commonplace",
+        "ipc",
+    ]
+)
+"""Programs that run another one and end with it."""
+KEEPERS = frozenset(
+    [
+        "init",
+        "systemd",
+        "launchd",
+        "login",
+        "sshd",
+        "cron",
+        "crond",
+        "atd",
+        "tmux",
+        "screen",
+        "tini",
+        "docker-init",
+        "dumb-init",
+        "runc",
+        "containerd-shim",
+        "containerd-shim-runc-v2",
+        "conmon",
+        "supervisord",
+    ]
+)
+"""Programs that start others of any kind, of many runs."""
+DEEPEST = 64
+
+
+@frozen
+class Process:
+    """A process that is running, as far as it matters here."""
+
+    pid: int
+    parent: int
+    name: str
+    started: str
+    at_terminal: bool
+    """Whether it leads the session of a terminal, as the shell in a window does."""
+    for_one_command: bool = False
+    """Whether it is a shell that was given its command."""
+
+    @property
+    def key(self) -> str:
+        return f"{os.uname().nodename}:{self.pid}:{self.started}"
+
+
+Find = Callable[[int], Process | None]
+
+
+def run_of(find: Find, pid: int) -> str:
+    """The run that the process belongs to whose parent is `pid`; empty when nothing tells."""
+    outermost = ""
+    for process in _upwards(find, pid):
+        if process.pid <= 1 or process.name in KEEPERS:
+            return outermost
+        if process.name in SHELLS and not process.for_one_command:
+            outermost = process.key
+            if process.at_terminal:
+                return outermost
+        elif process.name not in SHELLS | WRAPPERS:
+            return process.key
+    return outermost
+
+
+def _upwards(find: Find, pid: int) -> Iterator[Process]:
+    for _ in range(DEEPEST):
+        process = find(pid)
+        if process is None:
+            return
+        yield process
+        pid = process.parent
+
+
+def agent_run() -> str:
+    """The run of the agent that started this process; empty when nothing tells."""
+    if os.name != "posix":
+        return ""
+    return run_of(in_proc if os.path.exists("/proc/self/stat") else _listed().get, os.getppid())
+
+
+def in_proc(pid: int) -> Process | None:
+    """A process as Linux shows it."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            stat = file.read().decode(errors="replace")
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return None
+    name, rest = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
+    _, parent, _, session, terminal = rest[:5]
+    leads = int(session) == pid and terminal != "0"
+    return Process(pid, int(parent), _program(pid, name), rest[19], leads, _has_command(words))
+
+
+def _program(pid: int, name: str) -> str:
+    """What a process runs: a script is named by its own name, and not by its shell's."""
+    try:
+        path = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return name
+    return os.path.basename(path.removesuffix(" (deleted)"))
+
+
+def _has_command(words: list[str]) -> bool:
+    options = [word for word in words[1:3] if word.startswith("-") and not word.startswith("--")]
+    return any("c" in option for option in options)
+
+
+def _listed() -> Mapping[int, Process]:
+    """Every process, as `ps` lists them where there is no /proc."""
+    import subprocess
+
+    command = ["ps", "-axwwo", "pid=,ppid=,stat=,tty=,lstart=,command="]
+    environ = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(command, capture_output=True, env=environ, check=False, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return listed(done.stdout.decode(errors="replace"))
+
+
+def listed(text: str) -> dict[int, Process]:
+    """The processes in what `ps` printed: pid, ppid, stat, tty, lstart (five words), command."""
+    found = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= 10 and words[0].isdigit() and words[1].isdigit():
+            pid, command = int(words[0]), words[9:]
+            name = os.path.basename(command[0].removeprefix("-"))
+            leads = "s" in words[2] and not words[3].startswith("?")
+            started = "-".join(words[4:9])
+            found[pid] = Process(pid, int(words[1]), name, started, leads, _has_command(command))
+    return found

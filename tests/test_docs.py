@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import commonplace
+from commonplace.memory import Memory
 from tests.postgres import url_of_server
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +91,7 @@ def test_the_python_example_of_a_page_runs_as_it_stands(
 ) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     [example] = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    Memory.open(tmp_path / "commonplace", create=True).close()
     done = subprocess.run(
         [sys.executable, "-c", example],
         env={"HOME": str(tmp_path)},

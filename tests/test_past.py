@@ -680,7 +680,7 @@ def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
 ) -> None:
     template, root = tmp_path / "template", tmp_path / "vault"
     clock = SkippingClock()
-    with Memory.open(template, "native", clock=clock) as memory:
+    with Memory.open(template, "native", clock=clock, create=True) as memory:
         memory.store("The kettle is new")
         memory.update(BEFORE, document=GARDEN)
         then, before = clock.now(), documents_of(memory)

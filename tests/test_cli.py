@@ -170,7 +170,7 @@ USAGE = {
     "eval": ["file", "--self", "--limit", "--seed"],
     "doctor": [],
     "upkeep": ["--once", "--loop", "--job"],
-    "forget": ["what", "--confirm"],
+    "forget": ["what", "--confirm", "--history"],
     "scan": ["--kind"],
     "strike": ["id"],
     "unlink": ["id"],

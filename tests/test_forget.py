@@ -87,10 +87,10 @@ def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
     memory.search("grove")
     gone = chance.sample(records, 100)
     for record in gone[:50]:
-        memory.delete(record.id)
+        memory.delete(record.id, history=True)
     for record in gone[50:]:
         [hit] = memory.to_forget(record.text.split()[0])
-        memory.delete_all([hit.record.id])
+        memory.delete_all([hit.record.id], history=True)
     assert traces(memory, [record.text.split()[0] for record in gone]) == []
     kept = [record for record in records if record not in gone]
     assert {key for key, _ in traces(memory, [kept[0].text.split()[0]])}
@@ -238,8 +238,8 @@ def test_messages_that_quote_it_and_its_experience_go_others_stay(memory: Memory
         "user", "Note: the garage opens  with the code of the attic, please"
     )
     memory.conversations.record("user", "The garage is green")
-    receipt = memory.delete(record.id)
-    assert (receipt.messages, receipt.experiences) == (1, 1)
+    receipt = memory.delete(record.id, history=True)
+    assert (receipt.messages, receipt.experiences, receipt.said) == (1, 1, ())
     assert [message.content for message in memory.messages.search("garage", limit=9)] == [
         "The garage is green"
     ]
@@ -249,7 +249,93 @@ def test_messages_that_quote_it_and_its_experience_go_others_stay(memory: Memory
 def test_a_short_text_takes_no_message_with_it(memory: Memory) -> None:
     record = memory.store("Likes tea")
     memory.conversations.record("user", "She likes tea and cake")
-    assert memory.delete(record.id).messages == 0
+    assert memory.delete(record.id, history=True).messages == 0
+
+
+def spoken(memory: Memory) -> tuple[Record, list[str]]:
+    """A memory that was told in two sessions, and the ids of those messages."""
+    record = memory.store("The garage opens with the code of the attic")
+    said = []
+    for session, role, text in (
+        ("s-1", "user", "Note: THE GARAGE opens — with the code of the attic"),
+        ("s-1", "assistant", "Noted. The garage opens with the code of the attic."),
+        ("s-2", "user", "So the garage opens with the code of the attic? " + "Hm. " * 40),
+    ):
+        memory.clock.sleep(1)
+        said.append(memory.for_session(session).conversations.record(role, text).id)
+    memory.conversations.record("user", "The attic is dusty, and a code is needed")
+    return record, said
+
+
+def test_a_receipt_says_what_conversations_still_say_and_nothing_of_it_is_erased(
+    memory: Memory,
+) -> None:
+    record, said = spoken(memory)
+    receipt = memory.delete(record.id)
+    assert receipt.messages == 0
+    assert [(each["session"], each["messages"]) for each in receipt.said] == [
+        ("s-1", 2),
+        ("s-2", 1),
+    ]
+    assert [key for each in receipt.said for key in each["ids"]] == said
+    assert receipt.said[0]["quote"] == "Note: THE GARAGE opens — with the code of the attic"
+    assert len(receipt.said[1]["quote"]) <= 61
+    assert "3 messages of s-1, s-2" in receipt.still_said()
+    assert memory.messages.count() == 4
+
+
+def test_no_word_of_a_secret_is_quoted(memory: Memory) -> None:
+    person = memory.for_session("s-1", origin=Origin.OWNER)
+    record = person.store("The spare key is below the third stone", sensitivity="secret")
+    person.conversations.record("user", "Remember: the spare key is below the third stone")
+    receipt = person.delete(record.id)
+    assert [each["messages"] for each in receipt.said] == [1]
+    assert "stone" not in str(receipt)
+
+
+def test_words_find_messages_that_quote_no_memory(memory: Memory) -> None:
+    record, _ = spoken(memory)
+    found = memory.would_forget([record.id], words="attic CODE")
+    assert len(found.messages) == 4
+    receipt = memory.delete_all([record.id], words="attic CODE", history=True)
+    assert (receipt.messages, memory.messages.count()) == (4, 0)
+    memory.library.settle()
+    assert traces(memory, ["dusty", "garage", "GARAGE"]) == []
+
+
+def test_what_only_conversations_say_is_erased_alone(memory: Memory) -> None:
+    memory.conversations.record("user", "The walrus lives in the attic")
+    entries = len(memory.log(limit=1000))
+    receipt = memory.delete_all([], words="walrus attic", history=True)
+    assert (receipt.ids, receipt.messages) == ((), 1)
+    assert len(memory.log(limit=1000)) == entries
+    assert traces(memory, ["walrus"]) == []
+
+
+def test_who_has_read_untrusted_text_erases_no_messages(memory: Memory) -> None:
+    memory.taint()
+    record, _ = spoken(memory)
+    with pytest.raises(Refused, match="erases what was said"):
+        memory.delete(record.id, history=True)
+    assert memory.messages.count() == 4
+    assert memory.get(record.id).record == record
+
+
+def test_the_command_erases_what_was_said_with_history_or_a_yes(memory: Memory) -> None:
+    record, _ = spoken(memory)
+    shown = ran(memory, record.id)
+    assert "3 messages of s-1, s-2 (“Note: THE GARAGE" in shown.stdout
+    assert "would stay; '--history' erases that too" in shown.stdout
+    assert json.loads(ran(memory, record.id, "--json").stdout)["said"][1]["session"] == "s-2"
+    words = ["--vault", memory.place, "forget"]
+    left = on_terminal(*words, record.id, "--confirm", typed="n\n")
+    assert "still say it: 'commonplace history forget msg-" in left.out
+    assert memory.messages.count() == 4
+    assert on_terminal(*words, "garage attic", "--confirm", typed="y\n").code == 0
+    assert memory.messages.count() == 1
+    done = ran(memory, "attic dusty", "--confirm", "--history", "--json")
+    assert (done.returncode, json.loads(done.stdout)["messages"]) == (0, 1)
+    assert ran(memory, "attic dusty").returncode == 3
 
 
 def test_a_query_names_only_records_with_all_of_its_words(memory: Memory) -> None:

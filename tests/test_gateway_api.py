@@ -195,6 +195,24 @@ def test_undo_tells_what_it_changed_and_which_edits_by_hand_it_left(
     assert user.read_text(encoding="utf-8") == "- Lives in Vienna\n"
 
 
+def test_what_conversations_say_of_a_memory_is_told_and_erased_when_asked(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    text = "The garage opens with the code of the attic"
+    ids = [browser.post(f"{AT}/records", json={"text": f"{text} {n}"}).json()["id"] for n in (1, 2)]
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        for number in (1, 2):
+            memory.for_session("s-1").conversations.record("user", f"Note: {text} {number}")
+    [said] = browser.get(f"{AT}/records/{ids[0]}/said").json()["said"]
+    assert (said["session"], said["messages"]) == ("s-1", 1)
+    kept = browser.delete(f"{AT}/records/{ids[0]}").json()
+    assert (kept["messages"], kept["said"]) == (0, [said])
+    gone = browser.delete(f"{AT}/records/{ids[1]}", params={"history": "true"}).json()
+    assert (gone["messages"], gone["said"]) == (1, [])
+    left = browser.get(f"{AT}/history/messages", params={"session": "s-1"}).json()["messages"]
+    assert [each["content"] for each in left] == [f"Note: {text} 1"]
+
+
 def test_redo_takes_back_the_last_undo_or_one_by_its_position(browser: TestClient) -> None:
     at = f"{AT}/documents/notes/home.md"
     for text in ("one", "two"):

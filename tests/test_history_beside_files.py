@@ -140,7 +140,7 @@ def test_forgetting_reaches_the_server_and_says_what_it_keeps(tmp_path: Path) ->
     memory = opened(tmp_path)
     record = memory.store("The safe is behind the parrot")
     memory.conversations.record("user", f"Forget {record.text}")
-    receipt = memory.delete(record.id)
+    receipt = memory.delete(record.id, history=True)
     assert memory.messages.count() == 0
     assert any("server" in each for each in receipt.out_of_reach)
 

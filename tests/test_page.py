@@ -901,19 +901,25 @@ def test_the_last_change_is_taken_back(page: Any, world: dict[str, Any]) -> None
     page.get_by_role("button", name="Undo").click()
     page.wait_for_selector("text=Taken back")
     page.wait_for_selector("text=Stored by mistake", state="detached")
+    page.get_by_role("button", name="Redo").click()
+    page.wait_for_selector("text=Made again")
+    page.wait_for_selector("text=Stored by mistake")
 
 
 def test_a_memory_is_forgotten_with_a_receipt(page: Any, world: dict[str, Any]) -> None:
     with Memory.open(world["vault"], origin="owner") as memory:
         memory.store("The code of the gate is 4417")
+        memory.for_session("gate").conversations.record("user", "The code of the gate is 4417!")
     go(page, world, "memory")
     card = page.locator(".card", has_text="code of the gate")
     card.get_by_role("button", name="Forget").click()
+    page.get_by_label("Erase what conversations say of it too: 1 in gate").check()
     page.get_by_role("button", name="Forget it").click()
     page.wait_for_selector("dialog[open] >> text=Forgotten")
     page.get_by_role("button", name="Close").click()
     with Memory.open(world["vault"], origin="owner") as memory:
         assert "gate is 4417" not in "".join(memory.read(name).text for name in memory.documents())
+        assert memory.messages.search("gate 4417", limit=5) == []
 
 
 def test_a_day_of_the_calendar_is_read(page: Any, world: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from commonplace.lazily import Lazy
 from commonplace.ledger import Ledger
 from commonplace.reader import decoded
 from commonplace.records import DERIVED, PASSAGE, SYSTEM, Author, Hit, Origin, Record, derived_id
+from commonplace.safety import one_line
 from commonplace.tombstones import Tombstones, normal, pieces
 from commonplace.values import frozen, replace
 
@@ -36,6 +37,8 @@ OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
     "what agents have already been shown",
 )
+TOLD = 3
+"""Sessions, or messages, that a receipt names one by one."""
 MOST_ALIKE = 50
 """Lines that are looked through for one that says what was forgotten."""
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
@@ -55,13 +58,27 @@ class Receipt:
     """Summaries that were erased because they were made from these; made anew from the others."""
     experiences: int = 0
     messages: int = 0
-    """Messages of the history that were erased because they quoted one of these."""
+    """Messages of the conversation history that were erased because they say it."""
+    said: tuple[dict[str, Any], ...] = ()
+    """The sessions whose messages say it still: session, messages, quote, ids."""
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
 
     def places(self) -> str:
         """Where it was erased from, in words."""
         held = ["what waited for approval"] if self.held else []
         return ", ".join([*self.documents, *held]) or "what the journal had kept"
+
+    def still_said(self) -> str:
+        """What stands in the conversation history still, and the command that erases it."""
+        if not self.said:
+            return ""
+        count = sum(each["messages"] for each in self.said)
+        ids = [key for each in self.said for key in each["ids"]]
+        return (
+            f"{told_sessions(self.said)} still say{'s' * (count == 1)} it: "
+            f"'commonplace history forget {' '.join(ids[:TOLD])}{' …' * (len(ids) > TOLD)} "
+            "--confirm' erases."
+        )
 
 
 @frozen
@@ -387,6 +404,15 @@ class Erasing(Ledger):
         record = lines.read(line, reading=self.reading(name), occurrence=occurrence).record
         assert record is not None, "a line that was just written can be read"
         return record
+
+
+def told_sessions(said: Sequence[Mapping[str, Any]]) -> str:
+    """How many messages of which sessions, with a few of their words."""
+    count = sum(each["messages"] for each in said)
+    names = [each["session"] or "without a session" for each in said[:TOLD]]
+    more = f" and {len(said) - TOLD} more" if len(said) > TOLD else ""
+    quote = f" (“{said[0]['quote']}”)" if said[0]["quote"] else ""
+    return f"{count} message{'s' * (count > 1)} of {', '.join(map(one_line, names))}{more}{quote}"
 
 
 def _without_data(text: bytes, ids: Iterable[str]) -> bytes:

@@ -722,18 +722,27 @@ class Memory:
         self.library.refresh()
         return self.library.index.count(Query(include_passages=False))
 
-    def delete(self, record_id: str) -> Receipt:
-        """Erase a record for good, everywhere it stands."""
-        return self.delete_all([record_id])
+    def delete(self, record_id: str, *, history: bool = False) -> Receipt:
+        """Erase a record everywhere it stands, for good; with `history`, what was said of it."""
+        return self.delete_all([record_id], history=history)
 
-    def delete_all(self, record_ids: Sequence[str]) -> Receipt:
-        """Erase records with all that was made of them: summaries, experiences, quotations."""
+    def delete_all(
+        self, record_ids: Sequence[str], *, history: bool = False, words: str = ""
+    ) -> Receipt:
+        """Erase records with all that was made of them: summaries and experiences.
+
+        The receipt tells which messages of conversations quote them, or say all `words`; with
+        `history` these are erased too.
+        """
+        if history:
+            permission.check_erases_messages(self.author.origin)
         ids = [budgets.check_id(key) for key in record_ids]
-        receipt = self.library.locked(lambda: self._deleted(ids))
+        receipt = self.library.locked(lambda: self._deleted(ids, history=history, words=words))
+        self._mind_said((each["session"], "user") for each in receipt.said)
         unread = tuple(self.library.vault.listing().unreadable.values())
         return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep() + unread)
 
-    def _deleted(self, ids: Sequence[str]) -> Receipt:
+    def _deleted(self, ids: Sequence[str], *, history: bool, words: str) -> Receipt:
         self.library.refresh()
         held = self._withheld(ids)
         doomed = [held.get(key) or self.get(key).record for key in ids]
@@ -747,19 +756,22 @@ class Memory:
             held=held,
             experiences=self.experiences,
             text_limit=self.options.text_limit,
+            words=words,
+            and_messages=history,
         )
 
     def to_forget(self, what: str) -> list[Hit]:
         """The record of that id, or all in which every word of a query stands."""
         return forgetting.matching(self.library, what, held=self._withheld())
 
-    def would_forget(self, record_ids: Sequence[str]) -> forgetting.Doomed:
-        """All that goes when these records are erased."""
+    def would_forget(self, record_ids: Sequence[str], *, words: str = "") -> forgetting.Doomed:
+        """All that goes when these records are erased, and what conversations say of it."""
         return forgetting.doomed(
             self.library,
             record_ids,
             history=self._history_if_any(),
             held=self._withheld(record_ids),
+            words=words,
         )
 
     def _withheld(self, ids: Sequence[str] = ()) -> dict[str, Record]:

@@ -58,6 +58,15 @@ def check_takes_back(origin: str, entry: Entry) -> None:
         )
 
 
+def check_erases_messages(origin: str) -> None:
+    """Nor does that one erase what was said."""
+    if not is_believed(origin):
+        raise Refused(
+            "Only who has read no untrusted text erases what was said in conversations.",
+            next_step="Ask the user: 'commonplace forget WORDS --history' in a terminal.",
+        )
+
+
 def check_restores(origin: str) -> None:
     """What others have changed is brought back by who has read no untrusted text."""
     if not is_believed(origin):

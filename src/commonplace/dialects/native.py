@@ -146,7 +146,8 @@ def update(
 def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-….")]) -> Answer:
     """Erase a record for good: only if the user asks, or it is clearly wrong."""
     receipt = memory.delete(id)
-    return Answer(receipt.__dict__, f"Erased {id} from {receipt.places()}.")
+    told = f"Erased {id} from {receipt.places()}. {receipt.still_said()}"
+    return Answer(receipt.__dict__, told.strip())
 
 
 @tool()

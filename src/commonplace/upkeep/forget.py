@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from commonplace.erasing import Receipt
 from commonplace.errors import NoSuchRecord
 from commonplace.experiences import Experiences
+from commonplace.hints import Any
 from commonplace.history import History, Message
 from commonplace.index import Query
 from commonplace.library import Library
-from commonplace.records import COMPACTION, ID, PASSAGE, SYSTEM, Author, Hit, Record
+from commonplace.records import COMPACTION, ID, PASSAGE, SYSTEM, Author, Hit, Record, Sensitivity
+from commonplace.safety import one_line
+from commonplace.tombstones import normal
 from commonplace.upkeep import expand, plans
 from commonplace.upkeep.summaries import Extractive
 from commonplace.values import frozen, replace
@@ -23,6 +26,8 @@ MOST = 1000
 """Records, or messages, that one forgetting may find."""
 QUOTE = 3
 """Words from which on a text in a message is that record's, and not a common phrase."""
+QUOTED = 60
+"""Characters of a message that are shown of what it says."""
 
 
 @frozen
@@ -34,6 +39,27 @@ class Doomed:
     summaries: tuple[Record, ...]
     """Made from these records, to be made anew from the others."""
     messages: tuple[Message, ...]
+    """What was said of it in conversations: these stay, unless they are meant as well."""
+
+    @property
+    def said(self) -> tuple[dict[str, Any], ...]:
+        """The sessions in which it was said: how many messages, their ids, and how the first began.
+
+        Of what is secret no word is quoted.
+        """
+        secret = any(record.sensitivity == Sensitivity.SECRET for record in self.records)
+        found: dict[str, list[Message]] = {}
+        for message in self.messages:
+            found.setdefault(message.session, []).append(message)
+        return tuple(
+            {
+                "session": session,
+                "messages": len(each),
+                "quote": "" if secret else _shortened(each[0].content),
+                "ids": [message.id for message in each],
+            }
+            for session, each in found.items()
+        )
 
 
 def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list[Hit]:
@@ -92,9 +118,14 @@ def _said_in(library: Library, what: str, words: Sequence[str]) -> tuple[str, ..
 
 
 def doomed(
-    library: Library, ids: Sequence[str], *, history: History | None, held: Mapping[str, Record]
+    library: Library,
+    ids: Sequence[str],
+    *,
+    history: History | None,
+    held: Mapping[str, Record],
+    words: str = "",
 ) -> Doomed:
-    """All that goes with these records."""
+    """All that goes with these records, and the messages that quote them or say all `words`."""
     hits = [
         library.index.get(key) or Hit(held[key], (), 0.0) if key in held else library.get(key)
         for key in ids
@@ -105,7 +136,7 @@ def doomed(
         tuple(hit.record for hit in hits),
         tuple(sorted({place.document for hit in hits for place in hit.places})),
         tuple(summaries),
-        tuple(_quoting(history, told)) if history else (),
+        _said_of(history, told, words) if history else (),
     )
 
 
@@ -118,23 +149,30 @@ def forget(
     held: Mapping[str, Record],
     experiences: Experiences,
     text_limit: int,
+    words: str = "",
+    and_messages: bool = False,
 ) -> Receipt:
-    """Erase records and what was made of them. The summaries they were in are made anew first."""
-    gone = doomed(library, ids, history=history, held=held)
+    """Erase records and what was made of them. The summaries they were in are made anew first.
+
+    The messages that say it stay and are told of, unless they are to go as well.
+    """
+    gone = doomed(library, ids, history=history, held=held, words=words)
     for summary in gone.summaries:
         _make_anew(library, summary, set(ids), text_limit=text_limit)
     every = [*ids, *(record.id for record in gone.summaries if record.id not in ids)]
     # First what can be made anew, should the rest go wrong.
-    vectors = library.locked(lambda: experiences.forget(every))
-    receipt = library.forget(every, author=author)
-    if history and gone.messages:
-        history.forget([message.id for message in gone.messages])
+    vectors = library.locked(lambda: experiences.forget(every)) if every else 0
+    receipt = library.forget(every, author=author) if every else Receipt((), (), 0)
+    erased = 0
+    if history and and_messages:
+        erased = history.forget([message.id for message in gone.messages])
     return replace(
         receipt,
         ids=tuple(ids),
         summaries=tuple(every[len(ids) :]),
         experiences=vectors,
-        messages=len(gone.messages),
+        messages=erased,
+        said=() if and_messages else gone.said,
     )
 
 
@@ -168,16 +206,20 @@ def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: 
         library.add([fresh], to=documents, author=SYSTEM)
 
 
-def _quoting(history: History, records: Iterable[Record]) -> list[Message]:
-    """The messages in which the whole text of a record stands."""
+def _said_of(history: History, records: Iterable[Record], words: str) -> tuple[Message, ...]:
+    """The messages in which the whole text of a record stands, or every one of the words."""
     found: dict[str, Message] = {}
     for record in records:
-        text = _plain(record.text)
-        if len(text.split()) >= QUOTE:
+        text = normal(record.text)
+        if len(record.text.split()) >= QUOTE:
             said = history.search(record.text, limit=MOST)
-            found |= {each.id: each for each in said if text in _plain(each.content)}
-    return list(found.values())
+            found |= {each.id: each for each in said if text in normal(each.content)}
+    wanted = words.casefold().split()
+    said = history.search(words, limit=MOST) if wanted else []
+    found |= {e.id: e for e in said if all(word in e.content.casefold() for word in wanted)}
+    return tuple(sorted(found.values(), key=lambda message: (message.time, message.id)))
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+def _shortened(text: str) -> str:
+    shown = one_line(text)
+    return shown if len(shown) <= QUOTED else shown[:QUOTED].rstrip() + "…"

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, unconfirmed
 from commonplace.doors.cli.terminal import paint
-from commonplace.errors import BadValue
+from commonplace.erasing import told_sessions
+from commonplace.errors import BadValue, NoSuchRecord
 from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.records import Record, Sensitivity
+from commonplace.records import ID, Record, Sensitivity
 from commonplace.safety import one_line
 
 if TYPE_CHECKING:
+    from commonplace.memory import Memory
     from commonplace.upkeep.forget import Doomed
     from commonplace.upkeep.schedule import Run, Schedule
 
@@ -149,41 +152,71 @@ def _forget_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--confirm", action="store_true", help="erase; else only show what would go"
     )
+    parser.add_argument(
+        "--history", action="store_true", help="erase what conversations say of it as well"
+    )
 
 
 def forget(arguments: argparse.Namespace) -> int:
     """Erase records for good: documents, archive, versions, journal, index, what was made of them.
 
-    Without '--confirm' it shows what would go, and exits with 4.
+    Without '--confirm' it shows what would go, and exits with 4. What conversations say of it
+    stays, unless '--history' or a yes at a terminal erases that too.
     """
     with open_memory(arguments) as memory:
-        ids = [hit.record.id for hit in memory.to_forget(arguments.what)]
+        words = "" if ID.match(arguments.what) else arguments.what
+        ids = _meant(memory, arguments.what, words)
+        doomed = memory.would_forget(ids, words=words)
         if not arguments.confirm:
-            return _show_doomed(memory.would_forget(ids), as_json=arguments.json)
-        receipt = memory.delete_all(ids)
+            return _show_doomed(doomed, as_json=arguments.json, history=arguments.history)
+        too = arguments.history or _agrees_to_messages(doomed)
+        receipt = memory.delete_all(ids, history=too, words=words)
     erased = {
         "summaries": len(receipt.summaries),
         "experiences": receipt.experiences,
         "messages": receipt.messages,
         "entries and versions of the journal": receipt.texts,
     }
-    lines = [f"Erased {', '.join(receipt.ids)} from {receipt.places()}."]
+    what = ", ".join(receipt.ids)
+    lines = [f"Erased {what} from {receipt.places()}."] if what else ["No memory says it."]
     lines += [f"  and {count} {what}" for what, count in erased.items() if count]
+    lines += [receipt.still_said()] if receipt.said else []
     lines += [f"Out of reach: {what}" for what in receipt.out_of_reach]
     show(Answer(receipt.__dict__, "\n".join(lines)), as_json=arguments.json)
     return 0
 
 
-def _show_doomed(doomed: Doomed, *, as_json: bool) -> int:
+def _meant(memory: Memory, what: str, words: str) -> list[str]:
+    """The ids of the records that are meant; none where only conversations say it."""
+    try:
+        return [hit.record.id for hit in memory.to_forget(what)]
+    except NoSuchRecord:
+        if not (words and memory.would_forget([], words=words).messages):
+            raise
+        return []
+
+
+def _agrees_to_messages(doomed: Doomed) -> bool:
+    """Ask a person at a terminal whether what conversations say goes as well."""
+    if not (doomed.messages and sys.stdin and sys.stdin.isatty()):
+        return False
+    question = f"Erase {told_sessions(doomed.said)} from the conversation history too? [y/N] "
+    return input(question).strip().lower() in ("y", "yes")
+
+
+def _show_doomed(doomed: Doomed, *, as_json: bool, history: bool) -> int:
     data = {
         "ids": [record.id for record in doomed.records],
         "documents": doomed.places,
         "summaries": [record.id for record in doomed.summaries],
-        "messages": len(doomed.messages),
+        "messages": len(doomed.messages) if history else 0,
+        "said": doomed.said,
     }
     lines = [f"{record.id}  {_shown_text(record)}" for record in doomed.records]
     lines += [f"{record.id}  a summary, made anew without them" for record in doomed.summaries]
-    lines += [f"{len(doomed.messages)} messages that quote them"] if doomed.messages else []
+    if doomed.messages:
+        fate = "would go as well" if history else "would stay; '--history' erases that too"
+        lines.append(f"{told_sessions(doomed.said)}: {fate}")
     show(Answer(data, "\n".join(lines)), as_json=as_json)
     return unconfirmed()
 

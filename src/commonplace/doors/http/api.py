@@ -174,9 +174,21 @@ def supersede_record(
 
 
 @route("DELETE", "/records/{id}", scope="write")
-def forget_record(memory: Memory, id: Id) -> Any:
+def forget_record(
+    memory: Memory,
+    id: Id,
+    history: Annotated[bool, Argument("erase what conversations say of it as well")] = False,
+) -> Any:
     """Erase a memory for good. The answer is the receipt."""
-    return _receipt(memory.delete(id))
+    return _receipt(memory.delete(id, history=history))
+
+
+@route("GET", "/records/{id}/said", scope="read")
+def said_of_record(memory: Memory, id: Id) -> Any:
+    """The sessions of the conversation history in which a memory is quoted."""
+    if not may_see(memory, memory.get(id).record):
+        raise NoSuchRecord(id)
+    return {"said": list(memory.would_forget([id]).said)}
 
 
 def _receipt(receipt: Any) -> dict[str, Any]:

@@ -90,16 +90,22 @@ async function replace(record) {
 }
 
 async function forget(record) {
+  const at = `/records/${encodeURIComponent(record.id)}`;
+  const { said } = await get(`${at}/said`).catch(() => ({ said: [] }));
   const receipt = await ask("Forget this memory for good?", h("div", {}, h("p", {}, record.text),
-    h("p", { class: "why" }, "It is erased from the documents, their versions, the journal and the index. This cannot be undone.")),
-    { yes: "Forget it", bad: true, run: () => remove(`/records/${encodeURIComponent(record.id)}`) });
+    h("p", { class: "why" }, "It is erased from the documents, their versions, the journal and the index. This cannot be undone."),
+    said.length > 0 && h("label", {}, h("input", { type: "checkbox", name: "history" }), ` Erase what conversations say of it too: ${toldSessions(said)}`)),
+    { yes: "Forget it", bad: true, run: (given) => remove(given.get("history") ? `${at}?history=true` : at) });
   if (receipt) showReceipt(receipt);
 }
+
+const toldSessions = (said) => said.map(({ session, messages, quote }) =>
+  `${messages} in ${session || "no session"}${quote && ` (“${quote}”)`}`).join("; ");
 
 function showReceipt(receipt) {
   const line = (name, value) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")),
     h("td", { class: "text" }, Array.isArray(value) ? value.join("; ") || "none" : String(value)));
-  tell("Forgotten", h("table", {}, h("tbody", {}, Object.entries(receipt).map(([name, value]) => line(name, value)))));
+  tell("Forgotten", h("table", {}, h("tbody", {}, Object.entries({ ...receipt, said: toldSessions(receipt.said) || "nowhere" }).map(([name, value]) => line(name, value)))));
 }
 
 async function showHistory(record) {

@@ -37,6 +37,8 @@ class Marks:
         self.settled = settled
         """The position up to which the documents are on disk."""
         self.boot = boot
+        self.home = ""
+        """Where the documents were that these marks are of; empty when it is not known."""
         self.documents = documents or {}
         """Those that we wrote to since the index came level."""
         self.behind = behind
@@ -52,6 +54,8 @@ class Heads(Protocol):
     """What tells one run of the machine from the next; the same always where a power cut leaves
     nothing half done.
     """
+    home: str
+    """What tells the documents' directory from any other; empty where there is none."""
 
     def load(self) -> Marks:
         """The marks as the last writer left them; empty ones when there is nothing to read."""
@@ -64,9 +68,11 @@ class Heads(Protocol):
 class FileHeads:
     """A file that keeps the marks."""
 
-    def __init__(self, path: StrPath) -> None:
+    def __init__(self, path: StrPath, *, root: StrPath = "") -> None:
+        """`root` is the directory of the documents that the marks are of."""
         self.path = os.fspath(path)
         self.boot = _boot_id()
+        self.home = str(os.stat(root).st_ino) if root else ""
         self._descriptor = -1
         self._process = 0
 
@@ -98,7 +104,7 @@ class FileHeads:
 class ProfileHeads:
     """The marks in the row of a profile, which is written with what they tell of."""
 
-    boot = ""
+    boot = home = ""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -118,7 +124,9 @@ def _marks_in(text: str | bytes) -> Marks:
         value = json.loads(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
         behind, forgot = value.get("behind", -1), value.get("forgot", -1)
-        return Marks(value["end"], value["settled"], value["boot"], documents, behind, forgot)
+        marks = Marks(value["end"], value["settled"], value["boot"], documents, behind, forgot)
+        marks.home = value.get("home", "")
+        return marks
     except (ValueError, KeyError, TypeError):
         return Marks()
 
@@ -126,6 +134,8 @@ def _marks_in(text: str | bytes) -> Marks:
 def _text_of(marks: Marks) -> str:
     rows = {name: _row(known) for name, known in marks.documents.items()}
     value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
+    if marks.home:
+        value["home"] = marks.home
     if marks.behind >= 0:
         value["behind"] = marks.behind
     if marks.forgot >= 0:

@@ -90,6 +90,7 @@ class Ledger:
             put_back=self.put_back,
             edited=self.edited_outside,
             taken=self.taken_out,
+            united=self.united,
         )
         self.troubles = self.outside.troubles
         self.look, self.take_in_changes = self.outside.look, self.outside.look_at_all
@@ -247,6 +248,11 @@ class Ledger:
     def taken_out(self, name: str, position: int, pieces: Sequence[Appended]) -> None:
         """Called under the lock when an outside edit took out what was just written. For the
         library to remember.
+        """
+
+    def united(self, name: str, position: int, count: int) -> None:
+        """Called under the lock when lines of ours were put back into a text from elsewhere, or
+        with 0 of them a whole document. For the library to remember.
         """
 
     def put_back(self, name: str, lost: Sequence[Appended]) -> None:

@@ -55,7 +55,7 @@ class Levelling:
         """Say how far the documents have come."""
         for name, value in changes.items():
             setattr(self.marks, name, value)
-        self.marks.boot = self.heads.boot
+        self.marks.boot, self.marks.home = self.heads.boot, self.heads.home
         if not (self.unsaved or self.astray):
             # Without them the next start looks at more than it has to.
             with suppress(OSError, ReadOnly):

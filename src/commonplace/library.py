@@ -104,6 +104,24 @@ class Library(Erasing):
             )
         )
 
+    def united(self, name: str, position: int, count: int) -> None:
+        if count:
+            lines = f"{count} lines" if count > 1 else "a line"
+            says = (
+                f"{name} came from another vault or machine and lacked {lines} that this vault's "
+                "journal has. Both are kept: they were put back at its end."
+            )
+        else:
+            says = (
+                f"The documents came from another vault or machine. {name} was not among them, and "
+                "was written again from this vault's journal."
+            )
+        later = self.journal.entries(since=position)
+        made = [e.position for e in later if e.op == Op.PUT_BACK and name in e.documents()]
+        ways = " and ".join(f"commonplace undo --change {number}" for number in made)
+        fix = f"To take them out: {ways}" if made else "If it is not wanted, delete the file."
+        self.notices.add(Notice(position, name, says, fix, self.clock.stamp()))
+
     def add(
         self, records: Sequence[Record], *, to: Sequence[str], author: Author
     ) -> tuple[Record, ...]:

@@ -16,7 +16,7 @@ from commonplace.journal import Append, Gone, Op, Text, new_entry
 from commonplace.lazily import Lazy
 from commonplace.levelling import Levelling
 from commonplace.reader import decoded
-from commonplace.records import OWNER, SYSTEM, Author, etag_of
+from commonplace.records import DERIVED, OWNER, SYSTEM, Author, Record, etag_of
 from commonplace.values import replace
 from commonplace.vault import Stat
 
@@ -57,9 +57,11 @@ class Outside:
         put_back: Callable[[str, list[Appended]], None],
         edited: Callable[[str, Parsed], None],
         taken: Callable[[str, int, list[Appended]], None],
+        united: Callable[[str, int, int], None],
     ) -> None:
         """`taken` is told what an edit, journalled at a position, took out of a document soon
-        after it was written.
+        after it was written; `united` how many lines of ours a text from elsewhere lacked, and
+        where it is journalled that they were put back.
         """
         self.levelling = levelling
         self.vault = levelling.vault
@@ -70,10 +72,13 @@ class Outside:
         self.put_back = put_back
         self.edited = edited
         self.taken = taken
+        self.united = united
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and a sentence that says why."""
         self.after_power_cut = False
         """Then what the system says of reads and saves tells nothing."""
+        self.elsewhere = False
+        """Then journal and documents come from different places, and neither tells of deletions."""
         self._missing: dict[str, float] = {}
         self._unlisted: set[str] = set()
         self._unsettled: dict[str, float] = {}
@@ -232,20 +237,62 @@ class Outside:
             lost, gone = self._missing_of(name, known, stat, data)
         elif known and expected != data:
             lost, gone = self._missing_of(name, known, stat, data)
+        ours: list[Appended] = []
         if expected is None:
             base = self.journal_text(Op.SEEN, name, data, SYSTEM)
         elif known and expected != data:
+            ours = self._unknown_elsewhere(name, data, expected, parsed)
+            back = {piece.key for piece in lost}
+            lost += [piece for piece in ours if piece.key not in back]
+            gone = [] if ours else gone
             base = self._journal_edit(name, data, expected, parsed, lost)
             if gone:
                 self.taken(name, base, gone)
         now = Known(self.signature(stat, data), parsed.lines, base)
         if known and lost:
             self._index_and_put_back(name, parsed, now, lost, before=known)
+            if ours:
+                self.united(name, now.base, len(ours))
         else:
             self.levelling.index_whole(name, parsed, now)
         if expected is not None and expected != data:
             self.edited(name, parsed)
         return self.known(name)
+
+    def _unknown_elsewhere(
+        self, name: str, data: bytes, expected: bytes, parsed: Parsed
+    ) -> list[Appended]:
+        """What of a document's text nobody can have deleted who wrote the one that is there.
+
+        Where journal and documents come from different places, that is all of it. A text with
+        records that this vault never wrote comes from another one: who wrote it had seen ours up
+        to the last that is in it.
+        """
+        text = decoded(name, expected, lenient=True)
+        before, now = self.reader.parse(name, text).items, {it.record.id for it in parsed.items}
+        if not self.elsewhere and not self._is_anothers(parsed, {it.record.id for it in before}):
+            return []
+        shared = [it.record for it in before if it.record.id in now]
+        last = max((record.timestamp for record in shared), default="")
+        said = decoded(name, data)
+        return [
+            _piece(it.record, line, self.clock.stamp())
+            for it in before
+            if it.record.id not in now
+            and (self.elsewhere or not shared or _is_later(it.record, last))
+            and (line := text[it.start : it.end].replace("\r\n", "\n").rstrip("\n") + "\n").strip()
+            and line.strip() not in said
+            and "\x7f" not in line
+        ]
+
+    def _is_anothers(self, parsed: Parsed, before: set[str]) -> bool:
+        """Whether records stand in a text that carry ids of which this vault never heard."""
+        fresh = (it.record.id for it in parsed.items)
+        carried = (key for key in fresh if key not in before and not DERIVED.match(key))
+        return any(
+            not self.index.get(key) and next(iter(self.journal.about(key)), None) is None
+            for key in carried
+        )
 
     def _index_and_put_back(
         self, name: str, parsed: Parsed, now: Known, lost: list[Appended], *, before: Known
@@ -343,6 +390,15 @@ class Outside:
                 elif change.document == name:
                     pieces = [piece for piece in pieces if piece.id not in entry.removed]
         return [_seen(piece, known.signature.atime_ns) for piece in pieces]
+
+
+def _piece(record: Record, line: str, at: str) -> Appended:
+    """A line to put back. What carries no id has the one that its new place gives it."""
+    return stale.Appended("" if DERIVED.match(record.id) else record.id, line, at, 0)
+
+
+def _is_later(record: Record, last: str) -> bool:
+    return not DERIVED.match(record.id) and record.timestamp > last
 
 
 def _seen(piece: Appended, read: int) -> Appended:

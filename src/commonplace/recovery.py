@@ -11,7 +11,7 @@ from collections.abc import Callable
 from commonplace.errors import Unreadable
 from commonplace.heads import Marks
 from commonplace.index import Known, Signature
-from commonplace.journal import Append, Entry, Op, Text
+from commonplace.journal import BLANK, Append, Entry, Op, Text
 from commonplace.levelling import Levelling
 from commonplace.merging import merged_bytes
 from commonplace.outside import Outside
@@ -69,6 +69,7 @@ class Recovery:
             raise
         finally:
             self.levelling.unsaved = self.outside.after_power_cut = False
+            self.outside.elsewhere = False
         self.levelling.reached(self.journal.end())
 
     def _is_new(self, mark: str, end: int) -> bool:
@@ -76,8 +77,15 @@ class Recovery:
         marks = self.levelling.marks
         cut = marks.settled != end and marks.boot != self.levelling.heads.boot
         self.outside.after_power_cut = cut
+        self.outside.elsewhere = self._came_from_elsewhere()
         known = self.index.mark() == mark and self.index.level() <= marks.end <= end
-        return cut or not known
+        return cut or not known or self.outside.elsewhere
+
+    def _came_from_elsewhere(self) -> bool:
+        """Whether the marks are of documents in another directory, and there are some in this."""
+        home = self.levelling.marks.home
+        moved = bool(home) and bool(self.levelling.heads.home) and home != self.levelling.heads.home
+        return moved and bool(self.vault.listing().documents)
 
     def _redo(self, level: int) -> None:
         bases: dict[str, int] = {}
@@ -145,12 +153,22 @@ class Recovery:
             for done, (name, stat) in enumerate(listing.documents.items()):
                 progress(done, len(listing.documents))
                 self._read_one(name, stat, told.pop(name, None), seen)
-            for name in told:
-                self.outside.journal_gone(name)
+            for name, (base, text) in told.items():
+                if self.outside.elsewhere:
+                    self._write_again(name, base, text, seen)
+                else:
+                    self.outside.journal_gone(name)
             self.index.set_mark(self.journal.mark())
             self.index.set_level(self.journal.end())
         self.levelling.marks.documents.clear()
         progress(len(listing.documents), len(listing.documents))
+
+    def _write_again(self, name: str, base: int, text: bytes, seen: dict[str, Record]) -> None:
+        """Write a document that only the journal has."""
+        self.vault.replace(name, text.replace(BLANK, b""), expected=None)
+        if stat := self.vault.stat(name):
+            self._read_one(name, stat, (base, text), seen)
+            self.outside.united(name, base, 0)
 
     def _read_one(
         self, name: str, stat: Stat, told: tuple[int, bytes] | None, seen: dict[str, Record]

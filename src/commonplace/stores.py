@@ -132,7 +132,7 @@ class FileStores:
         )
         self.journal = FileJournal(self.state, clock=self.clock)
         self.index = self._open_index()
-        self.heads = FileHeads(os.path.join(self.state, "heads.json"))
+        self.heads = FileHeads(os.path.join(self.state, "heads.json"), root=self.root)
         self.notes = FileNotes(self.state)
         self._history: History | None = None
         self._messages: Database | None = None

@@ -70,6 +70,7 @@ UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""
 
 Run = Callable[["Namespace"], int]
+MOST_TOLD = 5
 _opened: list[Memory] = []
 """What the command has opened."""
 
@@ -164,8 +165,10 @@ def _telling(arguments: Namespace, code: int) -> int:
     opened, _opened[:] = list(_opened), []
     if any(memory.may_have_news() for memory in opened):
         with open_memory(arguments) as memory:
-            for notice in memory.tell_notices():
-                print(f"commonplace: {notice.sentence}", file=sys.stderr)
+            untold = memory.tell_notices()
+            complain(notice.sentence for notice in untold[:MOST_TOLD])
+            if len(untold) > MOST_TOLD:
+                complain([f"{len(untold) - MOST_TOLD} more such: commonplace doctor lists them."])
     return code
 
 

@@ -16,6 +16,13 @@ from commonplace.hints import Any, StrPath
 from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"
+CLAW_FILE = "openclaw.json"
+CLAW_NAMES = {
+    "memoryCompactionScheduleCron": "memory_compaction_schedule",
+    "memoryCompactionMaxRecords": "memory_compaction_threshold_records",
+    "memoryCompactionMaxChars": "memory_compaction_threshold_chars",
+}
+"""Keys of CursorClaw's configuration that are called otherwise here."""
 URLS = ("postgresql://", "postgres://")
 
 
@@ -105,12 +112,18 @@ class Options:
     session_memory_enabled: bool = _option(True, "inject memory at session start")
     session_memory_cap: int = _option(32000, "most characters injected at session start")
     long_memory_path: str = _option("LONGMEMORY.md", "document of the long-term summaries")
-    include_long_memory_in_session: bool = _option(False, "inject the long-term summaries first")
+    include_long_memory_in_session: bool = _option(True, "inject the long-term summaries first")
     memory_compaction_enabled: bool = _option(False, "compact old records on a schedule")
-    memory_compaction_threshold_records: int = _option(0, "compact past this many records")
-    memory_compaction_threshold_chars: int = _option(0, "compact past this many characters")
+    memory_compaction_threshold_records: int = _option(
+        500, "compact past this many records; 0: not by their number"
+    )
+    memory_compaction_threshold_chars: int = _option(
+        0, "compact past this many characters; 0: not by their number"
+    )
     memory_compaction_min_age_days: int = _option(30, "youngest record to compact, in days")
-    memory_compaction_schedule: str = _option("", "when to compact: cron or an interval")
+    memory_compaction_schedule: str = _option(
+        "daily", "when to compact: cron or an interval; empty: not by the clock"
+    )
     summarizer: str = _option(
         "extractive", "who sums up what is compacted: extractive, command or openai", harmless=False
     )
@@ -137,6 +150,9 @@ class Options:
     experience_store_enabled: bool = _option(False, "keep a store of distinct experiences")
     experience_uniqueness_threshold: float = _option(0.8, "likeness from which nothing is new")
     inject_experience_context: bool = _option(False, "inject past experiences like the message")
+    cursorclaw_files: bool = _option(
+        False, "write tmp/memory-embeddings.json and tmp/experience-store.json, as CursorClaw does"
+    )
 
     @classmethod
     def load(
@@ -150,6 +166,8 @@ class Options:
         options = cls()
         if os.path.isfile(path := _user_file(environ)):
             options = options.overlaid(_read(path), source=path)
+        if path := _claw_file(root, environ):
+            options = options.overlaid(_continuity(path), source=path)
         if root and os.path.isfile(path := os.path.join(root, FILE)):
             trusted = not _in_repository(os.fspath(root))
             options = options.overlaid(_read(path), source=path, trusted=trusted)
@@ -211,6 +229,40 @@ def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[snake(key.removeprefix("continuity."))] = value
     return flat
+
+
+def _claw_file(root: StrPath | None, environ: Mapping[str, str]) -> str:
+    """CursorClaw's own configuration, if there is one for this vault."""
+    named = environ.get("CURSORCLAW_CONFIG_PATH", "")
+    path = named or (os.path.join(root, CLAW_FILE) if root else "")
+    return path if root and os.path.isfile(path) else ""
+
+
+def _continuity(path: str) -> dict[str, Any]:
+    """What CursorClaw's configuration says of memory, as far as it is an option of ours.
+
+    It is a program's of its own: what else is in it, or that it is no JSON, is not for us to say.
+    """
+    import json
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            said = json.load(file)["continuity"]
+        pairs = [_ours(name, value) for name, value in said.items()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {
+        name: value
+        for name, value in pairs
+        if name in OPTIONS and OPTIONS[name].about["harmless"] and value is not None
+    }
+
+
+def _ours(name: str, value: Any) -> tuple[str, Any]:
+    """One of CursorClaw's keys under our name."""
+    if name == "memoryCompactionIntervalMs" and isinstance(value, int):
+        return "memory_compaction_schedule", f"{max(1, value // 60_000)}m"
+    return CLAW_NAMES.get(name, snake(name)), value
 
 
 def snake(name: str) -> str:

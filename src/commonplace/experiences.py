@@ -17,7 +17,7 @@ from commonplace.index.vectors import closest
 from commonplace.journal import Op
 from commonplace.library import Library
 from commonplace.notes import Notes
-from commonplace.records import PASSAGE, Hit, Record, Sensitivity
+from commonplace.records import COMPACTION, PASSAGE, Hit, Record, Sensitivity
 from commonplace.values import frozen, replace
 
 NAME = "experiences.json"
@@ -63,6 +63,13 @@ class Experiences:
     def count(self) -> int:
         return len(self._load().kept)
 
+    def records(self) -> list[Record]:
+        """All of them, the oldest first; those that were compacted too."""
+        ids = [each.id for each in self._load().kept]
+        gone = {key: hit.record for key, hit in self._compacted(ids).items()}
+        found = gone | self._library.index.get_all(ids)
+        return [found[key] for key in ids if key in found]
+
     def take_in(self, *, threshold: float) -> list[Record]:
         """Look at what is new, and keep what is less alike to all that is kept. Returns those.
 
@@ -94,10 +101,11 @@ class Experiences:
         [(vector, norm)] = self._encoder.encode([message])
         rows = [(at, each.norm, each.vector) for at, each in enumerate(kept)]
         found: list[Hit] = []
+        gone = self._compacted([each.id for each in kept])
         for score, at in closest(rows, vector=vector, norm=norm, limit=len(rows)):
             if len(found) == limit or score <= 0:
                 break
-            hit = self._library.index.get(kept[at].id)
+            hit = self._library.index.get(kept[at].id) or gone.get(kept[at].id)
             if (
                 hit
                 and _may_be_shown(hit.record)
@@ -105,6 +113,22 @@ class Experiences:
             ):
                 found.append(replace(hit, score=min(score, 1.0)))
         return found
+
+    def _compacted(self, ids: Sequence[str]) -> dict[str, Hit]:
+        """Those that became part of a summary, as they were, with where the summary stands."""
+        there = self._library.index.get_all(ids)
+        lost = {key for key in ids if key not in there}
+        if not lost:
+            return {}
+        made = Query(kinds=(COMPACTION,), include_superseded=True, limit=1 << 30)
+        summed = {
+            key: hit
+            for hit in self._library.index.search(made)
+            for key in hit.record.sources
+            if key in lost
+        }
+        gone = self._library.departed(lambda record: record.id in summed) if summed else {}
+        return {key: Hit(each.record, summed[key].places, 0.0) for key, each in gone.items()}
 
     def forget(self, ids: Iterable[str]) -> int:
         """Erase the vectors of records, under the caller's lock. Returns how many there were."""
@@ -188,4 +212,5 @@ def _unlike(
 
 
 def _may_be_shown(record: Record) -> bool:
-    return record.kind != PASSAGE and record.sensitivity != Sensitivity.SECRET
+    shown = record.kind != PASSAGE and record.sensitivity != Sensitivity.SECRET
+    return shown and not record.is_checkpoint

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
 
 from commonplace import budgets
@@ -40,6 +40,7 @@ from commonplace.library import Library, Rewording, Written
 from commonplace.notices import Notice, Notices
 from commonplace.records import (
     BEHAVIORAL,
+    CHECKPOINT,
     COMPACTION,
     PASSAGE,
     SYSTEM,
@@ -58,6 +59,7 @@ from commonplace.stores import Stores, stores_at
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
@@ -68,10 +70,10 @@ if TYPE_CHECKING:
     from commonplace.history import History
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
+    from commonplace.upkeep import beside, scan, window
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import forget as forgetting
-    from commonplace.upkeep import scan, window
     from commonplace.upkeep.background import Background
     from commonplace.upkeep.errands import Errands
     from commonplace.upkeep.plans import Plan
@@ -84,8 +86,10 @@ else:
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, window = Lazy("upkeep.expand"), Lazy("upkeep.window")
-    forgetting = Lazy("upkeep.forget")
+    forgetting, beside = Lazy("upkeep.forget"), Lazy("upkeep.beside")
 
+LEAST_LIKE = 0.2
+"""How alike an experience must be to a message to be told with it."""
 NOWHERE = "/"
 """The name of no document."""
 PLACES = ("memory", "history", "all")
@@ -371,7 +375,7 @@ class Memory:
         waiting += back
         if limits:
             window.trim(self.library, limits)
-        if self.options.memory_compaction_enabled:
+        if self.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
             self._compact_in_background()
         return stored, waiting
 
@@ -393,7 +397,7 @@ class Memory:
         self.library.refresh()
         wanted = Query(session=self.session, include_passages=False)
         count = self.library.index.count(wanted) if self.session else 0
-        text = f"Checkpoint before compaction: {count} records of this session so far."
+        text = f"{CHECKPOINT} {count} records of this session so far."
         stored, held = self._store_all([{"text": text, "kind": COMPACTION}], of_the_day=True)
         return (*stored, *held)[0]
 
@@ -415,6 +419,7 @@ class Memory:
         report = run.run(forced=forced, scheduled=scheduled)
         if not (forced or scheduled or report.status == "done"):
             return report
+        self._tell_beside()
         return replace(report, rolled_up=self.roll_up_diary())
 
     def roll_up_diary(self) -> tuple[str, ...]:
@@ -437,7 +442,29 @@ class Memory:
             summarizer=summarizer_of(self.options, notes=self.notes, clock=self.clock),
             checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
             findings=lambda: self.scan(*compaction.CAUSED),
+            beside=self._alone_beside,
         )
+
+    def _alone_beside(self) -> AbstractContextManager[None]:
+        """Holds the lock of CursorClaw's own compaction, where that may run in the same place."""
+        if not self._is_workspace:
+            return nullcontext()
+        return beside.alone_beside(self.root_path, now=self.clock.now().timestamp())
+
+    @property
+    def _is_workspace(self) -> bool:
+        """Whether CursorClaw's own program may work with the same files."""
+        return self.layout.name == "claw" and self.stores.database is None
+
+    def _tell_beside(self) -> None:
+        """Write what CursorClaw keeps of records and experiences, where an option asks for it."""
+        if not (self.options.cursorclaw_files and self._is_workspace) or self.read_only:
+            return
+        name, most = self.layout.memory, self.options.memory_embeddings_max_records
+        parsed = self.library.parse(name, self.library.text(name)[0])
+        records = [item.record for item in parsed.items]
+        beside.write_embeddings(self.root_path, records, most=most, at=self.clock.stamp())
+        beside.write_experiences(self.root_path, self.experiences.records())
 
     def _compact_in_background(self) -> None:
         """Have it compacted elsewhere if an append took the main document over a threshold."""
@@ -612,6 +639,8 @@ class Memory:
         hits = recalling.recalled(
             self.library, text, limit=limit, newest=newest, writes=not self.read_only
         )
+        hits = [hit for hit in hits if not hit.record.is_checkpoint]
+        self._tell_beside()
         self._mind(hit.record for hit in hits)
         return hits
 
@@ -625,7 +654,9 @@ class Memory:
 
     def take_in_experiences(self) -> list[Record]:
         """Keep the new records that are unlike the experiences there are. Returns those."""
-        return self.experiences.take_in(threshold=self.options.experience_uniqueness_threshold)
+        taken = self.experiences.take_in(threshold=self.options.experience_uniqueness_threshold)
+        self._tell_beside()
+        return taken
 
     def recall_experiences(self, text: str, *, limit: int = 10) -> list[Hit]:
         """The experiences most like a text. Before the first upkeep they are taken in now."""
@@ -648,7 +679,7 @@ class Memory:
         rest = search(others) if others.limit else []
         clock = self.clock
         hits = (*by_standing(first, clock), *by_standing(rest, clock))
-        records = [hit.record for hit in hits]
+        records = [hit.record for hit in hits if not hit.record.is_checkpoint]
         self._mind(records)
         return records
 
@@ -691,7 +722,12 @@ class Memory:
         """What finds the experiences like a message, where they are kept."""
         if not self.options.experience_store_enabled:
             return None
-        return lambda text, most: [hit.record for hit in self.recall_experiences(text, limit=most)]
+
+        def alike(text: str, most: int) -> list[Record]:
+            hits = self.recall_experiences(text, limit=most)
+            return [hit.record for hit in hits if hit.score >= LEAST_LIKE]
+
+        return alike
 
     def _state(self, message: str, *, dialect: str = "", **rest: Any) -> State:
         self.library.refresh()
@@ -739,8 +775,10 @@ class Memory:
         ids = [budgets.check_id(key) for key in record_ids]
         receipt = self.library.locked(lambda: self._deleted(ids, history=history, words=words))
         self._mind_said((each["session"], "user") for each in receipt.said)
-        unread = tuple(self.library.vault.listing().unreadable.values())
-        return replace(receipt, out_of_reach=receipt.out_of_reach + self.stores.sweep() + unread)
+        self._tell_beside()
+        left = beside.still_there(self.root_path, ids) if self._is_workspace else ()
+        left += tuple(self.library.vault.listing().unreadable.values())
+        return replace(receipt, out_of_reach=receipt.out_of_reach + left + self.stores.sweep())
 
     def _deleted(self, ids: Sequence[str], *, history: bool, words: str) -> Receipt:
         self.library.refresh()

@@ -46,6 +46,8 @@ SHAREABLE = frozenset(
 """What may be summed up; claw's own two labels count as personal."""
 COMPACTION = "compaction"
 """The kind of what was made of others: a summary, or a mark of where one begins."""
+CHECKPOINT = "Checkpoint before compaction:"
+"""How a mark of where a compaction began starts. It says nothing that is worth knowing."""
 TYPES = ("preference", "fact", "instruction", "context", "correction")
 CATEGORIES = ("turn-summary", COMPACTION, "note", "heartbeat", "learned", "user-preference")
 BEHAVIORAL = frozenset(("preference", "instruction", "correction", "user-preference"))
@@ -85,6 +87,11 @@ class Record:
     def behavioral(self) -> bool:
         """Whether it tells the agent how to behave, rather than what is so."""
         return self.kind in BEHAVIORAL
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it only marks where a compaction began."""
+        return self.kind == COMPACTION and self.text.startswith(CHECKPOINT)
 
     def data(self) -> dict[str, Any]:
         """Everything but the text, with what has its default value left out."""

@@ -1159,6 +1159,12 @@ CLAW = (
         "The gateway's calls reject every other path.",
     ),
     Claim(
+        "claw.published-files",
+        "claw, 5. Optional vector recall (PM.4)",
+        "With the option `cursorclaw_files`, `tmp/memory-embeddings.json` and "
+        "`tmp/experience-store.json` are written in the form that CursorClaw publishes.",
+    ),
+    Claim(
         "claw.index-path",
         "claw, 5. Optional vector recall (PM.4)",
         "The memory embedding index is persisted under the vault's machine state, not in "
@@ -1263,6 +1269,12 @@ CLAW = (
         "When `MEMORY.md` exceeds its limit the oldest records are the ones removed.",
     ),
     Claim(
+        "claw.json-configuration",
+        "claw, 7. Rolling window (optional)",
+        "The keys below `continuity` of CursorClaw's own `openclaw.json`, in the workspace or where "
+        "`CURSORCLAW_CONFIG_PATH` says, are options; what is in `commonplace.toml` outweighs them.",
+    ),
+    Claim(
         "claw.key-reference",
         "claw, 7. Rolling window (optional)",
         "Every option of the `continuity` group can be looked up with its meaning and its default.",
@@ -1342,6 +1354,23 @@ CLAW = (
         "The option `continuity.memoryCompactionEnabled` is accepted as a boolean.",
     ),
     Claim(
+        "claw.compaction-enabled-alone",
+        "claw, 9. LONGMEMORY.md and scheduled compaction",
+        "`memoryCompactionEnabled` alone runs: daily, and after an append past 500 records. The "
+        "document names no defaults; these are ours.",
+    ),
+    Claim(
+        "claw.compacted-stays-in-prompt",
+        "claw, 9. LONGMEMORY.md and scheduled compaction",
+        "What was compacted stays in the prompt: LONGMEMORY.md is included unless "
+        "`includeLongMemoryInSession` is false.",
+    ),
+    Claim(
+        "claw.one-checkpoint",
+        "claw, 9. LONGMEMORY.md and scheduled compaction",
+        "A run leaves one checkpoint, which no brief, context, recall or summary tells.",
+    ),
+    Claim(
         "claw.compaction-in-background",
         "claw, 9. LONGMEMORY.md and scheduled compaction",
         "With compaction enabled a background job runs on a cron or interval schedule.",
@@ -1406,6 +1435,17 @@ CLAW = (
         "claw.key-experience-enabled",
         "claw, 10. Experience store (vector store for experiences)",
         "The option `continuity.experienceStoreEnabled` is accepted as a boolean.",
+    ),
+    Claim(
+        "claw.experiences-outlive-compaction",
+        "claw, 10. Experience store (vector store for experiences)",
+        "An experience is still found when its record was compacted; not when it was erased.",
+    ),
+    Claim(
+        "claw.experience-block",
+        "claw, 10. Experience store (vector store for experiences)",
+        "Each line of the block of experiences says something, and is alike to the message by "
+        "0.2 at least; the document names no bound.",
     ),
     Claim(
         "claw.experience-hash-vectors",
@@ -1582,6 +1622,12 @@ CLAW = (
         "claw.precheck-in-scope",
         "claw, 11. Long-term memory patterns / Pre-compaction check",
         "A run stops without writing if no record is in scope.",
+    ),
+    Claim(
+        "claw.lock-file",
+        "claw, 11. Long-term memory patterns / Pre-compaction check",
+        "A run holds `tmp/memory-compaction.lock`, with the number of its process in it, and is "
+        "left out while another program holds it; one that was left a day ago is taken over.",
     ),
     Claim(
         "claw.precheck-lock",

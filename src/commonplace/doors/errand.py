@@ -1,7 +1,8 @@
 """A work of upkeep in a process of its own, for one that serves.
 
 It is told on standard input what to do in which vault, answers on standard output, and ends when
-its input does: so it never outlives who asked. What the works do it does not know.
+its input does: so it never outlives who asked. One that is left alone answers nobody, and ends when
+its work is done. What the works do it does not know.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def main() -> None:
     stopped_by_signals(stop)
     # Ctrl+C goes to all of them: who asked says when it is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_stop_with_input, args=(stop,), daemon=True).start()
+    if not order.get("alone"):
+        threading.Thread(target=_stop_with_input, args=(stop,), daemon=True).start()
     answer(json.dumps(_done(order, ending)).encode())
 
 

@@ -289,6 +289,8 @@ def unfit(state: State, record: Record) -> str:
     """Why a record may not be shown, by what it says of itself."""
     if record.sensitivity == Sensitivity.SECRET:
         return "secret"
+    if record.is_checkpoint:
+        return "a checkpoint"
     if is_over(record, state.now):
         return "no longer valid"
     return "not valid yet" if is_to_come(record, state.now) else ""

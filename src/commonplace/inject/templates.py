@@ -311,7 +311,12 @@ def _experiences(state: State) -> Section:
     wanted = state.options.inject_experience_context and state.message.strip()
     found = state.experiences(state.message, EXPERIENCES) if state.experiences and wanted else ()
     lines = tuple(
-        line_of(state, record, dated(state, record), reason="like the last message")
+        line_of(
+            state,
+            record,
+            dated(state, record, f"- {one_line(record.text)}"),
+            reason="like the last message",
+        )
         for record in found
         if not unfit(state, record)
     )

@@ -1,4 +1,5 @@
-"""Compaction that an append calls for. No store waits for it: a thread waits for who does it.
+"""Compaction that an append calls for. No store waits for it, nor does whoever closes the vault: it
+is left to a process that ends by itself. Where none can be started, a thread does it.
 
 It does not know what compaction does, nor where.
 """
@@ -6,6 +7,7 @@ It does not know what compaction does, nor where.
 from __future__ import annotations
 
 from datetime import timedelta
+from subprocess import Popen
 from threading import Thread
 
 from commonplace.clock import parse_stamp
@@ -22,21 +24,27 @@ PAUSE = timedelta(hours=1)
 
 
 class Background:
-    """At most one run at a time, ended before the vault is closed."""
+    """At most one run at a time."""
 
     def __init__(self, library: Library, options: Options, *, notes: Notes) -> None:
         self.library = library
         self.options = options
         self.notes = notes
         self._thread: Thread | None = None
+        self._left: Popen[bytes] | None = None
 
     def consider(self, errands: Errands) -> None:
         """Have it compacted if the main document may be over a threshold."""
-        if self._thread and self._thread.is_alive():
+        if self._is_at_work() or not self._may_be_over() or self._in_vain():
             return
-        if self._may_be_over() and not self._in_vain():
+        self._left = errands.leave(COMPACT_IF_OVER)
+        if self._left is None:
             self._thread = Thread(target=self._run, args=(errands,), name="commonplace-compaction")
             self._thread.start()
+
+    def _is_at_work(self) -> bool:
+        here = self._thread is not None and self._thread.is_alive()
+        return here or (self._left is not None and self._left.poll() is None)
 
     def _run(self, errands: Errands) -> None:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from io import BytesIO
@@ -31,6 +31,7 @@ from commonplace.notes import Notes
 from commonplace.reader import decoded
 from commonplace.records import PASSAGE, SYSTEM, Record
 from commonplace.replay import grown
+from commonplace.upkeep.beside import HELD as BESIDE
 from commonplace.upkeep.plans import Plan, in_scope, must_stay, plan, shown
 from commonplace.upkeep.reports import Report, log
 from commonplace.upkeep.summaries import Summarizer
@@ -166,6 +167,7 @@ class Compaction:
         summarizer: Summarizer,
         checkpoint: Callable[[], object] = lambda: None,
         findings: Callable[[], Iterable[Any]] = lambda: (),
+        beside: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.library = library
         self.settings = settings
@@ -173,6 +175,8 @@ class Compaction:
         self.summarizer = summarizer
         self.checkpoint = checkpoint
         self.findings = findings
+        self.beside = beside
+        """Keeps other programs that compact the same documents away."""
 
     def run(self, *, forced: bool = False, scheduled: bool = False) -> Report:
         """Compact if it is time to. Whatever goes wrong, the documents are as they were."""
@@ -227,15 +231,17 @@ class Compaction:
         if not self._in_scope(self._read()):
             return Report("skipped", "no record is in scope")
         try:
-            with self.notes.alone(LOCK):
+            with self.notes.alone(LOCK), self.beside():
                 if name := self._open_in_editor():
                     return Report("skipped", f"{name} is open in an editor")
                 return self._work()
-        except Busy:
-            return Report("skipped", "another compaction is running")
+        except Busy as busy:
+            held = f" ({BESIDE})" if BESIDE in busy.what else ""
+            return Report("skipped", f"another compaction is running{held}")
 
     def _work(self) -> Report:
-        self.checkpoint()
+        if not any(record.is_checkpoint for record in self._read().records[-1:]):
+            self.checkpoint()  # The one before is of a run that was left off.
         since = self.library.clock.stamp()
         found = set(map(_key, self.findings()))
         before = self._read()
@@ -487,7 +493,8 @@ class Compaction:
         leaving, there = set(made.leaving), {record.id: record for record in after.records}
         limit = self._before()
         for record in before.records:
-            if record.id in leaving and must_stay(record, before=limit):
+            stays = must_stay(record, before=limit) and not record.is_checkpoint
+            if record.id in leaving and stays:
                 raise Unwell(f"{record.id} should have stayed.")
             if record.id not in leaving and there.get(record.id) != record:
                 raise Unwell(f"{record.id} is not there any more.")

@@ -20,6 +20,8 @@ from commonplace.errors import CutShort, VaultTrouble
 from commonplace.hints import Any
 
 ENTRY = "commonplace.doors.errand"
+# Without -P a file in the working directory could pass for a module of ours.
+COMMAND = [sys.executable, "-P", "-m", ENTRY]
 BEGUN = b"begun"
 """The first line of an answer: without it, what was started is not ours."""
 GRACE = 3.0
@@ -54,6 +56,26 @@ class Errands:
         take_short_turns()
         return self._here(work)
 
+    def leave(self, work: str) -> subprocess.Popen[bytes] | None:
+        """Have a work done by a process that ends by itself; None when there can be none."""
+        if not self.able or self.over:
+            return None
+        silent = subprocess.DEVNULL
+        try:
+            process = subprocess.Popen(
+                COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=silent,
+                stderr=silent,
+                start_new_session=True,
+            )
+        except OSError:
+            return None
+        _give(process, {**self._order, "work": work, "alone": True})
+        # Whoever goes on must take note of its end; whoever ends need not wait for it.
+        threading.Thread(target=process.wait, name="commonplace-left", daemon=True).start()
+        return process
+
     def stop(self) -> None:
         """End what is being done; nothing is begun any more."""
         with self._guard:
@@ -82,13 +104,11 @@ class Errands:
         return _told(answer, process.returncode)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        # Without -P a file in the working directory could pass for a module of ours.
-        words = [sys.executable, "-P", "-m", ENTRY]
         pipe = subprocess.PIPE
         with self._guard:
             if self.over:
                 raise CutShort("it was to end")
-            process = subprocess.Popen(words, stdin=pipe, stdout=pipe, bufsize=0)
+            process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, bufsize=0)
             self._running.add(process)
         return process
 
@@ -96,6 +116,13 @@ class Errands:
 def take_short_turns() -> None:
     """Let no thread of this process wait long for one that works in the background."""
     sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
+
+
+def _give(process: subprocess.Popen[bytes], order: Mapping[str, Any]) -> None:
+    """Send an order, and nothing after it."""
+    assert process.stdin
+    with suppress(BrokenPipeError), process.stdin as stdin:
+        stdin.write(json.dumps(order).encode() + b"\n")
 
 
 def _said(process: subprocess.Popen[bytes], order: bytes) -> bytes:

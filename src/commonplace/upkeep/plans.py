@@ -73,7 +73,13 @@ def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
         if not must_stay(record, before=before)
         and not record.supersedes
         and record.id not in replaced
+        and not record.is_checkpoint
     ]
+
+
+def _old_checkpoints(records: Sequence[Record]) -> set[str]:
+    """The checkpoints of runs before: they leave with the next, and become no summary."""
+    return set([record.id for record in records if record.is_checkpoint][:-1])
 
 
 def grouped(records: Iterable[Record], *, day_of: DayOf = utc_day) -> list[list[Record]]:
@@ -121,6 +127,7 @@ def plan(
         if why:
             refused.append(why)
     leaving = {record.id for record in chosen}
+    leaving |= _old_checkpoints(records) if leaving else set()
     in_order = tuple(record.id for record in records if record.id in leaving)
     return Plan(tuple(summaries), in_order, tuple(refused))
 

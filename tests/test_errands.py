@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,13 @@ def test_this_process_stores_and_finds_while_another_compacts(tmp_path: Path, sl
         assert stored in held(memory)
 
 
+def until(held: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not held():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_an_append_over_a_threshold_has_another_process_compact(tmp_path: Path, slow: Slow) -> None:
     old_notes(tmp_path / "vault")
     with opened(
@@ -115,8 +122,9 @@ def test_an_append_over_a_threshold_has_another_process_compact(tmp_path: Path, 
     ) as memory:
         memory.store("One more")
         assert slow.process() != os.getpid()
-        slow.let_go()
+    slow.let_go()
     with opened(tmp_path / "vault") as memory:
+        until(lambda: reports.last_report(memory.notes))
         assert len(held(memory, "LONGMEMORY.md")) == 1
 
 
@@ -151,6 +159,7 @@ def test_a_killed_process_that_an_append_called_for_is_in_the_log(
         memory.store("One more")
         os.kill(slow.process(), signal.SIGKILL)
     with opened(tmp_path / "vault") as memory:
+        until(lambda: reports.last_report(memory.notes))
         report = reports.last_report(memory.notes)
     assert report is not None
     assert (report.status, "SIGKILL" in report.why) == ("failed", True)

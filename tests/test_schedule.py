@@ -220,7 +220,8 @@ def jobs(memory: Memory, **options: Any) -> dict[str, Any]:
 def test_the_options_say_what_runs_and_when(memory: Memory) -> None:
     nightly, daily = read("0 3 * * *", argument=""), read("daily", argument="")
     assert jobs(memory) == {}
-    assert jobs(memory, memory_compaction_enabled=True) == {}
+    assert jobs(memory, memory_compaction_enabled=True) == {"compaction": daily}
+    assert jobs(memory, memory_compaction_enabled=True, memory_compaction_schedule="") == {}
     assert jobs(memory, memory_compaction_schedule="0 3 * * *") == {}
     assert {job.name: job.when for job in memory.schedule().jobs} == {
         "compaction": nightly,

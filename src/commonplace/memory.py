@@ -449,7 +449,8 @@ class Memory:
         """Holds the lock of CursorClaw's own compaction, where that may run in the same place."""
         if not self._is_workspace:
             return nullcontext()
-        return beside.alone_beside(self.root_path, now=self.clock.now().timestamp())
+        now = self.clock.now().timestamp()
+        return beside.alone_beside(self.root_path, self.notes, now=now)
 
     @property
     def _is_workspace(self) -> bool:

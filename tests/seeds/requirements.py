@@ -1271,8 +1271,8 @@ CLAW = (
     Claim(
         "claw.json-configuration",
         "claw, 7. Rolling window (optional)",
-        "The keys below `continuity` of CursorClaw's own `openclaw.json`, in the workspace or where "
-        "`CURSORCLAW_CONFIG_PATH` says, are options; what is in `commonplace.toml` outweighs them.",
+        "The keys below `continuity` of CursorClaw's own `openclaw.json`, in the workspace or "
+        "where `CURSORCLAW_CONFIG_PATH` says, are options; `commonplace.toml` outweighs them.",
     ),
     Claim(
         "claw.key-reference",

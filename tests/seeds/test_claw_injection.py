@@ -45,14 +45,15 @@ def headings(text: str) -> list[str]:
 def test_the_sources_are_the_user_memory_and_the_logs_of_two_days(
     root: str, clock: FixedClock
 ) -> None:
-    text = context(root, clock)
+    text = context(root, clock, include_long_memory_in_session=False)
     days = ["## memory/2026-02-11.md", "## memory/2026-02-12.md"]
     assert headings(text) == ["## USER.md", "## MEMORY.md", *days]
     assert "- Name: Wren" in text
     assert '- {"id":"a1f4","sessionId":"main","category":"learned",' in text
     assert "2026-02-10.md" not in text
     clock.sleep(86400)
-    assert headings(context(root, clock)) == ["## USER.md", "## MEMORY.md", days[1]]
+    later = context(root, clock, include_long_memory_in_session=False)
+    assert headings(later) == ["## USER.md", "## MEMORY.md", days[1]]
 
 
 @pytest.mark.claim("claw.inject-combined-cap", "claw.inject-truncation-note")
@@ -98,8 +99,9 @@ def test_nothing_is_injected_when_it_is_switched_off(root: str, clock: FixedCloc
 @pytest.mark.in_files
 @pytest.mark.claim("claw.longmemory-injected-first", "claw.longmemory-within-cap")
 def test_long_memory_comes_first_and_counts_towards_the_cap(root: str, clock: FixedClock) -> None:
-    assert "LONGMEMORY.md" not in context(root, clock)
-    text = context(root, clock, include_long_memory_in_session=True)
+    assert "LONGMEMORY.md" not in context(root, clock, include_long_memory_in_session=False)
+    text = context(root, clock)
+    assert text == context(root, clock, include_long_memory_in_session=True)
     wanted = ("## LONGMEMORY.md", "## MEMORY.md", "## memory/2026-02-11.md")
     at = [text.index(f"{heading}\n") for heading in wanted]
     assert at == sorted(at)

@@ -45,7 +45,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if not order.get("alone"):
         threading.Thread(target=_stop_with_input, args=(stop,), daemon=True).start()
-    answer(json.dumps(_done(order, ending)).encode())
+    done = _done(order, ending)
+    answer(json.dumps(done).encode())
+    if order.get("alone") and "failed" in done:
+        sys.exit(1)
 
 
 def _taken() -> Callable[[bytes], object]:

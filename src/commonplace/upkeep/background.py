@@ -6,6 +6,7 @@ It does not know what compaction does, nor where.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from subprocess import Popen
 from threading import Thread
@@ -37,7 +38,7 @@ class Background:
         """Have it compacted if the main document may be over a threshold."""
         if self._is_at_work() or not self._may_be_over() or self._in_vain():
             return
-        self._left = errands.leave(COMPACT_IF_OVER)
+        self._left = errands.leave(COMPACT_IF_OVER, failed=self._note)
         if self._left is None:
             self._thread = Thread(target=self._run, args=(errands,), name="commonplace-compaction")
             self._thread.start()
@@ -51,7 +52,12 @@ class Background:
             errands.run(COMPACT_IF_OVER)
         except CommonplaceError as error:
             if not errands.over:
-                note_failure(self.notes, str(error), at=self.library.clock.stamp())
+                self._note(str(error))
+
+    def _note(self, why: str) -> None:
+        # The vault may be closed by now.
+        with suppress(CommonplaceError, OSError):
+            note_failure(self.notes, why, at=self.library.clock.stamp())
 
     def wait(self) -> None:
         if self._thread:

@@ -17,6 +17,7 @@ from math import sqrt
 from commonplace.errors import Busy
 from commonplace.hints import Any
 from commonplace.lean import unfinished
+from commonplace.notes import Notes
 from commonplace.records import PASSAGE, Record, Sensitivity
 
 DIRECTORY = "tmp"
@@ -24,6 +25,8 @@ LOCK = "memory-compaction.lock"
 HELD = f"{DIRECTORY}/{LOCK}"
 EMBEDDINGS = "memory-embeddings.json"
 EXPERIENCES = "experience-store.json"
+OURS = "beside.lock"
+"""The note of what stands in the lock while it is ours."""
 VERSION = 1
 DIMENSIONS, MOST_WORDS = 128, 2000
 WORD = re.compile(r"[a-z0-9_]{2,}")
@@ -32,15 +35,25 @@ LONG_AGO = 86_400
 
 
 @contextmanager
-def alone_beside(root: str, *, now: float) -> Iterator[None]:
-    """Hold CursorClaw's lock of compaction; `Busy` while another program does."""
+def alone_beside(root: str, notes: Notes, *, now: float) -> Iterator[None]:
+    """Hold CursorClaw's lock of compaction; `Busy` while another program does.
+
+    Only one of us asks at a time: what a note says is ours was left by one that was killed.
+    """
     with _directory(root) as directory:
-        _take(directory, now)
+        left, age = _found(directory, now)
+        if left is not None and (left == notes.read(OURS) or (age > LONG_AGO and not _runs(left))):
+            _remove(directory)
+        mine = str(os.getpid()).encode()
+        notes.write(OURS, mine)
         try:
-            yield
+            _take(directory, mine)
+            try:
+                yield
+            finally:
+                _remove(directory)
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(LOCK, dir_fd=directory)
+            notes.remove(OURS)
 
 
 @contextmanager
@@ -56,27 +69,28 @@ def _directory(root: str) -> Iterator[int]:
         os.close(directory)
 
 
-def _take(directory: int, now: float) -> None:
-    if _is_left(directory, now):
-        with suppress(FileNotFoundError):
-            os.unlink(LOCK, dir_fd=directory)
+def _take(directory: int, mine: bytes) -> None:
     try:
         descriptor = os.open(LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
     except FileExistsError:
         raise Busy(HELD, 0) from None
-    with os.fdopen(descriptor, "w") as file:
-        file.write(str(os.getpid()))
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(mine)
 
 
-def _is_left(directory: int, now: float) -> bool:
-    """Whether a lock is there that its holder left behind long ago."""
+def _remove(directory: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(LOCK, dir_fd=directory)
+
+
+def _found(directory: int, now: float) -> tuple[bytes | None, float]:
+    """What a lock says that is there, and its age in seconds."""
     try:
         descriptor = os.open(LOCK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
         with os.fdopen(descriptor, "rb") as file:
-            age, number = now - os.fstat(descriptor).st_mtime, file.read(20)
+            return file.read(20), now - os.fstat(descriptor).st_mtime
     except OSError:
-        return False
-    return age > LONG_AGO and not _runs(number)
+        return None, 0.0
 
 
 def _runs(number: bytes) -> bool:

@@ -351,6 +351,7 @@ class Compaction:
             there = set(archived(library, archive, [r for r in was.records if r.id in leaving]))
         else:
             there = library.index.standing_outside(self.settings.document)
+        there |= {record.id for record in was.records if record.is_checkpoint}
         return tuple(key for key in made.leaving if key not in there)
 
     def _prepared(self, made: Plan, was: _Snapshot, backup: str) -> _Prepared:

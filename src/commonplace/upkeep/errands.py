@@ -20,8 +20,6 @@ from commonplace.errors import CutShort, VaultTrouble
 from commonplace.hints import Any
 
 ENTRY = "commonplace.doors.errand"
-# Without -P a file in the working directory could pass for a module of ours.
-COMMAND = [sys.executable, "-P", "-m", ENTRY]
 BEGUN = b"begun"
 """The first line of an answer: without it, what was started is not ours."""
 GRACE = 3.0
@@ -56,14 +54,17 @@ class Errands:
         take_short_turns()
         return self._here(work)
 
-    def leave(self, work: str) -> subprocess.Popen[bytes] | None:
-        """Have a work done by a process that ends by itself; None when there can be none."""
+    def leave(self, work: str, *, failed: Callable[[str], None]) -> subprocess.Popen[bytes] | None:
+        """Have a work done by a process that ends by itself; None when there can be none.
+
+        `failed` is told if that goes wrong while this process is still there.
+        """
         if not self.able or self.over:
             return None
         silent = subprocess.DEVNULL
         try:
             process = subprocess.Popen(
-                COMMAND,
+                _command(),
                 stdin=subprocess.PIPE,
                 stdout=silent,
                 stderr=silent,
@@ -73,7 +74,9 @@ class Errands:
             return None
         _give(process, {**self._order, "work": work, "alone": True})
         # Whoever goes on must take note of its end; whoever ends need not wait for it.
-        threading.Thread(target=process.wait, name="commonplace-left", daemon=True).start()
+        watch = threading.Thread(target=_watch, args=(process, failed), name="commonplace-left")
+        watch.daemon = True
+        watch.start()
         return process
 
     def stop(self) -> None:
@@ -108,9 +111,14 @@ class Errands:
         with self._guard:
             if self.over:
                 raise CutShort("it was to end")
-            process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, bufsize=0)
+            process = subprocess.Popen(_command(), stdin=pipe, stdout=pipe, bufsize=0)
             self._running.add(process)
         return process
+
+
+def _command() -> list[str]:
+    # Without -P a file in the working directory could pass for a module of ours.
+    return [sys.executable, "-P", "-m", ENTRY]
 
 
 def take_short_turns() -> None:
@@ -123,6 +131,12 @@ def _give(process: subprocess.Popen[bytes], order: Mapping[str, Any]) -> None:
     assert process.stdin
     with suppress(BrokenPipeError), process.stdin as stdin:
         stdin.write(json.dumps(order).encode() + b"\n")
+
+
+def _watch(process: subprocess.Popen[bytes], failed: Callable[[str], None]) -> None:
+    code = process.wait()
+    if code:
+        failed(_ended(code))
 
 
 def _said(process: subprocess.Popen[bytes], order: bytes) -> bytes:

@@ -138,6 +138,8 @@ def records() -> st.SearchStrategy[Record]:
         valid_from=words(),
         valid_to=words(),
         sources=st.lists(words(), max_size=2).map(tuple),
+        replaced_by=words(),
+        seen=st.lists(words(), max_size=2).map(tuple),
     )
 
 

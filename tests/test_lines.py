@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.lines import Line, Reading, canonical, read, write
+from commonplace.lines import Line, Reading, canonical, noted, read, write
 from commonplace.records import Origin, Record, derived_id
 from commonplace.values import replace
 from tests.strategies import records, stamps, texts
@@ -339,3 +339,41 @@ def test_even_lone_surrogates_are_written_and_read(text: str) -> None:
             "utf-16", "surrogatepass"
         )
         line.encode()
+
+
+@given(
+    record=records(), form=st.sampled_from(["native", "claw", "earl", "plain"]), crlf=st.booleans()
+)
+def test_a_note_in_the_data_of_a_line_changes_nothing_else(
+    record: Record, form: str, *, crlf: bool
+) -> None:
+    line = write(record, form)
+    line = line.replace("\n", "\r\n") if crlf else line
+    was = read(line, reading=READING).record
+    if was is None:
+        return
+    marked = noted(line, was, replaced_by="mem-x", seen=["2026-11-15 s"])
+    assert back(marked) == replace(was, replaced_by="mem-x", seen=("2026-11-15 s",))
+    assert back(noted(marked, was, replaced_by="", seen=[])) == replace(
+        was, replaced_by="", seen=()
+    )
+    assert marked.endswith("\r\n") == crlf
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- Tea at four\n",
+        "-   Tea   at four  \n",
+        "* Tea\n  at four\n",
+        "- Tea <!-- a remark -->\n",
+        '- Tea <!-- {"id":"mem-1" -->\n',
+        "- {not a record}\n",
+        "- **14:30 UTC** | `@alice` | Tea at four\n",
+    ],
+)
+def test_a_hand_written_line_that_is_noted_keeps_its_words_and_its_id(line: str) -> None:
+    was = back(line)
+    marked = noted(line, was, replaced_by="mem-x")
+    assert back(marked) == replace(was, replaced_by="mem-x")
+    assert marked.startswith(line.split()[0])

@@ -151,8 +151,10 @@ class Asker:
 
     def _barred(self, hit: Hit, query: Query) -> tuple[str, ...]:
         """What keeps it out whatever the words are."""
+        from commonplace.chains import successors
+
         record, day = hit.record, self._clock.day_of(hit.record.timestamp)
-        children = self._index.children(record.id)
+        children = successors(self._index, record)
         reasons = {
             "It is secret: search never shows it unless that is asked for.": (
                 record.sensitivity == Sensitivity.SECRET and not query.include_secret

@@ -28,10 +28,10 @@ from commonplace.tombstones import Tombstones, normal, pieces
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from commonplace import lines
+    from commonplace import chains, lines, marking
     from commonplace.documents import Item, Parsed
 else:
-    lines = Lazy("lines")
+    chains, lines, marking = Lazy("chains"), Lazy("lines"), Lazy("marking")
 
 OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
@@ -41,6 +41,7 @@ TOLD = 3
 """Sessions, or messages, that a receipt names one by one."""
 MOST_ALIKE = 50
 """Lines that are looked through for one that says what was forgotten."""
+BACK = "'commonplace unlink {}' brings it back"
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 
 
@@ -62,6 +63,14 @@ class Receipt:
     said: tuple[dict[str, Any], ...] = ()
     """The sessions whose messages say it still: session, messages, quote, ids."""
     out_of_reach: tuple[str, ...] = OUT_OF_REACH
+    replaced: tuple[str, ...] = ()
+    """Older records that these had replaced, and that stay replaced."""
+    brought_back: tuple[str, ...] = ()
+    """Older records that count again, because that was asked for."""
+
+    def chain(self) -> str:
+        """What became of the older records, in words; empty without any."""
+        return said_of_chain(self.replaced, self.brought_back)
 
     def places(self) -> str:
         """Where it was erased from, in words."""
@@ -117,23 +126,31 @@ class Erasing(Ledger):
             raise NoSuchRecord(record_id)
         return hit
 
-    def strike(self, ids: Sequence[str], *, author: Author, undoes: int = -1) -> None:
-        """Take records out of every document they stand in. The journal keeps them."""
+    def strike(self, ids: Sequence[str], *, author: Author) -> tuple[str, ...]:
+        """Take records out of every document they stand in. The journal keeps them.
 
-        def work() -> None:
+        Returns the ids of those that they had replaced, which stay replaced.
+        """
+
+        def work() -> tuple[str, ...]:
             self.take_in_changes()
             struck = self._struck(ids)
+            lost = chains.loss(self.index, [self.found(key).record for key in ids])
+            changes, texts = marking.marked(
+                self, [each.change for each in struck], _texts_of(struck), lost.marks
+            )
             entry = self.entry(
-                Op.STRIKE if undoes < 0 else Op.UNDO,
-                [each.change for each in struck],
+                Op.STRIKE,
+                changes,
                 ids=tuple(ids),
                 removed=tuple(ids),
                 author=author,
-                undoes=undoes,
+                data=marking.unwritten(self, lost.marks),
             )
-            self.replace_texts(entry, _texts_of(struck))
+            self.replace_texts(entry, texts)
+            return lost.returning
 
-        self.locked(work)
+        return self.locked(work)
 
     def _struck(self, ids: Sequence[str], *, torn: Iterable[str] = ()) -> list[_Struck]:
         """The documents that these records stand in, and how they are without them.
@@ -183,8 +200,11 @@ class Erasing(Ledger):
             text = text[: item.start] + line + text[item.end :]
         return text.encode()
 
-    def forget(self, ids: Sequence[str], *, author: Author) -> Receipt:
-        """Erase records for good: documents, kept versions, journal, index."""
+    def forget(self, ids: Sequence[str], *, author: Author, bring_back: bool = False) -> Receipt:
+        """Erase records for good: documents, kept versions, journal, index.
+
+        With `bring_back`, what they had replaced counts again.
+        """
 
         def work() -> Receipt:
             self.take_in_changes()
@@ -192,16 +212,22 @@ class Erasing(Ledger):
                 # A document that cannot be read may hold what is to be erased.
                 decoded(name, self.vault.read(name))
                 raise VaultTrouble(why)
-            return self._forget(ids, author)
+            return self._forget(ids, author, bring_back=bring_back)
 
         return self.locked(work)
 
-    def _forget(self, ids: Sequence[str], author: Author) -> Receipt:
+    def _forget(self, ids: Sequence[str], author: Author, *, bring_back: bool = False) -> Receipt:
         withheld = self.withheld()
         held = tuple(key for key in ids if key in withheld)
         lost = [key for key in ids if key not in held and not self.index.get(key)]
         departed = self.departed(lambda record: record.id in lost) if lost else {}
         live = [key for key in ids if self.index.get(key)]
+        loss = chains.loss(self.index, [self.found(key).record for key in live])
+        back = loss.returning if bring_back else ()
+        marks = loss.marks | dict.fromkeys(back, "")
+        if not self.layout.carries_data:
+            # The data of an entry that forgets is about what is forgotten.
+            marking.mark(self, marks)
         struck = self._struck(live, torn=self._torn(ids))
         past = withheld | {key: gone.record for key, gone in departed.items()}
         told = {key: (past.get(key) or self.found(key).record).text for key in ids}
@@ -209,10 +235,11 @@ class Erasing(Ledger):
         raws = {raw for each in struck for raw in each.raw_items()}
         raws.update(raw for gone in departed.values() for raw in gone.raws)
         hashes = {key: self.tombstones.of(text) for key, text in told.items()}
-        changes = [each.change for each in struck]
+        changes, texts = marking.marked(
+            self, [each.change for each in struck], _texts_of(struck), marks
+        )
         entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
-        texts = _texts_of(struck)
         self.levelling.marks.forgot = -1
         self.write_texts(entry, texts)
         try:
@@ -221,7 +248,11 @@ class Erasing(Ledger):
             self.levelling.astray = True
             raise ToBeFinished(error) from error
         self.reached_end()
-        return Receipt(tuple(ids), tuple(texts), erased, held)
+        documents = tuple(each.change.document for each in struck)
+        replaced = tuple(key for key in loss.returning if key not in back)
+        return Receipt(
+            tuple(ids), documents, erased, held, replaced=replaced, brought_back=tuple(back)
+        )
 
     def departed(
         self, wanted: Callable[[Record], bool], *, words: Iterable[str] = ()
@@ -363,6 +394,11 @@ class Erasing(Ledger):
             or self.forgotten_by_owner(pieces(record.text))
         ]
 
+    def lost_outside(self, records: list[Record]) -> None:
+        """Let what a person's edit took out leave its mark on what it had replaced."""
+        if not self.refusal:
+            marking.mark_lost(self, records)
+
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Forget anew what a stale save brought back. A text typed again is the person's wish."""
         back = {item.record.id for item in self._returning(parsed.items)}
@@ -413,6 +449,16 @@ def told_sessions(said: Sequence[Mapping[str, Any]]) -> str:
     more = f" and {len(said) - TOLD} more" if len(said) > TOLD else ""
     quote = f" (“{said[0]['quote']}”)" if said[0]["quote"] else ""
     return f"{count} message{'s' * (count > 1)} of {', '.join(map(one_line, names))}{more}{quote}"
+
+
+def said_of_chain(replaced: Sequence[str], brought_back: Sequence[str] = ()) -> str:
+    """What became of the records that were replaced by what is gone, in words."""
+    told = []
+    if brought_back:
+        told.append(f"What it had replaced counts again: {', '.join(brought_back)}.")
+    for key in replaced:
+        told.append(f"{key}, which it had replaced, stays replaced; {BACK.format(key)}.")
+    return " ".join(told)
 
 
 def _without_data(text: bytes, ids: Iterable[str]) -> bytes:

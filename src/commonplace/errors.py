@@ -24,7 +24,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     ├── Conflict              4  409   it changed meanwhile, or a person must confirm
     │   ├── DocumentChanged      412
     │   ├── WouldLose                  a rewrite that drops much, without its confirm token
-    │   └── AlreadyExists
+    │   ├── AlreadyExists
+    │   └── AlreadyReplaced            a record that another one has replaced meanwhile
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
     │   ├── TooSlow                    a question in SQL that takes too long
@@ -301,6 +302,16 @@ class AlreadyExists(Conflict):
 
     def __init__(self, name: str, *, next_step: str) -> None:
         super().__init__(f"{name} is there already.", next_step=next_step)
+
+
+class AlreadyReplaced(Conflict):
+    """A record that was replaced by another one in the meantime."""
+
+    def __init__(self, record_id: str, *, by: str) -> None:
+        super().__init__(
+            f"{record_id} was replaced already, by {by}.",
+            next_step=f"Read {by}; if it is wrong too, supersede {by}.",
+        )
 
 
 class Refused(CommonplaceError):

@@ -109,7 +109,7 @@ class Experiences:
             if (
                 hit
                 and _may_be_shown(hit.record)
-                and not self._library.index.children(hit.record.id)
+                and not self._library.index.replaced([hit.record.id])
             ):
                 found.append(replace(hit, score=min(score, 1.0)))
         return found

@@ -29,7 +29,7 @@ from commonplace.levelling import Levelling
 from commonplace.outside import Outside, Unsettled
 from commonplace.reader import Reader, count_lines, decoded
 from commonplace.recall_cache import RecallCache
-from commonplace.records import OWNER, SYSTEM, Author
+from commonplace.records import OWNER, SYSTEM, Author, Record
 from commonplace.values import replace
 from commonplace.vault import Cancelled, Moved, Staged, Stat, Vault
 
@@ -91,6 +91,7 @@ class Ledger:
             edited=self.edited_outside,
             taken=self.taken_out,
             united=self.united,
+            lost=self.lost_outside,
         )
         self.troubles = self.outside.troubles
         self.look, self.take_in_changes = self.outside.look, self.outside.look_at_all
@@ -166,7 +167,9 @@ class Ledger:
         with self.vault.lock(undone=self._start_anew):
             before = self.journal.end()
             self._catch_up(before)
+            self.outside.tell_lost()
             done = work()
+            self.outside.tell_lost()
             end = self.levelling.marks.end
         if end != before:
             self._sync(before, end)
@@ -239,6 +242,9 @@ class Ledger:
 
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Called under the lock after an outside edit was taken in. For the library to act on."""
+
+    def lost_outside(self, records: list[Record]) -> None:
+        """Called likewise when records are gone that replaced others. For the library, too."""
 
     def check_writable(self) -> None:
         """Fail where what is written would be lost, or could not be taken back."""

@@ -42,11 +42,12 @@ from commonplace.tombstones import normal, pieces
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from commonplace import documents, lines, merging, replay
+    from commonplace import chains, documents, lines, marking, merging, replay
     from commonplace.documents import Item
     from commonplace.embed import Encoder
     from commonplace.stale import Appended
 else:
+    chains, marking = Lazy("chains"), Lazy("marking")
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
 
@@ -149,6 +150,15 @@ class Library(Erasing):
         self.append(Op.ADD, text, to=to, author=author, ids=ids, data=data)
         return tuple(records)
 
+    def _check_chains(self, records: Iterable[Record]) -> None:
+        """Fail when what a record is to replace is gone by now, or was replaced by another."""
+        replacing = [record for record in records if record.supersedes]
+        if replacing:
+            self.take_in_changes()
+        for record in replacing:
+            self.found(record.supersedes)
+            chains.check_unreplaced(self.index, record)
+
     def _as_read(self, records: Sequence[Record], text: tuple[str, ...], name: str) -> list[Record]:
         """The records with the ids they will be read back with: their lines carry none."""
         found: list[Record] = []
@@ -179,6 +189,7 @@ class Library(Erasing):
             self._check_new(named)
             back = [] if author.origin == Origin.OWNER else self._forgotten_among(records)
             ready = [record for record in records if record not in back]
+            self._check_chains(ready)
             with self.together():
                 waiting = [self._hold(record, author) for record in back]
                 return self._add(ready, to, author) if ready else (), waiting
@@ -221,6 +232,8 @@ class Library(Erasing):
 
         def work() -> Record:
             record = self._held(record_id)
+            self.take_in_changes()
+            chains.check_unreplaced(self.index, record)
             with self.together():
                 self._add([record], to, author)
                 self.levelling.marks.forgot = -1
@@ -255,9 +268,8 @@ class Library(Erasing):
         """Take whole documents away, in one change. The journal keeps them."""
 
         def work() -> None:
-            texts = {name: (self._there(name), None) for name in names}
-            entry = self.entry(Op.REPLACE, map(Gone, names), author=author)
-            self.replace_texts(entry, texts)
+            texts: marking.Texts = {name: (self._there(name), None) for name in names}
+            self._replace_texts(Op.REPLACE, map(Gone, names), texts, author=author)
 
         self.locked(work)
 
@@ -500,8 +512,22 @@ class Library(Erasing):
     ) -> None:
         """Journal and make a whole new text. Called under the lock."""
         version = Text(name, self.journal.keep(after))
-        entry = self.entry(op, [version], author=author, data=data or {})
-        self.replace_texts(entry, {name: (before, after)})
+        self._replace_texts(op, [version], {name: (before, after)}, author=author, data=data)
+
+    def _replace_texts(
+        self,
+        op: Op,
+        changes: Iterable[Change],
+        texts: marking.Texts,
+        *,
+        author: Author,
+        data: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make a change of whole texts, with a mark on what the records it drops had replaced."""
+        marks = chains.loss(self.index, marking.leaving(self, texts)).marks
+        told, texts = marking.marked(self, changes, texts, marks)
+        known = {**(data or {}), **marking.unwritten(self, marks)}
+        self.replace_texts(self.entry(op, told, author=author, data=known), texts)
 
     def text_marked(self, name: str, etag: str) -> bytes | None:
         """The text of a document that had this mark, from what the journal kept."""
@@ -531,27 +557,38 @@ class Library(Erasing):
             raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
 
     def unlink(self, record_id: str, *, author: Author) -> None:
-        """Take from a record what it says it replaces, wherever it stands. It can be undone."""
+        """Let a record no longer be replaced by one that is gone; any other, no longer replace one.
+
+        It can be undone.
+        """
 
         def work() -> None:
             self.take_in_changes()
-            hit = self.found(record_id)
-            texts: dict[str, tuple[bytes | None, bytes | None]] = {}
-            for name in sorted({place.document for place in hit.places}):
-                before = self.vault.read(name)
-                texts[name] = (before, self._unlinked(name, decoded(name, before), record_id))
+            record = self.found(record_id).record
+            texts: marking.Texts = {}
+            data: dict[str, Any] = {}
+            marks = {record_id: ""}
+            if not record.replaced_by:
+                texts, data = self._unlinked(record)
+                marks = {old.id: "" for old in self.index.marked([record_id])}
+            data |= marking.unwritten(self, marks)
+            _, texts = marking.marked(self, (), texts, marks)
             told = [Text(name, self.journal.keep(new or b"")) for name, (_, new) in texts.items()]
-            alone = replace(hit.record, supersedes="")
-            data = {} if self.layout.carries_data else {record_id: alone.data()}
             entry = self.entry(Op.REPLACE, told, ids=(record_id,), author=author, data=data)
             self.replace_texts(entry, texts)
 
         self.locked(work)
 
-    def _unlinked(self, name: str, text: str, record_id: str) -> bytes:
-        return self._rewritten(
-            name, text, {record_id}, lambda record: replace(record, supersedes="")
-        )
+    def _unlinked(self, record: Record) -> tuple[marking.Texts, dict[str, Any]]:
+        """The documents of a record, and what the journal has of it, once it replaces nothing."""
+        texts: marking.Texts = {}
+        for place in self.index.documents_of(record.id):
+            before = after = self.vault.read(place.document)
+            if self.layout.carries_data:
+                after = marking.with_note(self, place.document, before, record, supersedes="")
+            texts[place.document] = (before, after)
+        alone = replace(record, supersedes="")
+        return texts, {} if self.layout.carries_data else {record.id: alone.data()}
 
     def text(self, name: str) -> tuple[str, str]:
         """A document's text and its mark."""

@@ -50,7 +50,7 @@ MARKED = ("--", "<", ">", "\x7f")
 
 CARRIED = pattern(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
 
-LISTS = frozenset(("tags", "sources"))
+LISTS = frozenset(("tags", "sources", "seen"))
 FIELDS = frozenset(fields_of(Record))
 STRINGS = FIELDS - LISTS - {"confidence", "origin"}
 ORIGINS = tuple(Origin)
@@ -70,6 +70,8 @@ CLAW_EXTRAS = (
     "valid_from",
     "valid_to",
     "sources",
+    "replaced_by",
+    "seen",
 )
 CLAW_READS = CLAW_KEYS | {name: name for name in CLAW_EXTRAS}
 
@@ -144,6 +146,30 @@ def read(item: str, *, reading: Reading, occurrence: int = 0) -> Line:
 def form_of(item: str) -> str:
     """The form in which a list item with data is written."""
     return "native" if _comment(item) or not _is_object(item) else "claw"
+
+
+def noted(item: str, record: Record, **notes: Any) -> str:
+    """A list item with some values of its data changed, and all that is shown as it was.
+
+    One that carries no data gets some: its id, whose it is, and these. An empty value is left out.
+    """
+    body = item.removesuffix("\n").removesuffix("\r")
+    end = item[len(body) :]
+    start, stop = _comment(body) or (0, 0)
+    if stop and (data := _object(body, start + 4, stop - 3)) and data.get("id"):
+        return f"{body[:start]}<!-- {_changed(data, notes, UNSAFE)} -->{body[stop:]}{end}"
+    first, newline, rest = body.partition("\n")
+    at = first.find("{")
+    if _is_object(body) and (data := _object(first, at, len(first))) and data.get("id"):
+        return f"{first[:at]}{_changed(data, notes, UNSAFE_CLAW)}{newline}{rest}{end}"
+    data = {"id": record.id, "origin": str(record.origin)}
+    shown = body if HEAD.match(body) else f"{body[0]} {body[1:].strip()}"
+    return f"{shown} <!-- {_changed(data, notes, UNSAFE)} -->{end}"
+
+
+def _changed(data: dict[str, Any], notes: dict[str, Any], unsafe: re.Pattern[str]) -> str:
+    kept = {name: value for name, value in (data | notes).items() if value or name not in notes}
+    return _safe(_encode(kept), unsafe)
 
 
 def _is_object(item: str) -> bool:

@@ -759,12 +759,20 @@ class Memory:
         self.library.refresh()
         return self.library.index.count(Query(include_passages=False))
 
-    def delete(self, record_id: str, *, history: bool = False) -> Receipt:
-        """Erase a record everywhere it stands, for good; with `history`, what was said of it."""
-        return self.delete_all([record_id], history=history)
+    def delete(self, record_id: str, *, history: bool = False, bring_back: bool = False) -> Receipt:
+        """Erase a record everywhere it stands, for good; with `history`, what was said of it.
+
+        What it had replaced stays replaced, unless it is to be brought back.
+        """
+        return self.delete_all([record_id], history=history, bring_back=bring_back)
 
     def delete_all(
-        self, record_ids: Sequence[str], *, history: bool = False, words: str = ""
+        self,
+        record_ids: Sequence[str],
+        *,
+        history: bool = False,
+        words: str = "",
+        bring_back: bool = False,
     ) -> Receipt:
         """Erase records with all that was made of them: summaries and experiences.
 
@@ -774,14 +782,18 @@ class Memory:
         if history:
             permission.check_erases_messages(self.author.origin)
         ids = [budgets.check_id(key) for key in record_ids]
-        receipt = self.library.locked(lambda: self._deleted(ids, history=history, words=words))
+        receipt = self.library.locked(
+            lambda: self._deleted(ids, history=history, words=words, bring_back=bring_back)
+        )
         self._mind_said((each["session"], "user") for each in receipt.said)
         self._tell_beside()
         left = beside.still_there(self.root_path, ids) if self._is_workspace else ()
         left += tuple(self.library.vault.listing().unreadable.values())
         return replace(receipt, out_of_reach=receipt.out_of_reach + left + self.stores.sweep())
 
-    def _deleted(self, ids: Sequence[str], *, history: bool, words: str) -> Receipt:
+    def _deleted(
+        self, ids: Sequence[str], *, history: bool, words: str, bring_back: bool
+    ) -> Receipt:
         self.library.refresh()
         held = self._withheld(ids)
         doomed = [held.get(key) or self.get(key).record for key in ids]
@@ -797,6 +809,7 @@ class Memory:
             text_limit=self.options.text_limit,
             words=words,
             and_messages=history,
+            bring_back=bring_back,
         )
 
     def to_forget(self, what: str) -> list[Hit]:
@@ -826,13 +839,19 @@ class Memory:
     def _history_if_any(self) -> History | None:
         return self.messages if self.stores.has_history() else None
 
-    def strike(self, record_ids: Sequence[str]) -> None:
-        """Take records out of every document they stand in. It can be undone."""
+    def strike(self, record_ids: Sequence[str]) -> tuple[str, ...]:
+        """Take records out of every document they stand in. It can be undone.
+
+        Returns the ids of those that they had replaced, which stay replaced.
+        """
         ids = [budgets.check_id(key) for key in record_ids]
-        self.library.strike(ids, author=self.author)
+        return self.library.strike(ids, author=self.author)
 
     def unlink(self, record_id: str) -> None:
-        """Let a record no longer replace another. It can be undone."""
+        """Let a record no longer be replaced by one that is gone; any other, no longer replace one.
+
+        It can be undone.
+        """
         self.library.unlink(budgets.check_id(record_id), author=self.author)
 
     def scan(self, *kinds: str) -> list[scan.Finding]:

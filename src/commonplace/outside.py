@@ -6,7 +6,7 @@ know, nor what a dead writer left half done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from commonplace.clock import Clock, from_ns, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
@@ -58,6 +58,7 @@ class Outside:
         edited: Callable[[str, Parsed], None],
         taken: Callable[[str, int, list[Appended]], None],
         united: Callable[[str, int, int], None],
+        lost: Callable[[list[Record]], None],
     ) -> None:
         """`taken` is told what an edit, journalled at a position, took out of a document soon
         after it was written; `united` how many lines of ours a text from elsewhere lacked, and
@@ -73,6 +74,7 @@ class Outside:
         self.edited = edited
         self.taken = taken
         self.united = united
+        self.lost = lost
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and a sentence that says why."""
         self.after_power_cut = False
@@ -82,6 +84,8 @@ class Outside:
         self._missing: dict[str, float] = {}
         self._unlisted: set[str] = set()
         self._unsettled: dict[str, float] = {}
+        self._replacing: dict[str, Record] = {}
+        """What replaced other records until somebody took it out, and is not told of yet."""
 
     def changed(self) -> list[str]:
         """The documents that do not look as the index knows them."""
@@ -148,6 +152,14 @@ class Outside:
                 # Not to be read is not the same as deleted: what the index has of it stays.
                 self.troubles[name] = str(error)
         self.levelling.bring_up()
+        self.tell_lost()
+
+    def tell_lost(self) -> None:
+        """Tell of what replaced others and was taken out. Called under the lock."""
+        while self._replacing:
+            records = list(self._replacing.values())
+            self._replacing.clear()
+            self.lost(records)
 
     def look(self, name: str) -> Known | None:
         """Bring what the index knows of one document up to date. Called under the lock."""
@@ -196,13 +208,15 @@ class Outside:
         if monotonic() - self._missing.setdefault(name, monotonic()) < SETTLED:
             raise Unsettled(SETTLED)
         self.levelling.bring_up()
-        self.journal_gone(name, removed=tuple(self._ids_in(name)))
+        said = replay.state(self.journal, name, since=self.levelling.base_of(name))
+        self.journal_gone(name, said or b"", removed=tuple(self._ids_in(name)))
         with self.index.transaction():
             self.index.drop(name)
             self.levelling.reached(self.journal.end())
 
-    def journal_gone(self, name: str, *, removed: tuple[str, ...] = ()) -> None:
-        """Note that somebody took a document away."""
+    def journal_gone(self, name: str, said: bytes, *, removed: tuple[str, ...] = ()) -> None:
+        """Note that somebody took a document away that said this."""
+        self._note_lost(self.reader.parse(name, decoded(name, said, lenient=True)), there={})
         at = self.clock.stamp()
         self.journal.append(
             new_entry(Op.EDITED, [Gone(name)], at=at, removed=removed, author=OWNER)
@@ -327,12 +341,20 @@ class Outside:
         now = {item.record.id: item.record.text for item in parsed.items}
         before = self.reader.parse(name, decoded(name, expected, lenient=True))
         was = {item.record.id: item.record.text for item in before.items}
+        self._note_lost(before, there=now)
         back = {piece.id for piece in lost}
         changed = tuple(key for key, text in now.items() if was.get(key) != text)
         removed = tuple(key for key in was if key not in now and key not in back)
         return self.journal_text(
             Op.EDITED, name, data, OWNER, ids=changed + removed, removed=removed
         )
+
+    def _note_lost(self, before: Parsed, *, there: Container[str]) -> None:
+        """Remember what of a text replaced other records and is not there any more."""
+        gone = [item.record for item in before.items if item.record.id not in there]
+        for record in self.reader.as_indexed(gone):
+            if record.supersedes:
+                self._replacing[record.id] = record
 
     def _glimpse(self, name: str, known: Known, stat: Stat) -> Glimpse:
         """What the outside saves of a document tell so far of what they lack."""

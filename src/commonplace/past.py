@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from datetime import datetime
 
-from commonplace import replay
+from commonplace import chains, marking, replay
 from commonplace.clock import stamp
 from commonplace.erasing import spans_of
 from commonplace.errors import NoSuchDocument, NothingToRedo, NothingToUndo
@@ -267,9 +267,17 @@ def undo(
             raise NothingToUndo("what it changed is no longer there")
         library.refuse_forgotten(texts, author=author)
         done = Undone(entry, tuple(texts), _still_there(library, edits))
-        changes = _changes(library, texts)
+        marks = _marks(library, entry, texts)
+        _, texts = marking.marked(library, (), texts, marks)
         library.replace_texts(
-            library.entry(Op.UNDO, changes, ids=entry.ids, author=author, undoes=entry.position),
+            library.entry(
+                Op.UNDO,
+                _changes(library, texts),
+                ids=entry.ids,
+                author=author,
+                undoes=entry.position,
+                data=marking.unwritten(library, marks),
+            ),
             texts,
         )
         return done
@@ -341,6 +349,13 @@ def _change_behind(library: Library, undone: Entry) -> Entry:
     while found.undoes in at:
         found = at[found.undoes]
     return found
+
+
+def _marks(library: Library, entry: Entry, texts: Texts) -> chains.Marks:
+    """What becomes of marks when records are taken back that had replaced others."""
+    if entry.op not in (Op.ADD, Op.PUT_BACK):
+        return {}  # The text before it has the marks of then.
+    return chains.undone(library.index, marking.leaving(library, texts))
 
 
 def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from commonplace.hints import Any, StrEnum
 from commonplace.lazily import pattern
-from commonplace.lean import digest
+from commonplace.lean import blake2b, digest
 from commonplace.values import fields_of, frozen
 
 
@@ -82,6 +82,10 @@ class Record:
     valid_to: str = ""
     sources: tuple[str, ...] = ()
     """The ids a summary was made from."""
+    replaced_by: str = ""
+    """The id of a record that replaced this one and has since left the documents."""
+    seen: tuple[str, ...] = ()
+    """When it was told again, each with the session; the oldest first."""
 
     @property
     def behavioral(self) -> bool:
@@ -100,6 +104,26 @@ class Record:
             for name, value in self.__dict__.items()
             if name != "text" and value != DEFAULTS.get(name)
         }
+
+
+LASTING = BEHAVIORAL | {"fact", "context", "decision", "person", "goal", "learned"}
+"""The kinds of what is known. The others tell what happened, which may happen again."""
+ENDINGS = " .,;:!?…"
+
+
+def same_words(text: str) -> str:
+    """The text without what makes no difference: case, spacing and its last punctuation."""
+    words = " ".join(text.casefold().split())
+    return words.rstrip(ENDINGS) or words
+
+
+def said(record: Record) -> int:
+    """A number that records of the same words, kind and user share; 0 for a kind that passes."""
+    if record.kind not in LASTING:
+        return 0
+    key = "\0".join((record.kind, record.username, same_words(record.text)))
+    digested = blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digested, "big", signed=True) or 1
 
 
 DEFAULTS: dict[str, Any] = {

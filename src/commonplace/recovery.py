@@ -157,7 +157,7 @@ class Recovery:
                 if self.outside.elsewhere:
                     self._write_again(name, base, text, seen)
                 else:
-                    self.outside.journal_gone(name)
+                    self.outside.journal_gone(name, text)
             self.index.set_mark(self.journal.mark())
             self.index.set_level(self.journal.end())
         self.levelling.marks.documents.clear()

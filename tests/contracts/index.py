@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commonplace.embed.hashed import HashedEncoder
 from commonplace.index import Asked, Candidate, Index, Known, Query, Signature
 from commonplace.layouts import LAYOUTS
-from commonplace.records import Hit, Place, Record
+from commonplace.records import Hit, Place, Record, said
 from commonplace.values import replace
 
 RANK = LAYOUTS["native"].rank
@@ -118,10 +118,11 @@ class IndexContract:
             tags=("a", 'b "c", d', "é"), supersedes="mem-0", session="s", group="g", channel="c",
             username="alice", confidence=0.25, sensitivity="public", origin="tool",
             valid_from="2026-01-01", valid_to="2027-01-01", sources=("mem-8", "mem-9"),
+            replaced_by="mem-7", seen=("2026-11-16 s",),
         )  # fmt: skip
         index.add(MEMORY, [(whole, 3)], known=known())
         assert index.get("mem-1") == Hit(whole, (Place(MEMORY, 3),), 0.0)
-        assert index.search(Query("two"))[0].record == whole
+        assert index.search(Query("two", include_superseded=True))[0].record == whole
 
     def test_added_records_are_found_at_once(self, index: Index) -> None:
         for number in range(150):
@@ -346,6 +347,31 @@ class IndexContract:
             "mem-00002": two,
         }
         assert index.get_all([]) == {}
+
+    def test_a_record_that_says_it_was_replaced_is_shown_on_demand(self, index: Index) -> None:
+        old, other = record(1, "tea", replaced_by="gone"), record(2, "tea")
+        fill(index, old, other)
+        for text in ("", "tea"):
+            assert found(index, text) == ["mem-00002"]
+            assert sorted(found(index, text, include_superseded=True)) == ["mem-00001", "mem-00002"]
+        assert (index.count(Query()), index.count(Query(include_superseded=True))) == (1, 2)
+        assert index.replaced(["mem-00001", "mem-00002", "gone"]) == {"mem-00001"}
+        assert index.marked(["gone", "mem-00002"]) == [old]
+        told = {it.id: bool(it.superseded) for it in index.candidates(Query("tea"))}
+        assert told == {"mem-00002": False}
+        every = index.candidates(Query("tea", include_superseded=True))
+        assert {it.id: bool(it.superseded) for it in every} == {
+            "mem-00001": True,
+            "mem-00002": False,
+        }
+
+    def test_the_same_words_of_a_kind_that_lasts_have_one_number(self, index: Index) -> None:
+        one, two = record(1, "Green  tea."), record(2, "green tea", supersedes="x")
+        fill(index, one, two, record(3, "green tea", kind="note"), record(4, "green teas"))
+        assert index.saying(said(one)) == index.saying(said(two)) == [one, two]
+        fill(index, one, two, record(5, "black tea", supersedes="mem-00001"))
+        assert index.saying(said(one)) == [two]
+        assert index.saying(0) == []
 
     def test_a_record_does_not_supersede_itself(self, index: Index) -> None:
         fill(index, record(1, supersedes="mem-00001"))

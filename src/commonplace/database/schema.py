@@ -202,6 +202,23 @@ def times_of_messages(_: Engine) -> list[str]:
     ]
 
 
+def chains_and_duplicates(_: Engine) -> list[str]:
+    """What a record says of its successor and of being told again, and a number of its words.
+
+    The records are read anew from the documents.
+    """
+    return [
+        """alter table record
+            add column replaced_by text collate "C" not null default '',
+            add column seen text collate "C" not null default '',
+            add column said bigint not null default 0""",
+        """create index record_by_successor on record(profile, replaced_by)
+            where replaced_by <> '' and length(replaced_by) <= 100""",
+        "create index record_saying on record(profile, said) where said <> 0",
+        "update level set mark = ''",
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -209,6 +226,7 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     conversations,
     gateway_tokens,
     times_of_messages,
+    chains_and_duplicates,
 )
 
 

@@ -169,7 +169,7 @@ class MemoryStore:
         """Contradictions and what is out of date. Only looks: mending is for a person or upkeep."""
         records = self._records()
         replaced = {record.supersedes for record in records}
-        held = [record for record in records if record.id not in replaced]
+        held = [r for r in records if r.id not in replaced and not r.replaced_by]
         clock = self.memory.clock
         return [*contradictions(held), *stale(held, now=clock.now(), clock=clock)]
 

@@ -143,10 +143,14 @@ def update(
 
 
 @tool(destructive=True)
-def delete(memory: Memory, id: Annotated[str, Argument("Record id, such as mem-….")]) -> Answer:
+def delete(
+    memory: Memory,
+    id: Annotated[str, Argument("Record id, such as mem-….")],
+    bring_back: Annotated[bool, Argument("Let what it replaced count again.")] = False,
+) -> Answer:
     """Erase a record for good: only if the user asks, or it is clearly wrong."""
-    receipt = memory.delete(id)
-    told = f"Erased {id} from {receipt.places()}. {receipt.still_said()}"
+    receipt = memory.delete(id, bring_back=bring_back)
+    told = f"Erased {id} from {receipt.places()}. {receipt.chain()} {receipt.still_said()}"
     return Answer(receipt.__dict__, told.strip())
 
 
@@ -243,8 +247,12 @@ def found(hit: Hit) -> dict[str, object]:
 
 def _replaced(memory: Memory, hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
     """The hits that are no longer current, each with what took its place."""
+    from commonplace.chains import successors
+
     index = memory.library.index
-    return {key: index.children(key) for key in index.replaced(hit.record.id for hit in hits)}
+    replaced = index.replaced(hit.record.id for hit in hits)
+    records = [hit.record for hit in hits if hit.record.id in replaced]
+    return {record.id: successors(index, record) for record in records}
 
 
 def _superseded(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> dict[str, object]:

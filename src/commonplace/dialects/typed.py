@@ -100,8 +100,9 @@ def memory_delete(
 ) -> Answer:
     """Delete a memory entry for good. At most 5 a session; only if asked, or clearly incorrect."""
     with memory.counted("deletes"):
-        memory.delete(id)
-    return Answer({"id": id, "deleted": True})
+        receipt = memory.delete(id)
+    noted = {"note": receipt.chain()} if receipt.replaced else {}
+    return Answer({"id": id, "deleted": True, **noted})
 
 
 TOOLS = (memory_store, memory_search, memory_brief, memory_delete)

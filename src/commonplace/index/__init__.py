@@ -190,7 +190,16 @@ class Index(Protocol):
         """The ids of the records that supersede this one, sorted."""
 
     def replaced(self, record_ids: Iterable[str]) -> set[str]:
-        """Those of these records that another one supersedes."""
+        """Those of these records that another one supersedes, or did when it was there."""
+
+    def marked(self, record_ids: Iterable[str]) -> list[Record]:
+        """The records whose own line says that one of these replaced them, sorted by id."""
+
+    def saying(self, number: int) -> list[Record]:
+        """The records whose words and kind have this number, but for replaced ones, oldest first.
+
+        `records.said` gives the number; 0 is that of no record.
+        """
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         """Everywhere it stands, the most trusted document first."""

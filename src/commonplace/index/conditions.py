@@ -14,8 +14,8 @@ from commonplace.hints import Any, NamedTuple
 from commonplace.index import Query
 from commonplace.records import BEHAVIORAL, PASSAGE, Sensitivity
 
-SUPERSEDED = """EXISTS(SELECT 1 FROM records s
-    WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id)"""
+SUPERSEDED = """(r.replaced_by <> '' OR EXISTS(SELECT 1 FROM records s
+    WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id))"""
 STANDS_IN = """EXISTS(SELECT 1 FROM records v JOIN places p ON p.key = v.key
     WHERE v.id = r.id AND p.document IN (SELECT value FROM json_each(?)))"""
 # The same, for when there is nothing else to begin with.

@@ -32,6 +32,7 @@ from commonplace.index.lexemes import lexemes, terms_of
 from commonplace.index.postgres_candidates import (
     ESCAPE,
     NOTHING,
+    SUPERSEDED,
     Saying,
     array_of,
     by_vectors,
@@ -99,9 +100,14 @@ PLACES_OF_ID = """select p.document, p.line
 OUTSIDE = """select distinct r.id
     from place p join record r on r.profile = p.profile and r.key = p.key
     where p.profile = %(profile)s and p.document <> %(document)s"""
-REPLACED = """select distinct supersedes from record
-    where profile = %(profile)s and supersedes = any(%(ids)s) and supersedes <> ''
-        and length(supersedes) <= 100 and lead and id <> supersedes"""
+REPLACED = f"""select r.id from record r
+    where r.profile = %(profile)s and r.id = any(%(ids)s) and r.lead and {SUPERSEDED}"""
+MARKED = f"""select {SHOWN} from record r
+    where r.profile = %(profile)s and r.replaced_by = any(%(ids)s) and r.replaced_by <> ''
+        and length(r.replaced_by) <= 100 and r.lead and r.id <> r.replaced_by order by r.id"""
+SAYING = f"""select {SHOWN} from record r
+    where r.profile = %(profile)s and r.said = %(number)s and r.said <> 0 and r.lead
+        and not {SUPERSEDED} order by r.timestamp, r.id"""
 CHILDREN = """select distinct id from record
     where profile = %(profile)s and supersedes = %(id)s and supersedes <> ''
         and length(supersedes) <= 100 and lead and id <> supersedes order by id"""
@@ -333,6 +339,13 @@ class PostgresIndex:
     def replaced(self, record_ids: Iterable[str]) -> set[str]:
         wanted = [kept(id_) for id_ in record_ids if id_]
         return {id_ for (id_,) in self._rows(REPLACED, ids=wanted)}
+
+    def marked(self, record_ids: Iterable[str]) -> list[Record]:
+        wanted = [kept(id_) for id_ in record_ids if id_]
+        return [_record(row) for row in self._rows(MARKED, ids=wanted)]
+
+    def saying(self, number: int) -> list[Record]:
+        return [_record(row) for row in self._rows(SAYING, number=number)]
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         return self._places(self._rows(PLACES_OF_ID, id=kept(record_id)))

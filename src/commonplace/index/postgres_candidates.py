@@ -23,9 +23,13 @@ ESCAPE, NUL = "\x1a", "\0"
 # Asked of each record by itself: as a join, all that supersede anything could be looked through.
 # Where nothing supersedes anything, which is asked once, it is asked of none.
 SUPERSEDES = "s.profile = %(profile)s and s.supersedes <> '' and length(s.supersedes) <= 100"
-SUPERSEDED = f"""(exists(select 1 from record s where {SUPERSEDES})
+HAS_SUCCESSOR = f"""exists(select 1 from record s where {SUPERSEDES})
     and exists(select 1 from record s
-        where {SUPERSEDES} and s.supersedes = r.id and s.lead and s.id <> r.id offset 0))"""
+        where {SUPERSEDES} and s.supersedes = r.id and s.lead and s.id <> r.id offset 0)"""
+SUPERSEDED = f"(r.replaced_by <> '' or {HAS_SUCCESSOR})"
+# Of a candidate, which does not carry all of its record along.
+IS_SUPERSEDED = f"""({HAS_SUCCESSOR} or exists(select 1 from record m
+    where m.profile = %(profile)s and m.key = r.key and m.replaced_by <> ''))"""
 STANDS_IN = """exists(select 1 from record v
     join place p on p.profile = v.profile and p.key = v.key
     where v.profile = r.profile and v.id = r.id and p.document = any(?))"""
@@ -353,7 +357,7 @@ def candidates(
         CANDIDATES,
         words=words.text if words else NO_WORDS,
         vectors=vectors.text if vectors else NO_VECTORS,
-        superseded=SUPERSEDED if query.include_superseded else "false",
+        superseded=IS_SUPERSEDED if query.include_superseded else "false",
         fits=condition.text,
         level=level.text,
     )

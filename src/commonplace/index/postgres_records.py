@@ -43,11 +43,12 @@ INSERT = f"""with counted as (
     on conflict (profile) do update set last_key = level.last_key + %(count)s,
         records = level.records + %(count)s, lexemes = level.lexemes + %(total)s
     returning last_key)
-insert into record(profile, key, digest, lead, length, words, {COLUMNS})
+insert into record(profile, key, digest, lead, length, words, said, {COLUMNS})
 select %(profile)s, counted.last_key - %(count)s + t.at, t.digest, t.lead, t.length,
-    t.words::tsvector, {", ".join(f't."{name}"' for name in FIELDS)}
+    t.words::tsvector, t.said, {", ".join(f't."{name}"' for name in FIELDS)}
 from counted, unnest(%(digests)s::bigint[], %(leads)s::boolean[], %(lengths)s::int[],
-    %(words)s::text[], {VALUES}) with ordinality t(digest, lead, length, words, {COLUMNS}, at)
+    %(words)s::text[], %(said)s::bigint[], {VALUES})
+    with ordinality t(digest, lead, length, words, said, {COLUMNS}, at)
 returning id, digest, key"""
 # One that has no place left goes, and its vectors with it.
 REMOVE = """with gone as (
@@ -164,6 +165,7 @@ class PostgresRecords:
             leads=list(leads),
             lengths=[each.length for each in found],
             words=[vector_of_words(each, self._tag) for each in found],
+            said=[told.said for told in tolds],
             **values,
         )
         return {(id_, digest): key for id_, digest, key in rows}

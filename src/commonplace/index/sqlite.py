@@ -15,7 +15,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Asked, Candidate, Entry, Followed, Known, Query, Result
 from commonplace.index.candidates import EVERY, by_words, candidates, in_order
-from commonplace.index.conditions import as_json, clean, fits
+from commonplace.index.conditions import SUPERSEDED, as_json, clean, fits
 from commonplace.index.connections import Connections, Row, reading, told_of_disk
 from commonplace.index.counts import Counts
 from commonplace.index.seen import Seen
@@ -79,11 +79,16 @@ OUTSIDE = """SELECT DISTINCT r.id FROM places p JOIN records r ON r.key = p.key
 CHILDREN = """SELECT DISTINCT id FROM records
     WHERE supersedes = ? AND supersedes <> '' AND lead AND id <> supersedes ORDER BY id"""
 
-REPLACED = """SELECT DISTINCT supersedes FROM records
-    WHERE supersedes IN (SELECT value FROM json_each(?)) AND supersedes <> ''
-    AND lead AND id <> supersedes"""
-AMONG_REPLACED = """r.id IN (SELECT s.supersedes FROM records s
-    WHERE s.supersedes <> '' AND s.lead AND s.id <> s.supersedes)"""
+REPLACED = f"""SELECT r.id FROM json_each(?) j CROSS JOIN records r ON r.id = j.value
+    WHERE r.lead AND {SUPERSEDED}"""
+AMONG_REPLACED = """r.key IN (
+    SELECT o.key FROM records s CROSS JOIN records o ON o.id = s.supersedes
+    WHERE s.supersedes <> '' AND s.lead AND s.id <> s.supersedes
+    UNION SELECT key FROM records WHERE replaced_by <> '')"""
+MARKED = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.replaced_by = j.value
+    WHERE r.replaced_by <> '' AND r.lead AND r.id <> r.replaced_by ORDER BY r.id"""
+SAYING = f"""SELECT {SHOWN} FROM records r
+    WHERE r.said = ? AND r.said <> 0 AND r.lead AND NOT {SUPERSEDED} ORDER BY r.timestamp, r.id"""
 # The rows are looked up for those that are wanted alone.
 NEWEST = f"""SELECT {WHOLE} FROM (SELECT r.key {{source}}
     ORDER BY r.timestamp DESC, r.id DESC LIMIT ?) f CROSS JOIN records r ON r.key = f.key"""
@@ -208,6 +213,13 @@ class SqliteIndex:
     def replaced(self, record_ids: Iterable[str]) -> set[str]:
         wanted = clean(as_json([id_ for id_ in record_ids if id_]))
         return {id_ for (id_,) in self._connections.rows(REPLACED, wanted)}
+
+    def marked(self, record_ids: Iterable[str]) -> list[Record]:
+        wanted = clean(as_json([id_ for id_ in record_ids if id_]))
+        return [record_of(row) for row in self._connections.rows(MARKED, wanted)]
+
+    def saying(self, number: int) -> list[Record]:
+        return [record_of(row) for row in self._connections.rows(SAYING, number)]
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         rows = self._connections.rows(sqlite_records.WHERE_TOLD, clean(record_id))

@@ -45,8 +45,8 @@ VARIANTS = "SELECT key, digest FROM records WHERE id = ?"
 VARIANTS_OF_ALL = """SELECT id, digest, key FROM records
     WHERE id IN (SELECT value FROM json_each(?))"""
 NEXT_KEY = "SELECT coalesce(max(key), 0) + 1 FROM records"
-INSERT = f"""INSERT INTO records(key, digest, lead, words, {COLUMNS})
-    VALUES(?, ?, ?, ?{", ?" * len(FIELDS)})"""
+INSERT = f"""INSERT INTO records(key, digest, lead, words, said, {COLUMNS})
+    VALUES(?, ?, ?, ?, ?{", ?" * len(FIELDS)})"""
 
 WAS_SEARCHED = "SELECT 1 WHERE ? <= (SELECT coalesce(max(id), 0) FROM fts_docsize)"
 IS_EARLIER = "SELECT 1 WHERE ? < (SELECT max(timestamp) FROM records WHERE lead)"
@@ -152,7 +152,7 @@ def _is_change(db: sqlite3.Connection, there: Iterable[int], new: Sequence[Told]
 
     What nobody has searched yet nobody has seen.
     """
-    if any(told.record.supersedes for told in new):
+    if any(told.record.supersedes or told.record.replaced_by for told in new):
         return True
     first = min((told.record.timestamp for told in new), default=None)
     if first is not None and db.execute(IS_EARLIER, (first,)).fetchall():
@@ -162,7 +162,7 @@ def _is_change(db: sqlite3.Connection, there: Iterable[int], new: Sequence[Told]
 
 
 def _row(told: Told, *, lead: bool, key: int | None = None) -> Row:
-    return (key, told.identity[1], int(lead), told.words, *told.values)
+    return (key, told.identity[1], int(lead), told.words, told.said, *told.values)
 
 
 def _variants(db: sqlite3.Connection, identities: Iterable[Identity]) -> dict[Identity, int]:

@@ -21,7 +21,7 @@ SCHEMA = (
         racy INTEGER, atime_ns INTEGER, lines INTEGER, base INTEGER,
         glimpse TEXT
     ) WITHOUT ROWID""",
-    f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, {COLUMNS})",
+    f"CREATE TABLE records(key INTEGER PRIMARY KEY, digest, lead, words, said, {COLUMNS})",
     "CREATE UNIQUE INDEX records_by_id ON records(id, digest)",
     # With what is counted and chosen by, so that nobody reads the rows for that.
     "CREATE INDEX records_by_time ON records(timestamp, kind, sensitivity) WHERE lead",
@@ -29,6 +29,9 @@ SCHEMA = (
     f"CREATE INDEX records_on_behavior ON records(timestamp) WHERE lead AND {IS_BEHAVIORAL}",
     "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
+    "CREATE INDEX records_by_successor ON records(replaced_by) WHERE replaced_by <> ''",
+    # Of kinds that last alone: the others may say the same any number of times.
+    "CREATE INDEX records_by_words ON records(said) WHERE said <> 0",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",
     """CREATE TABLE places(document TEXT, line INTEGER, key INTEGER, PRIMARY KEY(document, line))
         WITHOUT ROWID""",

@@ -15,7 +15,7 @@ from commonplace.index import Entry, Known, Signature
 from commonplace.index.conditions import listed, unlisted
 from commonplace.index.words import STOP, indexed
 from commonplace.lean import blake2b
-from commonplace.records import Record
+from commonplace.records import Record, said
 from commonplace.values import fields_of
 
 AT_ONCE = 2000
@@ -29,8 +29,8 @@ END = 1 << 62
 
 FIELDS = tuple(fields_of(Record))
 COUNT = len(FIELDS)
-TIMESTAMP, TAGS, CONFIDENCE, SOURCES = map(
-    FIELDS.index, ("timestamp", "tags", "confidence", "sources")
+TIMESTAMP, TAGS, CONFIDENCE, SOURCES, SEEN = map(
+    FIELDS.index, ("timestamp", "tags", "confidence", "sources", "seen")
 )
 COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
 SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
@@ -54,6 +54,11 @@ class Told(NamedTuple):
         """What is searched beside the text."""
         return indexed(self.record)
 
+    @property
+    def said(self) -> int:
+        """The number of its words and kind, if it is of a kind that lasts."""
+        return said(self.record)
+
 
 Piece = tuple[int, int, dict[int, Told]]
 """The first and last line of a part of a document, and what is to stand there."""
@@ -65,6 +70,7 @@ def telling(record: Record) -> Told:
     values = list(_fields_of(record))
     values[TAGS] = listed(values[TAGS])
     values[SOURCES] = listed(values[SOURCES])
+    values[SEEN] = listed(values[SEEN])
     confidence = float(values[CONFIDENCE])
     values[CONFIDENCE] = repr(confidence)
     # A copy takes half as long as to say each time how long it is to be.
@@ -116,7 +122,8 @@ def differing(
 def record_of(row: Row) -> Record:
     """The record whose values begin a row."""
     values = list(row[:COUNT])
-    values[TAGS], values[SOURCES] = unlisted(values[TAGS]), unlisted(values[SOURCES])
+    for at in (TAGS, SOURCES, SEEN):
+        values[at] = unlisted(values[at])
     return Record(*values)
 
 

@@ -39,6 +39,8 @@ class Op(StrEnum):
     """The oldest records of a document that grew past its limit were taken out."""
     COMPACT = "compact"
     """Old records were taken out, and summaries of them written."""
+    MARK = "mark"
+    """What replaced some records was lost, which is noted in their lines."""
 
 
 @frozen

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from commonplace import chains
 from commonplace.erasing import Receipt
 from commonplace.errors import NoSuchRecord
 from commonplace.experiences import Experiences
@@ -40,6 +41,8 @@ class Doomed:
     """Made from these records, to be made anew from the others."""
     messages: tuple[Message, ...]
     """What was said of it in conversations: these stay, unless they are meant as well."""
+    replaced: tuple[str, ...] = ()
+    """Older records that these replaced: they come back only if that is asked for."""
 
     @property
     def said(self) -> tuple[dict[str, Any], ...]:
@@ -137,6 +140,7 @@ def doomed(
         tuple(sorted({place.document for hit in hits for place in hit.places})),
         tuple(summaries),
         _said_of(history, told, words) if history else (),
+        chains.loss(library.index, [hit.record for hit in hits if hit.places]).returning,
     )
 
 
@@ -151,6 +155,7 @@ def forget(
     text_limit: int,
     words: str = "",
     and_messages: bool = False,
+    bring_back: bool = False,
 ) -> Receipt:
     """Erase records and what was made of them. The summaries they were in are made anew first.
 
@@ -162,7 +167,9 @@ def forget(
     every = [*ids, *(record.id for record in gone.summaries if record.id not in ids)]
     # First what can be made anew, should the rest go wrong.
     vectors = library.locked(lambda: experiences.forget(every)) if every else 0
-    receipt = library.forget(every, author=author) if every else Receipt((), (), 0)
+    receipt = (
+        library.forget(every, author=author, bring_back=bring_back) if every else Receipt((), (), 0)
+    )
     erased = 0
     if history and and_messages:
         erased = history.forget([message.id for message in gone.messages])

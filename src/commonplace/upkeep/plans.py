@@ -72,6 +72,7 @@ def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
         for record in records
         if not must_stay(record, before=before)
         and not record.supersedes
+        and not record.replaced_by
         and record.id not in replaced
         and not record.is_checkpoint
     ]

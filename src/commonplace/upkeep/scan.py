@@ -70,7 +70,9 @@ class Seen:
         found = [
             record
             for key, record in self.records.items()
-            if key not in replaced and any(self._counts(place) for place in self.places[key])
+            if key not in replaced
+            and not record.replaced_by
+            and any(self._counts(place) for place in self.places[key])
         ]
         return sorted(found, key=lambda record: (record.timestamp, record.id))
 

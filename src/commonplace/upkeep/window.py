@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from commonplace import chains, marking
 from commonplace.config import Options
 from commonplace.erasing import spans_of
 from commonplace.hints import TYPE_CHECKING
@@ -80,6 +81,10 @@ def _trim(library: Library, window: Window) -> Entry | None:
     changes: list[Change] = [Cut(name, spans)]
     if window.archive and moved:
         changes.insert(0, library.to_append(window.archive))
+    texts: marking.Texts = {name: (data, without(data, spans))}
+    if not window.archive:
+        lost = chains.loss(library.index, marking.leaving(library, texts))
+        changes, texts = marking.marked(library, changes, texts, lost.marks)
     entry = library.entry(
         Op.TRIM,
         changes,
@@ -88,7 +93,7 @@ def _trim(library: Library, window: Window) -> Entry | None:
         lines=tuple(as_line(text[item.start : item.end]) for item in moved),
         author=SYSTEM,
     )
-    return library.replace_texts(entry, {name: (data, without(data, spans))})
+    return library.replace_texts(entry, texts)
 
 
 def _came_back(library: Library, archive: str, records: Sequence[Record]) -> tuple[str, ...]:

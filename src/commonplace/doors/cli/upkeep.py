@@ -12,7 +12,7 @@ import sys
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, unconfirmed
 from commonplace.doors.cli.terminal import paint
-from commonplace.erasing import told_sessions
+from commonplace.erasing import said_of_chain, told_sessions
 from commonplace.errors import BadValue, NoSuchRecord
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.records import ID, Record, Sensitivity
@@ -54,21 +54,26 @@ def _strike_arguments(parser: argparse.ArgumentParser) -> None:
 def strike(arguments: argparse.Namespace) -> int:
     """Take records out of every document. Can be undone; 'forget' erases for good."""
     with open_memory(arguments) as memory:
-        memory.strike(arguments.id)
+        replaced = memory.strike(arguments.id)
     text = f"Struck {', '.join(arguments.id)}; 'commonplace undo' brings back."
+    text = f"{text} {said_of_chain(replaced)}".strip()
     show(Answer({"ids": arguments.id}, text), as_json=arguments.json)
     return 0
 
 
 def _unlink_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the record that says it replaces another")
+    parser.add_argument("id", help="a record that replaces another, or that a lost one replaced")
 
 
 def unlink(arguments: argparse.Namespace) -> int:
-    """Let a record no longer replace another. Can be undone."""
+    """Bring back a record that one that is gone had replaced; let any other no longer replace one.
+
+    Can be undone.
+    """
     with open_memory(arguments) as memory:
+        back = bool(memory.get(arguments.id).record.replaced_by)
         memory.unlink(arguments.id)
-    text = f"{arguments.id} replaces nothing now."
+    text = f"{arguments.id} {'counts again' if back else 'replaces nothing now'}."
     show(Answer({"id": arguments.id}, text), as_json=arguments.json)
     return 0
 
@@ -155,6 +160,9 @@ def _forget_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history", action="store_true", help="erase what conversations say of it as well"
     )
+    parser.add_argument(
+        "--bring-back", action="store_true", help="let what it had replaced count again"
+    )
 
 
 def forget(arguments: argparse.Namespace) -> int:
@@ -170,7 +178,7 @@ def forget(arguments: argparse.Namespace) -> int:
         if not arguments.confirm:
             return _show_doomed(doomed, as_json=arguments.json, history=arguments.history)
         too = arguments.history or _agrees_to_messages(doomed)
-        receipt = memory.delete_all(ids, history=too, words=words)
+        receipt = memory.delete_all(ids, history=too, words=words, bring_back=arguments.bring_back)
     erased = {
         "summaries": len(receipt.summaries),
         "experiences": receipt.experiences,
@@ -181,6 +189,7 @@ def forget(arguments: argparse.Namespace) -> int:
     lines = [f"Erased {what} from {receipt.places()}."] if what else ["No memory says it."]
     lines += [f"  and {count} {what}" for what, count in erased.items() if count]
     lines += [receipt.still_said()] if receipt.said else []
+    lines += [receipt.chain()] if receipt.chain() else []
     lines += [f"Out of reach: {what}" for what in receipt.out_of_reach]
     show(Answer(receipt.__dict__, "\n".join(lines)), as_json=arguments.json)
     return 0
@@ -211,12 +220,17 @@ def _show_doomed(doomed: Doomed, *, as_json: bool, history: bool) -> int:
         "summaries": [record.id for record in doomed.summaries],
         "messages": len(doomed.messages) if history else 0,
         "said": doomed.said,
+        "replaced": doomed.replaced,
     }
     lines = [f"{record.id}  {_shown_text(record)}" for record in doomed.records]
     lines += [f"{record.id}  a summary, made anew without them" for record in doomed.summaries]
     if doomed.messages:
         fate = "would go as well" if history else "would stay; '--history' erases that too"
         lines.append(f"{told_sessions(doomed.said)}: {fate}")
+    lines += [
+        f"{key}, which it replaced, stays replaced; --bring-back lets it count again"
+        for key in doomed.replaced
+    ]
     show(Answer(data, "\n".join(lines)), as_json=as_json)
     return unconfirmed()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from commonplace import chains
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
 from commonplace.doors.http import changes
@@ -120,7 +121,7 @@ def show_record(memory: Memory, id: Id) -> Any:
         raise NoSuchRecord(id)
     return {
         **shown_hit(hit),
-        "superseded_by": list(memory.library.index.children(hit.record.id)),
+        "superseded_by": list(chains.successors(memory.library.index, hit.record)),
         "chain": [
             {
                 "id": record.id,
@@ -139,13 +140,14 @@ def _chain(memory: Memory, record: Record) -> list[Record]:
     """A record between those that it replaced and those that replaced it, oldest first."""
     index, seen = memory.library.index, {record.id}
     older, newer = [record], [record]
-    while len(seen) < IN_A_CHAIN and (hit := index.get(older[-1].supersedes)):
-        if hit.record.id in seen:
+    while len(seen) < IN_A_CHAIN:
+        below = [each for each in chains.older(index, older[-1]) if each.id not in seen]
+        if not below:
             break
-        seen.add(hit.record.id)
-        older.append(hit.record)
+        seen.add(below[0].id)
+        older.append(below[0])
     for each in newer:
-        fresh = [id for id in index.children(each.id) if id not in seen][:IN_A_CHAIN]
+        fresh = [id for id in chains.newer(index, each) if id not in seen][:IN_A_CHAIN]
         seen.update(fresh)
         if len(seen) < 2 * IN_A_CHAIN:
             newer += index.get_all(fresh).values()
@@ -178,9 +180,10 @@ def forget_record(
     memory: Memory,
     id: Id,
     history: Annotated[bool, Argument("erase what conversations say of it as well")] = False,
+    bring_back: Annotated[bool, Argument("let what it had replaced count again")] = False,
 ) -> Any:
     """Erase a memory for good. The answer is the receipt."""
-    return _receipt(memory.delete(id, history=history))
+    return _receipt(memory.delete(id, history=history, bring_back=bring_back))
 
 
 @route("GET", "/records/{id}/said", scope="read")

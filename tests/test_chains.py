@@ -54,9 +54,9 @@ def without_record(memory: Memory, key: str) -> None:
             if item.record.id == key:
                 text = text[: item.start] + text[item.end :]
         path.write_bytes(text.encode())
-        # It was read after our last write, and saved after that.
-        read = max(stat.st_mtime_ns, stat.st_atime_ns) + 50_000_000
-        os.utime(path, ns=(read, read + 50_000_000))
+        # It was read after our last write, and saved later than a program would.
+        read = max(stat.st_mtime_ns, stat.st_atime_ns) + 3_000_000_000
+        os.utime(path, ns=(read, read + 3_000_000_000))
     memory.library.refresh()
 
 

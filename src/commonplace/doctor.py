@@ -17,6 +17,7 @@ from pathlib import Path
 
 from commonplace import mishaps
 from commonplace.clock import stamp
+from commonplace.copies import copies_in
 from commonplace.errors import CommonplaceError
 from commonplace.history.sqlite import SqliteHistory
 from commonplace.index import Query
@@ -59,6 +60,7 @@ def examine(memory: Memory) -> list[Finding]:
         *_machine(),
         *(_server(memory) if memory.stores.database else _directory(memory)),
         *_documents(memory),
+        *_copies(memory),
         *_notices(memory),
         *_index(memory),
         *_journal(memory),
@@ -201,6 +203,13 @@ def _documents(memory: Memory) -> Iterator[Finding]:
         yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
     elif len(problems) > MOST:
         yield Finding("document", False, f"… and {len(problems) - MOST} more", "")
+
+
+def _copies(memory: Memory) -> Iterator[Finding]:
+    """What sync programs put beside documents that two machines changed at once."""
+    for name, original in copies_in(memory.library).items():
+        says = f"{one_line(name)} is a copy of {one_line(original)}, as sync programs make them"
+        yield Finding("copy", False, says, "commonplace conflicts --merge")
 
 
 def _notices(memory: Memory) -> Iterator[Finding]:

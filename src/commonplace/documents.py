@@ -50,6 +50,7 @@ FRONT = pattern(
     rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
 )
 WORDED = pattern(r"\w")
+GIT_MARK = pattern(r"^<<<<<<< [^\n]*\n(?:[^\n]*\n)*?=======\r?\n(?:[^\n]*\n)*?>>>>>>> ", re.M)
 DATA = pattern(r"<!--(?=[ \t]*\{)")
 
 
@@ -112,7 +113,16 @@ def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None)
     for block in _Scan(text, bullets=reading.bullets).blocks():
         page.take(block)
     page.settle()
-    return Parsed(tuple(page.items), tuple(page.problems), page.lines())
+    problems = (*page.problems, *_left_by_git(text, reading.document))
+    return Parsed(tuple(page.items), problems, page.lines())
+
+
+def _left_by_git(text: str, document: str) -> Iterator[Problem]:
+    """The marks of a merge that git left to the person."""
+    if "<<<<<<< " in text and ">>>>>>> " in text:
+        for mark in GIT_MARK.finditer(text):
+            line = text.count("\n", 0, mark.start()) + 1
+            yield Problem(document, line, "begins a conflict that git left here: choose what stays")
 
 
 def _parse_cut(text: str, reading: Reading) -> Parsed:

@@ -20,6 +20,16 @@ DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
 SECOND = len("2026-02-01T14-30-00")
 RECORD_LINE = pattern(r"^- \{", re.MULTILINE)
 DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
+COPIES = tuple(
+    pattern(f"(?i)(.+?){mark}\\Z")
+    for mark in (
+        r" \((?:[^()]*\W)?conflicted copy(?: [^()]*)?\)(?: \(\d+\))?",  # Dropbox, Nextcloud
+        r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?",  # Syncthing
+        r"_conflict-\d{8}-\d{6}",  # ownCloud
+        r" \(SFConflict [^()]*\)",  # Seafile
+    )
+)
+"""The stems that sync programs give to the copy of a file that two machines changed at once."""
 FORBIDDEN = frozenset('\x7f\\:*?"<>|').union(map(chr, range(32)))
 SKIPPED = frozenset(("node_modules", "tmp", "__pycache__"))
 DEPTH = 8
@@ -299,6 +309,16 @@ def is_plain(part: str) -> bool:
         and FORBIDDEN.isdisjoint(part)
         and (part.isascii() or not any("\ud800" <= c <= "\udfff" for c in part))
     )
+
+
+@lru_cache(maxsize=4096)
+def copy_of(name: str) -> str:
+    """The document of which a sync program made a copy of this name; empty for any other name."""
+    directory, stem = split(name)
+    if "onflict" not in stem:
+        return ""
+    found = (match[1] for each in COPIES if (match := each.match(stem)))
+    return next((f"{directory}{original}.md" for original in found), "")
 
 
 def split(name: str) -> tuple[str, str]:

@@ -600,10 +600,18 @@ class Library(Erasing):
         if found is None:
             self.refresh()
             found = self.asker.find(query)
-        if self.troubles:
-            lacking = " ".join((found.degraded, *self.troubles.values())).strip()
+        if self.troubles or self.outside.copies:
+            lacking = " ".join((found.degraded, *self.troubles.values(), *self.unmerged())).strip()
             found = Found(found, mode=found.mode, degraded=lacking)
         return found
+
+    def unmerged(self) -> list[str]:
+        """A sentence for each copy that a sync program put beside a document."""
+        return [
+            f"{name} is a sync program's copy of {original}, and nothing of it is told. "
+            "'commonplace conflicts --merge' unites the two."
+            for name, original in self.outside.copies.items()
+        ]
 
     def get(self, record_id: str) -> Hit:
         self.refresh()

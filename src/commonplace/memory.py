@@ -30,6 +30,7 @@ from commonplace.journal import Entry
 from commonplace.layouts import (
     Layout,
     check_name,
+    copy_of,
     entry_order,
     entry_stamp,
     layout_named,
@@ -63,7 +64,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from commonplace import admission, documents, embed, past, permission, recalling, status, times
+    from commonplace import (
+        admission,
+        copies,
+        documents,
+        embed,
+        past,
+        permission,
+        recalling,
+        status,
+        times,
+    )
     from commonplace.asking import Miss
     from commonplace.conversations import Conversations
     from commonplace.experiences import Experiences
@@ -81,6 +92,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule import Schedule
 else:
     admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
+    copies = Lazy("copies")
     past, permission, recalling = Lazy("past"), Lazy("permission"), Lazy("recalling")
     status, times = Lazy("status"), Lazy("times")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
@@ -889,6 +901,12 @@ class Memory:
                 f"{name} is a diary entry, and those are never changed.",
                 next_step="Write a new entry with diary.",
             )
+        if original := copy_of(name):
+            raise BadName(
+                name,
+                f"it is how sync programs name a copy of {original}",
+                next_step="'commonplace conflicts --merge' unites the two; or use another name.",
+            )
         if self._steers(name):
             permission.check_steers(self.author.origin, name)
         return name
@@ -1130,6 +1148,11 @@ class Memory:
         if found is None:
             raise NoSuchChange(change)
         return found
+
+    def unite_copies(self, names: Iterable[str]) -> list[copies.United]:
+        """Put what sync programs' copies have into their documents, and take the copies away."""
+        permission.check_restores(self.author.origin)
+        return copies.unite(self.library, names, author=self.author)
 
     def rebuild(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Make the index anew from the documents. Returns how many records there are."""

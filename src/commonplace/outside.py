@@ -13,6 +13,7 @@ from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Known, Query, Signature
 from commonplace.journal import Append, Gone, Op, Text, new_entry
+from commonplace.layouts import copy_of
 from commonplace.lazily import Lazy
 from commonplace.levelling import Levelling
 from commonplace.reader import decoded
@@ -79,6 +80,8 @@ class Outside:
         """What could not be read at the last look, and a sentence that says why."""
         self.after_power_cut = False
         """Then what the system says of reads and saves tells nothing."""
+        self.copies: dict[str, str] = {}
+        """What sync programs put beside documents, as seen at the last look."""
         self.elsewhere = False
         """Then journal and documents come from different places, and neither tells of deletions."""
         self._missing: dict[str, float] = {}
@@ -97,6 +100,7 @@ class Outside:
             self.troubles.pop(path, None)
         self._unlisted = set(listing.unreadable)
         self.troubles.update(listing.unreadable)
+        self.copies = listing.copies
         gone = [name for name in known if name not in listing.documents]
         return [name for name in gone if not (hidden and name.startswith(hidden))] + [
             name
@@ -166,6 +170,9 @@ class Outside:
         known = self.levelling.known_of(name)
         if known and self.vault.transactional:
             return known
+        if copy_of(name):
+            self.index.drop(name)
+            return None
         stat = self.vault.stat(name)
         if stat is None:
             if known:

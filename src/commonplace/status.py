@@ -35,6 +35,7 @@ def status_of(library: Library, stores: Stores) -> dict[str, Any]:
         "read only": stores.read_only,
         "troubles": [
             *library.troubles.values(),
+            *library.unmerged(),
             *(notice.sentence for notice in library.notices.open()),
         ],
     }

@@ -28,10 +28,12 @@ class Stat:
 
 @frozen
 class Listing:
-    """Every document there is, and the directories that could not be read, with the reason."""
+    """Every document there is, and what could not be read, with the reason."""
 
     documents: dict[str, Stat]
     unreadable: dict[str, str]
+    copies: dict[str, str] = field(default_factory=dict)
+    """What sync programs put beside a document that two machines changed, and that document."""
 
 
 @frozen

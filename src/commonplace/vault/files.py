@@ -15,7 +15,7 @@ from functools import lru_cache
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import NoSuchDocument, TooBig, Unreadable
 from commonplace.hints import StrPath
-from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, is_plain
+from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_plain
 from commonplace.lazily import pattern
 from commonplace.vault import Listing, Moved, Replaced, Staged, Stat
 from commonplace.vault.locks import Lock
@@ -94,7 +94,9 @@ class FileVault:
             self._walk([*steps, name], into)
 
     def _list(self, name: str, found: os.stat_result, into: Listing) -> None:
-        if self._limit and found.st_size > self._limit:
+        if original := copy_of(name):
+            into.copies[name] = original
+        elif self._limit and found.st_size > self._limit:
             why = TooBig(name, size=found.st_size, limit=self._limit)
             into.unreadable[name] = str(why)
         else:

@@ -34,6 +34,7 @@ OTHER_COMMANDS = (
     "blame",
     "restore",
     "put-back",
+    "conflicts",
     "review",
     "rebuild",
     "why-not",

@@ -16,6 +16,7 @@ from commonplace.config import Options, is_url
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, run_tool, said, show, tool_dialect, vault_path
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
+from commonplace.doors.cli.conflicts import COMMANDS as CONFLICTS
 from commonplace.doors.cli.fetching import COMMANDS as FETCHING
 from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.moving import COMMANDS as MOVING
@@ -552,7 +553,9 @@ RUNS: dict[str, Run] = {
     "completion": completion,
     **{
         name: run
-        for name, (run, _) in (UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING).items()
+        for name, (run, _) in (
+            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS
+        ).items()
     },
 }
 ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
@@ -575,6 +578,8 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "completion": _completion_arguments,
     **{
         name: arguments
-        for name, (_, arguments) in (UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING).items()
+        for name, (_, arguments) in (
+            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS
+        ).items()
     },
 }

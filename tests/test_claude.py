@@ -84,7 +84,7 @@ def claude(tmp_path: Path) -> Iterator[Claude]:
     home.mkdir()
     with messages_api() as api:
         claude = Claude(binary, home, tmp_path / "vault", api)
-        with Memory.open(claude.vault) as memory:
+        with Memory.open(claude.vault, create=True) as memory:
             memory.store("Likes green tea", kind="preference")
         claude.set_up()
         yield claude

@@ -161,7 +161,7 @@ def test_the_oldest_entries_of_a_notebook_make_room_for_new_ones(place: str) -> 
                 dialect="notebook",
             )
             assert len(memory.read().text) <= 900
-        texts = [record.text for record in held(memory)]
+        texts = [record.text.rpartition(" (")[0] for record in held(memory)]
         assert (
             texts
             == [f"Fact number {number} about the house" for number in range(20)][-len(texts) :]
@@ -322,3 +322,36 @@ def test_what_goes_to_the_daily_log_alone_needs_no_window(place: str) -> None:
     with opened(place, "native", memory_max_records=1, memory_compaction_enabled=True) as memory:
         memory.checkpoint()
         assert "MEMORY.md" not in memory.documents()
+
+
+BY_HAND = "# Memory\n\n## Facts\n\n" + "".join(f"- Fact {n} by hand\n" for n in range(30))
+
+
+@pytest.mark.in_files
+@pytest.mark.claim("notebook.truncate-oldest")
+@pytest.mark.parametrize("way", ["memory_update", "section", "update", "store"])
+def test_of_an_adopted_notebook_the_topmost_lines_go_first(tmp_path: Path, way: str) -> None:
+    from commonplace import tools
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "MEMORY.md").write_text(BY_HAND, encoding="utf-8")
+    with Memory.open(tmp_path, memory_max_chars=600) as memory:
+        for number in range(3):
+            new = f"Fact {number} of an agent"
+            if way == "store":
+                memory.store(new)
+            elif way == "update":
+                memory.update(f"- {new}")
+            else:
+                section = {"section": "Facts"} if way == "section" else {}
+                given = {"content": f"- {new}", "mode": "append", **section}
+                tools.call(memory, "memory_update", given, dialect="notebook")
+            assert len(memory.read().text) <= 600
+        left = [record.text for record in held(memory)]
+        assert [text[:6] for text in left[-3:]] == ["Fact 0", "Fact 1", "Fact 2"]
+        assert all("of an agent" in text for text in left[-3:])
+        by_hand = [text for text in left if text.endswith("by hand")]
+        assert by_hand == [f"Fact {n} by hand" for n in range(30)][-len(by_hand) :]
+        archived = memory.read("archive/MEMORY.md").text
+        assert "- Fact 0 by hand\n" in archived
+        assert "of an agent" not in archived

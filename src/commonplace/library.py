@@ -84,6 +84,8 @@ class Library(Erasing):
         super().__init__(*parts, **rest)
         self.notices = notices
         self.asker = Asker(self.index, encoder, clock=self.clock)
+        self.check_growth: Callable[[str, str, str], None] | None = None
+        """Refuses what makes a document too long, by its name and its text before and after."""
         self.screened: dict[tuple[str, str, int], str] = {}
         """Texts without their secrets, by what they were made of."""
 
@@ -141,6 +143,9 @@ class Library(Erasing):
     ) -> tuple[Record, ...]:
         form = self.layout.line
         text = tuple(lines.write(record, form) for record in records)
+        for name in to if self.check_growth else ():
+            before = self._text_before(name, headed=True)
+            self._check_growth(name, before, before + "".join(text))
         data = {}
         if not self.layout.carries_data:
             self.levelling.bring_up()
@@ -158,6 +163,10 @@ class Library(Erasing):
         for record in replacing:
             self.found(record.supersedes)
             chains.check_unreplaced(self.index, record)
+
+    def _check_growth(self, name: str, before: str, after: str) -> None:
+        if self.check_growth:
+            self.check_growth(name, before, after)
 
     def _as_read(self, records: Sequence[Record], text: tuple[str, ...], name: str) -> list[Record]:
         """The records with the ids they will be read back with: their lines carry none."""
@@ -359,6 +368,7 @@ class Library(Erasing):
             # Nor may it join the item above, or leave a fence open over what comes below.
             whole = documents.closed(documents.apart(documents.disarm(whole, keep=())))
         before = self._text_before(name, headed=headed)
+        self._check_growth(name, before, before + whole)
         self.refuse_forgotten({name: (before.encode(), (before + whole).encode())}, author=author)
         data = self.provenance(name, before, before + whole, author)
         self.append(Op.ADD, (whole,), to=(name,), author=author, headed=headed, data=data)
@@ -410,6 +420,7 @@ class Library(Erasing):
             if conflicts and strict:
                 raise DocumentChanged(name, etag_of(now or b""))
             self.refuse_forgotten({name: (now, new)}, author=author)
+            self._check_growth(name, decoded(name, now or b""), decoded(name, new))
             if name not in (self.layout.soul, self.layout.user, self.layout.status):
                 # Those are living documents, rewritten whole by whoever keeps them.
                 self._refuse_great_loss(name, now or b"", new, confirm, author)

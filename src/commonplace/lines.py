@@ -30,6 +30,8 @@ STAMP = pattern(
 HEAD = pattern(
     r"[-*+][ \t]+\*\*((?:[01][0-9]|2[0-3]):[0-5][0-9]) UTC\*\* \| ?(?:`@([^`\n]*)` \| ?)?"
 )
+SAID_DAY = pattern(r"[ \t]*\((\d{4}-\d\d-\d\d)\)\s*\Z")
+"""The day at the end of a line that somebody dated."""
 USER = pattern(r"`@[^`\n]*` \|")
 # What would change the kind of a line if it stood right behind the bullet: a claw record, the time
 # of an EARL line, a horizontal rule.
@@ -387,15 +389,30 @@ def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") 
         if not text:
             return Line(None, problem)
     day = reading.day.isoformat() if reading.day else ""
+    said = "" if day else says_day(item)
     record = Record(
         id=derived_id(day, item[1:].strip(), str(occurrence)),
         kind="note",
         text=text,
-        timestamp=moment(reading, clock),
+        timestamp=f"{said}T00:00:00.000" if said else moment(reading, clock),
         username=username,
         origin=reading.origin,
     )
     return Line(record, problem, derived=True)
+
+
+def says_day(item: str) -> str:
+    """The day that an item's first line ends with, as `(2026-11-15)`; empty when it says none."""
+    found = SAID_DAY.search(item.partition("\n")[0])
+    try:
+        return date.fromisoformat(found[1]).isoformat() if found else ""
+    except ValueError:
+        return ""
+
+
+def undated(line: str) -> str:
+    """A line without the day at its end."""
+    return SAID_DAY.sub("", line) if says_day(line) else line
 
 
 def moment(reading: Reading, clock: str = "") -> str:

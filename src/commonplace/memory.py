@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from commonplace.history import History
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
-    from commonplace.upkeep import beside, scan, window
+    from commonplace.upkeep import beside, cap, scan, window
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import forget as forgetting
@@ -99,6 +99,7 @@ else:
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, window = Lazy("upkeep.expand"), Lazy("upkeep.window")
     forgetting, beside = Lazy("upkeep.forget"), Lazy("upkeep.beside")
+    cap = Lazy("upkeep.cap")
 
 LEAST_LIKE = 0.2
 """How alike an experience must be to a message to be told with it."""
@@ -192,6 +193,8 @@ class Memory:
             encoder=lambda: embed.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
+        if stores.layout.name == "notebook":
+            cap.set_cap(library, settings)
         library.document_limit = settings.document_limit
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
@@ -959,11 +962,12 @@ class Memory:
         section = admission.without_secrets(section, self.options)
         if mode == "append" and not section:
             written = self.library.append_text(name, content, author=self.author)
-            return replace(written, etag=self.library.text(name)[1]) if self.trim() else written
-        change = self._to_section(section, content, mode) if section else content
-        return self.library.rewrite(
-            name, change, author=self.author, etag=etag, confirm=confirm, strict=strict
-        )
+        else:
+            change = self._to_section(section, content, mode) if section else content
+            written = self.library.rewrite(
+                name, change, author=self.author, etag=etag, confirm=confirm, strict=strict
+            )
+        return replace(written, etag=self.library.text(name)[1]) if self.trim() else written
 
     def edit(self, document: str, change: Rewording, *, confirm: str = "") -> Written:
         """Change a document by a function of its text as it is then, called under the lock."""

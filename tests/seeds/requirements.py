@@ -817,7 +817,9 @@ NOTEBOOK = (
     Claim(
         "notebook.truncate-oldest",
         "notebook, Ideas for Future Improvements / Size limits",
-        "By option the oldest entries are taken out automatically when the file passes its cap.",
+        "By option the oldest entries are taken out automatically when the file passes its cap: "
+        "those without a day first, the topmost of them first, by whomever they were written.",
+        open_question="Which entries of a file that people wrote are the oldest?",
     ),
     Claim(
         "notebook.semantic-entries",
@@ -834,6 +836,19 @@ NOTEBOOK = (
         "notebook.append-only-entries",
         "notebook, Ideas for Future Improvements / Append-only log",
         "Memory can be kept as append-only entries, each with its timestamp, in place of rewrites.",
+    ),
+    Claim(
+        "notebook.append-dated",
+        "notebook, Ideas for Future Improvements / Append-only log",
+        "Each item of a list that is appended ends with its day, `(2026-03-05)`, and the section "
+        "it goes into says when it was updated, where it says so at all; prose stays as it is sent.",
+        open_question="Where does an appended entry carry its timestamp?",
+    ),
+    Claim(
+        "notebook.summary-in-prompt",
+        "notebook, Ideas for Future Improvements / Append-only log",
+        "After a compaction the summaries are in the prompt, below the file.",
+        open_question="Are the summaries part of the injected memory?",
     ),
     Claim(
         "notebook.periodic-compaction",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,9 @@ def test_one_category_is_read_without_the_others(memory: Memory) -> None:
 def test_a_category_is_a_file_of_its_own(memory: Memory) -> None:
     before = documents_of(memory)
     assert update(memory, "- Prefers tables", document="preferences.md") == (
-        "preferences.md is updated: 17 of 4,000 characters."
+        "preferences.md is updated: 30 of 4,000 characters."
     )
-    assert documents_of(memory) == before | {"preferences.md": b"- Prefers tables\n"}
+    assert documents_of(memory) == before | {"preferences.md": b"- Prefers tables (2026-03-05)\n"}
 
 
 @pytest.mark.claim("notebook.update-two-modes")
@@ -80,7 +80,7 @@ def test_append_adds_at_the_end(memory: Memory) -> None:
     update(memory, "- The harbour opens at six\n- and shuts at ten")
     after = documents_of(memory)["MEMORY.md"]
     assert after.removeprefix(before).lstrip() == (
-        b"- The harbour opens at six\n- and shuts at ten\n"
+        b"- The harbour opens at six (2026-03-05)\n- and shuts at ten (2026-03-05)\n"
     )
 
 
@@ -126,7 +126,7 @@ def test_of_a_list_only_the_new_items_are_appended(memory: Memory) -> None:
     update(memory, "- One fact a line.\n- Uses C++\n- Ask before `git push --force`")
     update(memory, "- Uses C")
     assert documents_of(memory)["MEMORY.md"].removeprefix(before).split() == (
-        b"- Uses C++ - Uses C".split()
+        b"- Uses C++ (2026-03-05) - Uses C (2026-03-05)".split()
     )
 
 
@@ -143,7 +143,7 @@ def test_an_update_of_a_section_touches_and_dates_that_section_only(memory: Memo
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed == {"About Me"}
     assert after["About Me"].startswith("*Updated: 2026-03-05*\n\n- Tomás")
-    assert after["About Me"].rstrip().endswith("🎻\n- Learns the cello")
+    assert after["About Me"].rstrip().endswith("🎻\n- Learns the cello (2026-03-05)")
 
 
 def test_a_section_is_rewritten_alone(memory: Memory) -> None:
@@ -180,7 +180,7 @@ def test_an_append_past_the_cap_asks_to_condense_first(place: str) -> None:
         update(memory, "- Something new", document="facts.md")
         assert (
             run(memory, "memory_read", document="facts.md")
-            == "One word to the end.\n- Something new\n"
+            == "One word to the end.\n- Something new (2026-03-05)\n"
         )
 
 
@@ -209,3 +209,82 @@ def test_a_document_over_the_cap_may_still_get_shorter(tmp_path: Path) -> None:
         assert len(run(memory, "memory_read")) > 4000
         with pytest.raises(Refused, match="Condense it first"):
             update(memory, "- More")
+
+
+@pytest.mark.in_files
+@pytest.mark.claim("notebook.size-cap")
+@pytest.mark.parametrize("options", [{}, {"memory_max_chars": 6000}, {"memory_max_records": 900}])
+@pytest.mark.parametrize("way", ["append", "section", "rewrite", "update", "store", "edit"])
+def test_whatever_writes_keeps_within_the_cap_with_a_window_or_without(
+    tmp_path: Path, way: str, options: dict[str, int]
+) -> None:
+    text = "# Memory\n\n## Facts\n\n" + "- A fact of one line, by hand\n" * 130
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "MEMORY.md").write_text(text, encoding="utf-8")
+    more = "- " + "word " * 60
+    with Memory.open(tmp_path, clock=clock_at("2026-03-05T09:00:00Z"), **options) as memory:
+        ways: dict[str, Callable[[], object]] = {
+            "append": lambda: update(memory, more),
+            "section": lambda: update(memory, more, section="Facts"),
+            "rewrite": lambda: update(memory, text + more, "rewrite"),
+            "update": lambda: memory.update(more),
+            "store": lambda: memory.store(more),
+            "edit": lambda: memory.edit("MEMORY.md", lambda now: now + more),
+        }
+        before = documents_of(memory)
+        with pytest.raises(Refused, match=r"MEMORY\.md would have 4,.* and 4,000 is the most"):
+            ways[way]()
+        assert documents_of(memory) == before
+
+
+@pytest.mark.claim("notebook.size-cap")
+def test_a_window_below_the_cap_makes_room_by_itself(place: str) -> None:
+    clock = clock_at("2026-03-05T09:00:00Z")
+    with Memory.open(place, "notebook", clock=clock, memory_max_chars=3900) as memory:
+        for number in range(120):
+            update(memory, f"- Fact {number} of a long life, told in a line of its own")
+        assert len(run(memory, "memory_read")) <= 3900
+        assert "Fact 119 of" in run(memory, "memory_read")
+
+
+@pytest.mark.claim("notebook.append-dated")
+def test_an_append_is_dated_in_its_line_and_in_its_section(place: str) -> None:
+    clock = clock_at("2026-03-05T09:00:00Z")
+    with Memory.open(place, "notebook", clock=clock) as memory:
+        start = "# Memory\n\n## Facts\n\n*Updated: 2026-01-01*\n\n- By hand\n"
+        memory.edit("facts.md", lambda _: start)
+        update(memory, "- Uses pnpm\n- Moved in (2025-06-01)\n- By HAND", document="facts.md")
+        assert memory.read("facts.md").text == (
+            "# Memory\n\n## Facts\n\n*Updated: 2026-03-05*\n\n- By hand\n"
+            "- Uses pnpm (2026-03-05)\n- Moved in (2025-06-01)\n"
+        )
+        assert update(memory, "- uses pnpm", document="facts.md").endswith("nothing was added.")
+        days = {
+            hit.record.text: hit.record.timestamp[:10]
+            for hit in memory.search("", include_passages=False)
+        }
+        assert days == {
+            "By hand": "",
+            "Uses pnpm (2026-03-05)": "2026-03-05",
+            "Moved in (2025-06-01)": "2025-06-01",
+        }
+
+
+@pytest.mark.claim("notebook.periodic-compaction", "notebook.summary-in-prompt")
+def test_what_was_appended_is_compacted_once_it_is_old_and_its_summary_is_in_the_prompt(
+    place: str,
+) -> None:
+    clock = clock_at("2026-01-05T09:00:00Z")
+    with Memory.open(place, "notebook", clock=clock) as memory:
+        for number in range(12):
+            update(memory, f"- The harbour light number {number} was mended by Marta")
+        clock.sleep(90 * 24 * 3600)
+        update(memory, "- Uses pnpm")
+        assert memory.compact(forced=True).status == "done"
+        kept = run(memory, "memory_read")
+        assert "harbour light number 3 " not in kept
+        assert "- Uses pnpm" in kept
+        text = memory.context().text
+        assert "## LONGMEMORY.md" in text
+        assert "harbour light" in text
+        assert "Uses pnpm" in text

@@ -7,14 +7,16 @@ where it is nor how a change is made safe.
 from __future__ import annotations
 
 import re
+from datetime import date
 
 from commonplace import documents
 from commonplace.dialects import Answer, Argument, pages, tool
-from commonplace.errors import BadValue, NoSuchDocument, Refused
+from commonplace.errors import BadValue, NoSuchDocument
 from commonplace.hints import Annotated, Any, Literal
-from commonplace.lines import plain
+from commonplace.lines import plain, says_day, undated
 from commonplace.memory import Document, Memory
 from commonplace.safety import neutralise
+from commonplace.upkeep import cap
 
 BULLET = re.compile(r"[-*+][ \t]+")
 
@@ -66,12 +68,12 @@ def _updated(
     """Under the lock: what is new, and how much room there is, hangs on what is there."""
     page = _page(memory, document)
     if mode == "append":
-        content = _new(memory, page, content)
+        content = _dated(_new(memory, page, content), memory.clock.today())
+        section = section or _last_dated(page.text)
     if not content and mode == "append":
         return Answer(_measured(memory, page), f"{page.name} says this already: nothing was added.")
-    if not _is_trimmed(memory, page, mode=mode, section=section):
-        text = _foreseen(memory, page, content, mode=mode, section=section)
-        _check_size(memory, page, text)
+    text = _foreseen(memory, page, content, mode=mode, section=section)
+    cap.check(memory.library, memory.options, page.name, page.text, text)
     memory.update(content, document=page.name, mode=mode, section=section, confirm=confirm)
     size = _measured(memory, memory.read(page.name))
     room = f" of {size['cap']:,}" if size["cap"] else ""
@@ -109,8 +111,8 @@ def _held(memory: Memory, page: Document) -> set[str]:
 
 
 def _key(line: str) -> str:
-    """A line however it is marked, spaced or capitalised."""
-    return " ".join(BULLET.sub("", plain(line).strip(), count=1).casefold().split())
+    """A line however it is marked, dated, spaced or capitalised."""
+    return " ".join(undated(BULLET.sub("", plain(line).strip(), count=1)).casefold().split())
 
 
 def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, section: str) -> str:
@@ -122,30 +124,27 @@ def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, sectio
     return f"{page.text}{content}\n" if mode == "append" else content
 
 
-def _is_trimmed(memory: Memory, page: Document, *, mode: str, section: str) -> bool:
-    """Whether the oldest entries make room by themselves for what is appended."""
-    windowed = page.name == memory.layout.memory and memory.options.memory_max_chars
-    return bool(windowed) and mode == "append" and not section
+def _dated(content: str, day: date) -> str:
+    """The content with each item of a list saying its day, where it says none."""
+    lines = content.split("\n")
+    return "\n".join(
+        f"{line.rstrip()} ({day})" if BULLET.match(line) and not says_day(line) else line
+        for line in lines
+    )
 
 
-def _check_size(memory: Memory, page: Document, text: str) -> None:
-    """A document that is too long may still get shorter: that is how it is condensed."""
-    size, cap = _size(text), memory.options.document_cap
-    if cap and size > cap and size > _size(page.text):
-        raise Refused(
-            f"{page.name} would have {size:,} characters, and {cap:,} is the most.",
-            next_step="Condense it first: use mode 'rewrite', on one section or on the whole, with "
-            "what still matters in fewer words. Then append this again.",
-        )
+def _last_dated(text: str) -> str:
+    """The heading of the last section, which a text at the end belongs to, if it says its day."""
+    found = documents.sections(text)
+    titles = [section.title.casefold() for section in found]
+    if found and found[-1].updated and titles.count(titles[-1]) == 1:
+        return found[-1].title
+    return ""
 
 
 def _measured(memory: Memory, page: Document) -> dict[str, Any]:
     return {
         "document": page.name,
-        "characters": _size(page.text),
+        "characters": cap.size(page.text),
         "cap": memory.options.document_cap,
     }
-
-
-def _size(text: str) -> int:
-    return len(plain(text))

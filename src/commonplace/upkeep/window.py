@@ -1,7 +1,8 @@
 """The rolling window: the main document stays within so many records and so many characters.
 
 After an append the oldest records go out of it, and into the archive where there is one. It does
-not know what they say. A line that a person wrote by hand stays, and so does the newest record.
+not know what they say. The newest record stays, and so does a line that a person wrote by hand,
+but in a notebook, whose one document is by hand from the first line on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from commonplace.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
 from commonplace.values import frozen
 
 if TYPE_CHECKING:
-    from commonplace.documents import Item
+    from commonplace.documents import Item, Parsed
 
 EXACT_RECORDS, EXACT_CHARACTERS = 200, 40_000
 """Limits up to which each append takes out just what is too much …"""
@@ -36,6 +37,8 @@ class Window:
     archive: str = ""
     records: int = 0
     characters: int = 0
+    by_hand: bool = False
+    """Whether lines that people wrote go as well: undated ones first, the topmost of them first."""
 
 
 def window_of(layout: Layout, options: Options) -> Window | None:
@@ -43,7 +46,8 @@ def window_of(layout: Layout, options: Options) -> Window | None:
     records, characters = options.memory_max_records, options.memory_max_chars
     if not layout.memory or not (records or characters):
         return None
-    return Window(layout.memory, layout.trims_to, records, characters)
+    by_hand = layout.name == "notebook"
+    return Window(layout.memory, layout.trims_to, records, characters, by_hand)
 
 
 def trim(library: Library, window: Window) -> tuple[str, ...]:
@@ -63,15 +67,7 @@ def _trim(library: Library, window: Window) -> Entry | None:
     data = library.vault.read(name)
     text = decoded(name, data)
     parsed = library.parse(name, text)
-    origins = [
-        record.origin for record in library.reader.as_indexed(i.record for i in parsed.items)
-    ]
-    items = [
-        (item, bool(item.record.timestamp) or origin != Origin.OWNER)
-        for item, origin in zip(parsed.items, origins)
-        if item.record.kind != PASSAGE
-    ]
-    chosen = overflow(items, size=len(text), window=window)
+    chosen = _chosen(library, parsed, text, window)
     if not chosen:
         return None
     there = _came_back(library, window.archive, [item.record for item in chosen])
@@ -94,6 +90,25 @@ def _trim(library: Library, window: Window) -> Entry | None:
         author=SYSTEM,
     )
     return library.replace_texts(entry, texts)
+
+
+def _chosen(library: Library, parsed: Parsed, text: str, window: Window) -> tuple[Item, ...]:
+    """What has to go of a text of the document."""
+    known = library.reader.as_indexed(item.record for item in parsed.items)
+    items = [
+        (item, window.by_hand or bool(item.record.timestamp) or record.origin != Origin.OWNER)
+        for item, record in zip(parsed.items, known)
+        if item.record.kind != PASSAGE
+    ]
+    return overflow(items, size=len(text), window=window)
+
+
+def without_oldest(library: Library, text: str, window: Window) -> str:
+    """The text as it will be within the limits."""
+    chosen = _chosen(library, library.parse(window.document, text), text, window)
+    for item in reversed(chosen):
+        text = text[: item.start] + text[item.end :]
+    return text
 
 
 def _came_back(library: Library, archive: str, records: Sequence[Record]) -> tuple[str, ...]:

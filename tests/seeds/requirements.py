@@ -841,7 +841,7 @@ NOTEBOOK = (
         "notebook.append-dated",
         "notebook, Ideas for Future Improvements / Append-only log",
         "Each item of a list that is appended ends with its day, `(2026-03-05)`, and the section "
-        "it goes into says when it was updated, where it says so at all; prose stays as it is sent.",
+        "it goes into says when it was updated, where it says so; prose stays as it is sent.",
         open_question="Where does an appended entry carry its timestamp?",
     ),
     Claim(

@@ -216,7 +216,7 @@ def test_a_document_over_the_cap_may_still_get_shorter(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{}, {"memory_max_chars": 6000}, {"memory_max_records": 900}])
 @pytest.mark.parametrize("way", ["append", "section", "rewrite", "update", "store", "edit"])
 def test_whatever_writes_keeps_within_the_cap_with_a_window_or_without(
-    tmp_path: Path, way: str, options: dict[str, int]
+    tmp_path: Path, way: str, options: dict[str, Any]
 ) -> None:
     text = "# Memory\n\n## Facts\n\n" + "- A fact of one line, by hand\n" * 130
     (tmp_path / "data").mkdir()

@@ -218,7 +218,11 @@ def test_marks_are_there_when_they_are_loaded_again(kind: str, tmp_path: Path) -
     stored = database() if kind == "profile" else None
 
     def heads() -> Heads:
-        return ProfileHeads(stored) if stored else FileHeads(tmp_path / "heads.json")
+        return (
+            ProfileHeads(stored)
+            if stored
+            else FileHeads(tmp_path / "heads.json", root=tmp_path)
+        )
 
     def save(marks: Marks) -> None:
         one = heads()
@@ -238,6 +242,6 @@ def test_marks_are_there_when_they_are_loaded_again(kind: str, tmp_path: Path) -
 
 
 def test_there_are_no_marks_before_the_first(tmp_path: Path) -> None:
-    for heads in (FileHeads(tmp_path / "heads.json"), ProfileHeads(database())):
+    for heads in (FileHeads(tmp_path / "heads.json", root=tmp_path), ProfileHeads(database())):
         assert heads.load().end == -1
         heads.close()

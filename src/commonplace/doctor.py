@@ -11,7 +11,7 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -61,6 +61,7 @@ def examine(memory: Memory) -> list[Finding]:
         *(_server(memory) if memory.stores.database else _directory(memory)),
         *_documents(memory),
         *_copies(memory),
+        *_hollow(memory),
         *_notices(memory),
         *_index(memory),
         *_journal(memory),
@@ -220,6 +221,21 @@ def _notices(memory: Memory) -> Iterator[Finding]:
         yield Finding("edit", False, notice.says, notice.fix)
     if not notices:
         yield Finding("edits", True, "no save took out what was just written")
+
+
+def _hollow(memory: Memory) -> Iterator[Finding]:
+    """Documents in which a power cut, or another program, left NUL bytes."""
+    for name in memory.documents():
+        with suppress(CommonplaceError):
+            count = memory.library.vault.read(name).count(b"\0")
+            if count:
+                yield Finding(
+                    "hollow",
+                    False,
+                    f"{name} holds {count:,} NUL bytes, where a text may be missing",
+                    f"Look at 'commonplace blame {name}' for what is known of it, then delete them "
+                    "in an editor.",
+                )
 
 
 def _names(memory: Memory) -> Iterator[Finding]:

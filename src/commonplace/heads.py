@@ -31,6 +31,7 @@ class Marks:
         documents: dict[str, Known] | None = None,
         behind: int = -1,
         forgot: int = -1,
+        unsettled: dict[str, int] | None = None,
     ) -> None:
         self.end = end
         """The journal position up to which every change is in the documents."""
@@ -45,14 +46,16 @@ class Marks:
         """The position of a change of whole texts that the index was not told yet; -1 without."""
         self.forgot = forgot
         """Where the journal last tells of what the owner forgot; 0: nowhere, -1: not known."""
+        self.unsettled = unsettled or {}
+        """The documents that may not be on disk as they are, and the last change of each."""
 
 
 class Heads(Protocol):
     """Where the marks are kept, to be read and written under the lock."""
 
     boot: str
-    """What tells one run of the machine from the next; the same always where a power cut leaves
-    nothing half done.
+    """What tells one run of the machine, and one device, from the next; the same always where a
+    power cut leaves nothing half done.
     """
     home: str
     """What tells the documents' directory from any other; empty where there is none."""
@@ -71,8 +74,9 @@ class FileHeads:
     def __init__(self, path: StrPath, *, root: StrPath = "") -> None:
         """`root` is the directory of the documents that the marks are of."""
         self.path = os.fspath(path)
-        self.boot = _boot_id()
-        self.home = str(os.stat(root).st_ino) if root else ""
+        found = os.stat(root) if root else None
+        self.boot = f"{_boot_id()} {found.st_dev}" if found else _boot_id()
+        self.home = str(found.st_ino) if found else ""
         self._descriptor = -1
         self._process = 0
 
@@ -124,7 +128,9 @@ def _marks_in(text: str | bytes) -> Marks:
         value = json.loads(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
         behind, forgot = value.get("behind", -1), value.get("forgot", -1)
-        marks = Marks(value["end"], value["settled"], value["boot"], documents, behind, forgot)
+        end, settled, boot = value["end"], value["settled"], value["boot"]
+        unsettled = dict(value.get("unsettled", ()))
+        marks = Marks(end, settled, boot, documents, behind, forgot, unsettled)
         marks.home = value.get("home", "")
         return marks
     except (ValueError, KeyError, TypeError):
@@ -140,6 +146,8 @@ def _text_of(marks: Marks) -> str:
         value["behind"] = marks.behind
     if marks.forgot >= 0:
         value["forgot"] = marks.forgot
+    if marks.unsettled:
+        value["unsettled"] = marks.unsettled
     return json.dumps(value)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from itertools import takewhile
 
 from commonplace.clock import Clock, monotonic
 from commonplace.errors import (
@@ -92,6 +91,7 @@ class Ledger:
             taken=self.taken_out,
             united=self.united,
             lost=self.lost_outside,
+            mend=self.mend,
         )
         self.troubles = self.outside.troubles
         self.look, self.take_in_changes = self.outside.look, self.outside.look_at_all
@@ -117,15 +117,16 @@ class Ledger:
             self._unsettled = 0
             return
 
-        def unsettled() -> tuple[int, int]:
-            return max(self.levelling.marks.settled, 0), self.levelling.marks.end
+        def unsettled() -> tuple[tuple[str, ...], int]:
+            return tuple(self.levelling.marks.unsettled), self.levelling.marks.end
 
         def settled() -> None:
-            self.levelling.mark(settled=max(end, self.levelling.marks.settled))
+            marks = self.levelling.marks
+            left = {name: at for name, at in marks.unsettled.items() if at >= end}
+            self.levelling.mark(settled=max(end, marks.settled), unsettled=left)
 
-        start, end = self.locked(unsettled)
-        entries = takewhile(lambda entry: entry.position < end, self.journal.entries(since=start))
-        for name in {name for entry in entries for name in entry.documents()}:
+        names, end = self.locked(unsettled)
+        for name in names:
             self.vault.sync(name)
         self._unsettled = 0
         self.locked(settled)
@@ -222,10 +223,11 @@ class Ledger:
             self._start_anew()
         if end == self.levelling.marks.end and mark == self._verified_mark:
             return
-        if mark != self._verified_mark:
+        first = mark != self._verified_mark
+        if first:
             self.reader.start_anew()
         with suppress(ReadOnly) if self.refusal else nullcontext():
-            self._recovery().catch_up(mark, end)
+            self._recovery().catch_up(mark, end, first=first)
         self._verified_mark = mark
 
     def _recovery(self) -> Recovery:
@@ -261,6 +263,19 @@ class Ledger:
         with 0 of them a whole document. For the library to remember.
         """
 
+    def mend(self, name: str, damaged: bytes, mended: bytes) -> Stat | None:
+        """Put a mended text in place of a damaged one, which is kept. None where that may not be.
+
+        Called under the lock.
+        """
+        if self.refusal:
+            return None
+        changes = [Text(name, self.journal.keep(text)) for text in (damaged, mended)]
+        entry = self.journal.append(self.entry(Op.MENDED, changes))
+        with self._whole(entry, {name: (damaged, mended)}):
+            self.journal.sync()
+            return self.vault.replace(name, mended, expected=damaged).stat
+
     def put_back(self, name: str, lost: Sequence[Appended]) -> None:
         """Append pieces to a document again, under the ids they have."""
         if self.refusal:
@@ -289,9 +304,15 @@ class Ledger:
 
     def refresh(self) -> None:
         """Take in whatever changed since the last look. Cheap when nothing did."""
+        if not self._verified_mark and self._may_lack():
+            self.locked(self.journal.end)
         if not self.levelling.is_level() or self.outside.changed():
             self.level()
             self.locked(self.take_in_changes)
+
+    def _may_lack(self) -> bool:
+        """Whether the disk was not made to keep all of the documents: it may have lost some."""
+        return not self.vault.transactional and bool(self.heads.load().unsettled)
 
     def level(self) -> None:
         """Tell the index of a change that was left for later, a slice at a time.
@@ -344,7 +365,6 @@ class Ledger:
             done = self._apply(entry, changes, known)
         self.levelling.marks.documents |= done
         self.levelling.marks.end = entry.end
-        self._unsettled += 1
         # The record is safe; the index is behind and catches up when it can.
         with self.levelling.telling():
             self._keep_up(entry)
@@ -412,6 +432,9 @@ class Ledger:
             data, like = entry.appended(change), _stat_of(was.signature) if was else None
             stat = self.vault.append(change.document, data, like=like)
             done[change.document] = self._known_after(data, change, was, stat, entry.position)
+        if not self.vault.transactional:
+            self.levelling.marks.unsettled |= dict.fromkeys(done, entry.position)
+        self._unsettled += 1
         return done
 
     def _reindex(self, name: str) -> None:

@@ -22,11 +22,11 @@ from commonplace.values import replace
 from commonplace.vault import Stat
 
 if TYPE_CHECKING:
-    from commonplace import replay, stale
+    from commonplace import mending, replay, stale
     from commonplace.documents import Parsed
     from commonplace.stale import Appended, Glimpse
 else:
-    replay, stale = Lazy("replay"), Lazy("stale")
+    mending, replay, stale = Lazy("mending"), Lazy("replay"), Lazy("stale")
 
 SETTLED = 0.05
 """Seconds without a write after which an outside save counts as finished …"""
@@ -60,6 +60,7 @@ class Outside:
         taken: Callable[[str, int, list[Appended]], None],
         united: Callable[[str, int, int], None],
         lost: Callable[[list[Record]], None],
+        mend: Callable[[str, bytes, bytes], Stat | None],
     ) -> None:
         """`taken` is told what an edit, journalled at a position, took out of a document soon
         after it was written; `united` how many lines of ours a text from elsewhere lacked, and
@@ -76,6 +77,7 @@ class Outside:
         self.taken = taken
         self.united = united
         self.lost = lost
+        self.mend = mend
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and a sentence that says why."""
         self.after_power_cut = False
@@ -190,9 +192,35 @@ class Outside:
             raise Unsettled(SETTLED) from None
         if self.vault.stat(name) != stat:
             raise Unsettled(SETTLED)
+        data, stat = self.healed(name, data, stat, known)
         parsed = self.reader.parse(name, decoded(name, data))
         self.troubles.pop(name, None)
         return self.take_in(name, data, parsed, stat, known)
+
+    def healed(
+        self,
+        name: str,
+        data: bytes,
+        stat: Stat,
+        known: Known | None,
+        *,
+        expected: bytes | None = None,
+    ) -> tuple[bytes, Stat]:
+        """A text with what a power cut took from it, without the NUL bytes that it left, and how
+        its document looks.
+
+        `expected` is what the journal says it says, if the caller knows.
+        """
+        cut = known and (self.after_power_cut or went_back(known, stat))
+        if known is None or not (cut or b"\0" in data):
+            return data, stat
+        if expected is None:
+            expected = replay.state(self.journal, name, since=known.base)
+        if expected is None or not mending.is_damaged(data, expected):
+            return data, stat
+        mended = mending.refilled(data, expected)
+        found = self.mend(name, data, mended)
+        return (mended, found) if found else (data, stat)
 
     def _wait_until_settled(self, name: str, known: Known | None, stat: Stat) -> None:
         if known is None:
@@ -376,7 +404,7 @@ class Outside:
         return seen.after(
             pieces,
             there=[p.id in ids if p.id else p.line.encode() in data for p in pieces],
-            read=stale.UNKNOWN if self.after_power_cut else read,
+            read=stale.UNKNOWN if self.after_power_cut or went_back(known, stat) else read,
             mtime_ns=stat.mtime_ns,
             now=self.clock.now(),
         )
@@ -428,6 +456,15 @@ def _piece(record: Record, line: str, at: str) -> Appended:
 
 def _is_later(record: Record, last: str) -> bool:
     return not DERIVED.match(record.id) and record.timestamp > last
+
+
+def went_back(known: Known, stat: Stat) -> bool:
+    """Whether a document is as it was before our last write: a save is younger than that.
+
+    So it is when a disk comes back without what had not reached it.
+    """
+    was = known.signature
+    return stat.inode == was.inode and stat.size < was.size and stat.mtime_ns <= was.mtime_ns
 
 
 def _seen(piece: Appended, read: int) -> Appended:

@@ -14,7 +14,7 @@ from commonplace.index import Known, Signature
 from commonplace.journal import BLANK, Append, Entry, Op, Text
 from commonplace.levelling import Levelling
 from commonplace.merging import merged_bytes
-from commonplace.outside import Outside
+from commonplace.outside import Outside, went_back
 from commonplace.reader import decoded
 from commonplace.records import Record
 from commonplace.replay import state, states
@@ -43,8 +43,11 @@ class Recovery:
         self.journal = levelling.journal
         self.index = levelling.index
 
-    def catch_up(self, mark: str, end: int) -> None:
-        """Finish what was left half done in the journal of that mark, which ends at `end`."""
+    def catch_up(self, mark: str, end: int, *, first: bool = True) -> None:
+        """Finish what was left half done in the journal of that mark, which ends at `end`.
+
+        The `first` time of a program it looks what the disk made of what it was not made to keep.
+        """
         marks = self.levelling.marks = self.levelling.heads.load()
         is_new = self._is_new(mark, end)
         if is_new or marks.end != end:
@@ -54,6 +57,21 @@ class Recovery:
         elif marks.end != end:
             self.levelling.bring_up()
             self._repair(lambda: self._redo(marks.end))
+        if first and (damaged := [name for name in marks.unsettled if self._is_damaged(name)]):
+            self.levelling.bring_up()
+            self._repair(lambda: self._mend(damaged))
+
+    def _is_damaged(self, name: str) -> bool:
+        """Whether a document lacks what we wrote, though nobody else wrote it since."""
+        known, stat = self.levelling.known_of(name), self.vault.stat(name)
+        if known is None or stat is None:
+            return False
+        return went_back(known, stat) or b"\0" in self.vault.read(name)
+
+    def _mend(self, names: list[str]) -> None:
+        self.outside.after_power_cut = True
+        for name in names:
+            self._reread(name, self.levelling.base_of(name))
 
     def rebuild(self, progress: Progress) -> None:
         """Make the index anew from the documents."""
@@ -75,11 +93,13 @@ class Recovery:
     def _is_new(self, mark: str, end: int) -> bool:
         """Whether all is to be looked at: another journal, no marks, or a power cut."""
         marks = self.levelling.marks
+        ours, level = self.index.mark() == mark, self.index.level()
+        shorter = ours and max(marks.end, level) > end
         cut = marks.settled != end and marks.boot != self.levelling.heads.boot
-        self.outside.after_power_cut = cut
+        self.outside.after_power_cut = cut or shorter
         self.outside.elsewhere = self._came_from_elsewhere()
-        known = self.index.mark() == mark and self.index.level() <= marks.end <= end
-        return cut or not known or self.outside.elsewhere
+        level_known = ours and level <= marks.end <= end
+        return cut or not level_known or self.outside.elsewhere
 
     def _came_from_elsewhere(self) -> bool:
         """Whether the marks are of documents in another directory, and there are some in this."""
@@ -126,9 +146,10 @@ class Recovery:
         if stat is None:
             self.index.drop(name)
             return
-        data = self.vault.read(name)
+        known = self._known_since(name, base)
+        data, stat = self.outside.healed(name, self.vault.read(name), stat, known)
         parsed = self.levelling.reader.parse(name, decoded(name, data))
-        self.outside.take_in(name, data, parsed, stat, self._known_since(name, base))
+        self.outside.take_in(name, data, parsed, stat, known)
 
     def _known_since(self, name: str, base: int) -> Known | None:
         """What to start from when the journal is all that can be trusted."""
@@ -154,7 +175,7 @@ class Recovery:
                 progress(done, len(listing.documents))
                 self._read_one(name, stat, told.pop(name, None), seen)
             for name, (base, text) in told.items():
-                if self.outside.elsewhere:
+                if self.outside.elsewhere or self._never_settled(name):
                     self._write_again(name, base, text, seen)
                 else:
                     self.outside.journal_gone(name, text)
@@ -163,23 +184,29 @@ class Recovery:
         self.levelling.marks.documents.clear()
         progress(len(listing.documents), len(listing.documents))
 
+    def _never_settled(self, name: str) -> bool:
+        """Whether a document is missing because the power went before it was on disk."""
+        return self.outside.after_power_cut and name in self.levelling.marks.unsettled
+
     def _write_again(self, name: str, base: int, text: bytes, seen: dict[str, Record]) -> None:
         """Write a document that only the journal has."""
         self.vault.replace(name, text.replace(BLANK, b""), expected=None)
         if stat := self.vault.stat(name):
             self._read_one(name, stat, (base, text), seen)
-            self.outside.united(name, base, 0)
+            if self.outside.elsewhere:
+                self.outside.united(name, base, 0)
 
     def _read_one(
         self, name: str, stat: Stat, told: tuple[int, bytes] | None, seen: dict[str, Record]
     ) -> None:
+        base, expected = told or (-1, None)
+        known = self._known_since(name, base)
         try:
             data = self.vault.read(name)
+            data, stat = self.outside.healed(name, data, stat, known, expected=expected)
             parsed = self.levelling.reader.parse(name, decoded(name, data), seen=seen)
         except Unreadable as error:
             self.outside.troubles[name] = str(error)
         else:
             self.outside.troubles.pop(name, None)
-            base, expected = told or (-1, None)
-            known = self._known_since(name, base)
             self.outside.take_in(name, data, parsed, stat, known, expected=expected)

@@ -29,6 +29,8 @@ class Op(StrEnum):
     """A document as it was when it was first looked at."""
     EDITED = "edited"
     """A document that somebody changed from outside."""
+    MENDED = "mended"
+    """A document in which a power cut left NUL bytes: as it was found, and what it says again."""
     PUT_BACK = "put-back"
     """Records that a stale save had overwritten."""
     HOLD = "hold"

@@ -143,7 +143,7 @@ class FileJournal:
                 yield replace(entry, position=start, end=start + len(line) + 1)
 
     def damaged(self) -> int:
-        lines = (line for start, line in self._lines(0) if start and line.strip())
+        lines = (line for start, line in self._lines(0) if start and line.strip(b"\0 "))
         return sum(coding.entry_in(line) is None for line in lines)
 
     def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ from tests.test_laws import rebuilt
 SHUTDOWN, WITHOUT_THE_LOG = 0x8004587D, 2
 SYSTEMS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 SIZE = 400 << 20
+ATTEMPTS = 120
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 TEMPERS = ("stores", "reopens", "appends")
 
@@ -86,7 +88,21 @@ class Disk:
         self.image, self.mount = image, mount
 
     def connect(self) -> None:
-        _run(["mount", "-o", "loop", str(self.image), str(self.mount)], check=True)
+        """Mount it, again while another namespace keeps the one that was cut from going away."""
+        for _ in range(ATTEMPTS):
+            _run(["mount", "-o", "loop", str(self.image), str(self.mount)], check=True)
+            if self._takes_writes():
+                return
+            self.disconnect()
+            time.sleep(0.5)
+        raise OSError(f"{self.image} stays cut off")
+
+    def _takes_writes(self) -> bool:
+        try:
+            (self.mount / "probe").write_bytes(b"")
+        except OSError:
+            return False
+        return True
 
     def cut(self) -> None:
         descriptor = os.open(self.mount, os.O_RDONLY)

@@ -226,7 +226,7 @@ def test_what_a_power_cut_took_from_a_document_is_put_back_even_if_somebody_look
     later.library.levelling.heads.boot = "another boot"
     later.count()
     assert "acknowledged, but" in path.read_text(encoding="utf-8")
-    assert later.log()[0].op == Op.PUT_BACK
+    assert later.log()[0].op == Op.MENDED
     later.close()
 
 

@@ -218,11 +218,7 @@ def test_marks_are_there_when_they_are_loaded_again(kind: str, tmp_path: Path) -
     stored = database() if kind == "profile" else None
 
     def heads() -> Heads:
-        return (
-            ProfileHeads(stored)
-            if stored
-            else FileHeads(tmp_path / "heads.json", root=tmp_path)
-        )
+        return ProfileHeads(stored) if stored else FileHeads(tmp_path / "heads.json", root=tmp_path)
 
     def save(marks: Marks) -> None:
         one = heads()

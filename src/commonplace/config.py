@@ -66,9 +66,9 @@ class Options:
     secrets: str = _option(
         "redact", "what to do with a secret in a text: redact, refuse or allow", harmless=False
     )
-    session_stores: int = _option(20, "stores of the typed tools a session; 0: any number")
-    session_supersedes: int = _option(5, "replacements of the typed tools a session; 0: any number")
-    session_deletes: int = _option(5, "deletes of the typed tools a session; 0: any number")
+    session_stores: int = _option(20, "stores of agents' tools a session; 0: any number")
+    session_supersedes: int = _option(5, "replacements of agents' tools a session; 0: any number")
+    session_deletes: int = _option(5, "deletes of agents' tools a session; 0: any number")
     main_sessions: str = _option(
         "",
         "ids of sessions that are claw's main one, with commas; * stands for any text",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 
 from commonplace import budgets
@@ -149,6 +149,8 @@ class Memory:
         self.bounded = False
         """Whether only the documents that the layout lets a gateway show are seen."""
         self.sessions = Sessions(stores.notes)
+        self.for_agents = False
+        """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.run: Callable[[], str] = str
         """What its writes are counted by where it has no session; empty: this object."""
         self._backgrounds: list[Background] = []
@@ -524,6 +526,10 @@ class Memory:
             with suppress(CommonplaceError):
                 self._note_session(lambda: self.sessions.give_back(whose, what))
             raise
+
+    def counted_of_agents(self, *what: str) -> AbstractContextManager[None]:
+        """The same where an agent calls its tools; what people and programs do is not counted."""
+        return self.counted(*what) if self.for_agents else nullcontext()
 
     def taint(self) -> None:
         """Note that this session has read untrusted content; what it stores counts as such."""

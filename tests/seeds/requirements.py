@@ -1881,6 +1881,13 @@ TYPED = (
         open_question="Does the budget hold for people?",
     ),
     Claim(
+        "typed.budget-native",
+        "typed, memory_store / Notes",
+        "The native tools have the same budgets where an agent calls them (MCP, `tool`, `ipc`); "
+        "commands, the page, HTTP, imports and Python are not counted.",
+        open_question="Do the budgets hold for the native tools?",
+    ),
+    Claim(
         "typed.budget-supersedes",
         "typed, memory_store / Notes",
         "A session may supersede at most 5 entries.",

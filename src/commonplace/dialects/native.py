@@ -43,8 +43,11 @@ def store(
     """Remember one insight for future sessions, as you learn it.
 
     Not for passing states or what is stored already; what it corrects goes into supersedes.
+    About 20 a session, 5 of them replacements.
     """
-    record = memory.store(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
+    wanted = ("stores", "supersedes") if supersedes else ("stores",)
+    with memory.counted_of_agents(*wanted):
+        record = memory.store(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
     hidden = "[redacted " in record.text and "[redacted " not in text
     told = " What looks like a secret in it was redacted." if hidden else ""
     return Answer(described(record), f"Stored {record.id}.{told}")
@@ -148,8 +151,9 @@ def delete(
     id: Annotated[str, Argument("Record id, such as mem-….")],
     bring_back: Annotated[bool, Argument("Let what it replaced count again.")] = False,
 ) -> Answer:
-    """Erase a record for good: only if the user asks, or it is clearly wrong."""
-    receipt = memory.delete(id, bring_back=bring_back)
+    """Erase a record for good: only if the user asks, or it is clearly wrong. 5 a session."""
+    with memory.counted_of_agents("deletes"):
+        receipt = memory.delete(id, bring_back=bring_back)
     told = f"Erased {id} from {receipt.places()}. {receipt.chain()} {receipt.still_said()}"
     return Answer(receipt.__dict__, told.strip())
 

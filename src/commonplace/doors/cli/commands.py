@@ -376,6 +376,7 @@ def tool(arguments: argparse.Namespace) -> int:
         return 0
     given = tools.parse_arguments(said(arguments.arguments))
     with open_memory(arguments, for_tools=True) as memory:
+        memory.for_agents = True
         memory.run = lambda: agent_run() or memory.clock.today().isoformat()
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)

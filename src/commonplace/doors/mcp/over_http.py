@@ -122,7 +122,7 @@ class _Held:
         session = named or headers.get(ID) or shared
         group = (group_of(context.meta) or headers.get(GROUP_HEADER, ""))[:LONGEST]
         memory = self._memory.for_session(session[:LONGEST], main=not named, group=group)
-        memory.bounded = True
+        memory.bounded = memory.for_agents = True
         return memory
 
 

@@ -65,6 +65,7 @@ class Worker:
 
     def _opened(self, session: str, group: str) -> Memory:
         memory = self._open_memory(session)
+        memory.for_agents = True
         memory.group = group or memory.group
         return memory
 

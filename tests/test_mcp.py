@@ -285,6 +285,7 @@ CALLS: dict[str, list[tuple[str, dict[str, Any]]]] = {
 def directly(root: Path, dialect: str, *, at: int) -> Iterator[tuple[str, bool]]:
     """What the tools answer without a door."""
     with Memory.open(root, session="test", clock=FixedClock(at), create=True) as memory:
+        memory.for_agents = True
         for name, arguments in CALLS[dialect]:
             try:
                 yield str(tools.table(dialect)[name].call(memory, arguments)), False

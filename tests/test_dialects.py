@@ -720,6 +720,7 @@ READING: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("read_memory", {"file": "notes.md"}),
         ("diary", {}),
         ("diary", {"entry": "2026-11-15T10-00-00"}),
+        ("search_memory", {"query": "tea"}),
     ],
     "notebook": [("memory_read", {}), ("memory_read", {"document": "notes.md"})],
     "claw": [("recall_memory", {"query": "tea"}), ("query_experiences", {"query": "tea"})],

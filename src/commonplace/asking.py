@@ -56,7 +56,7 @@ MANY = 256
 """How many texts get their vector at once: during a question, in the background, where a question
 may come at any time, and when nobody waits for one."""
 PATIENCE = 0.1
-"""Seconds of a search that may go into vectors that are missing."""
+"""So many seconds where others may ask meanwhile, and the rest is made in the background."""
 SURE = 0.3
 """The relevance from which the best answer is taken for the event that a question names."""
 PAUSE = 0.005
@@ -86,6 +86,9 @@ class Asker:
         self._finding = 0
         """How many questions are being answered."""
         self._counting = RLock()
+        self.patience = PATIENCE
+        """Seconds of a search that may go into vectors that are missing."""
+        self.progress: Progress = lambda done, total: None
 
     def find(self, query: Query) -> Found:
         """What fits the query best; without text, the newest."""
@@ -222,10 +225,12 @@ class Asker:
 
     def _made(self, encoder: Encoder) -> int:
         """Make vectors for a moment; how many are left."""
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + self.patience
         left = self._batch(encoder)
+        total = left + BATCH
         while left and monotonic() < deadline:
             left = self._batch(encoder)
+            self.progress(total - left, total)
         return left
 
     def _batch(self, encoder: Encoder, limit: int = BATCH) -> int:

@@ -759,11 +759,20 @@ class Memory:
             dialect=dialect or self.options.dialect or self.layout.name,
             kind=self.kind,
             shut=self.is_shut,
+            in_files=self.stores.database is None,
+            question=self._question,
             message=message,
             find=self._likely,
             history=self.conversations.last,
             **rest,
         )
+
+    def _question(self) -> str:
+        """What asks for the messages of the last hour, in the words of their database."""
+        from commonplace.history.tables import IN_POSTGRES, IN_SQLITE
+
+        distant = self.stores.database is not None or self.options.history
+        return IN_POSTGRES if distant else IN_SQLITE
 
     def _likely(self, text: str, limit: int) -> Found:
         """What a context chooses from; neighbours do not get into it."""

@@ -522,9 +522,21 @@ JOURNAL = (
         "A heartbeat agent's context holds no conversation history.",
     ),
     Claim(
+        "journal.prompt-shows-a-question",
+        "journal, Context Integration / Per-Agent Context Pipelines",
+        "The prompts of conversation and heartbeat agents show a question in SQL that finds the "
+        "messages of the last hour where they are kept.",
+    ),
+    Claim(
         "journal.heartbeat-queries-history",
         "journal, Context Integration / Per-Agent Context Pipelines",
         "A heartbeat agent can ask for recent messages from the shell when it needs them.",
+    ),
+    Claim(
+        "journal.prompt-without-files",
+        "journal, When Memories Get Written",
+        "No prompt speaks of files or a shell where the memory is in PostgreSQL. The document "
+        "knows files alone; this is ours.",
     ),
     Claim(
         "journal.prompt-asks-to-write",
@@ -574,6 +586,12 @@ JOURNAL = (
         "journal.first-run-creates",
         "journal, Edge Cases",
         "Writing a memory file that does not exist creates it, with the directories that it needs.",
+    ),
+    Claim(
+        "journal.conversation-held-from-shell",
+        "journal, Edge Cases",
+        "`commonplace conversation -- COMMAND` is a conversation for as long as the command runs; "
+        "its exit code and signals are the command's.",
     ),
     Claim(
         "journal.heartbeat-skips-busy",

@@ -64,7 +64,7 @@ def test_all_sources_together_stay_under_the_cap_and_a_note_says_what_was_cut(
         memory.store_all({"text": f"note {number} " + "of the sky " * 8} for number in range(300))
     text = context(root, clock)
     assert 30_000 < len(text) <= 32_000
-    assert text.endswith(" older lines are over the cap; they are in the files.]")
+    assert text.endswith(" older lines are over the cap; they are in the documents.]")
     assert "[Truncated: " in text
     assert "note 299 of" in text
     assert context(root, clock, session_memory_cap=10**6).count("\n- {") > 600

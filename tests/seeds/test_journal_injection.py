@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from commonplace import tools
+from commonplace.errors import BadValue
 from commonplace.inject import agents
 from commonplace.memory import Memory
 from tests.data import clock_at, example
+from tests.postgres import fresh_url
 
 
 @pytest.fixture
@@ -158,7 +163,8 @@ def test_on_a_first_run_there_is_no_memory_but_word_of_the_files(first_run: Memo
     assert "## About the User" not in text
     assert "soul.md" in text
     assert "user.md" in text
-    assert "A file that does not exist yet is yours to create." in text
+    page = "file" if first_run.stores.database is None else "document"
+    assert f"A {page} that does not exist yet is yours to create." in text
     assert first_run.context().text == ""
 
 
@@ -193,7 +199,7 @@ def test_history_is_trimmed_first_and_its_oldest_messages_first(memory: Memory) 
 
 
 def test_identity_and_trigger_outlast_all_else(memory: Memory) -> None:
-    found = memory.context("When is high water?", agent="conversation", tokens=260)
+    found = memory.context("When is high water?", agent="conversation", tokens=340)
     sections = {line.section for line in found.lines}
     assert {"identity", "user", "trigger"} <= sections
     assert "history" not in sections
@@ -214,3 +220,47 @@ def test_the_messages_alternate_and_begin_with_the_user(memory: Memory) -> None:
     first, *rest = agents.as_openai(found)["messages"]
     assert first == {"role": "system", "content": found.system}
     assert rest == given["messages"]
+
+
+@pytest.mark.claim("journal.prompt-shows-a-question", "journal.heartbeat-queries-history")
+@pytest.mark.parametrize("agent", ["conversation", "heartbeat"])
+def test_the_question_that_a_prompt_shows_finds_the_last_hour(place: str, agent: str) -> None:
+    with Memory.open(place, "journal", "talk", create=True) as memory:
+        memory.conversations.record("user", "Said just now")
+        memory.conversations.record("user", "Said before", time="2020-01-01T00:00:00Z")
+        prompt = memory.context("Hello", agent=agent).system
+        [question] = [line for line in prompt.split("\n") if line.startswith("SELECT")]
+        assert [row[-1] for row in memory.conversations.ask(question).rows] == ["Said just now"]
+
+
+@pytest.mark.claim("journal.prompt-shows-a-question")
+def test_the_question_is_that_of_where_the_messages_are(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, "journal", history=fresh_url(), create=True) as memory:
+        memory.conversations.record("user", "Said just now")
+        prompt = memory.context("Hello", agent="conversation").system
+        [question] = [line for line in prompt.split("\n") if line.startswith("SELECT")]
+        assert [row[-1] for row in memory.conversations.ask(question).rows] == ["Said just now"]
+
+
+@pytest.mark.claim("journal.prompt-without-files")
+@pytest.mark.parametrize("agent", ["conversation", "heartbeat"])
+@pytest.mark.parametrize("dialect", ["journal", "native", "earl", "notebook", "claw", "typed"])
+def test_no_prompt_speaks_of_files_or_a_shell_that_are_not_there(dialect: str, agent: str) -> None:
+    with Memory.open(fresh_url(), create=True, session_memory_cap=200) as memory:
+        memory.update("A long line of memory\n" * 100, document=memory.layout.memory)
+        prompt = memory.context("Hello", agent=agent, dialect=dialect, tokens=300).text.lower()
+        assert not any(word in prompt for word in ("file", "shell", "bash", "disk"))
+
+
+@pytest.mark.claim("journal.diary-semantic-search")
+def test_the_journal_searches_by_meaning_through_its_own_tool(place: str) -> None:
+    with Memory.open(place, "journal", create=True) as memory:
+        memory.write_diary("We adopted a puppy, and it chewed the carpet.")
+        memory.update("- Drinks green tea\n", document="user.md", mode="rewrite")
+        call = partial(tools.call, memory, "search_memory", dialect="journal")
+        [found] = call({"query": "dog"}).data
+        assert found["file"].startswith("diary/")
+        assert "puppy" in str(call({"query": "dog"}))
+        assert call({"query": "tea"}).data[0]["file"] == "user.md"
+        with pytest.raises(BadValue):
+            call({"query": " "})

@@ -1,4 +1,5 @@
-"""The journal's tools, for agents without a shell: `diary`, `read_memory`, `rewrite_memory`.
+"""The journal's tools, for agents without a shell: `diary`, `read_memory`, `rewrite_memory`,
+`search_memory`.
 
 Everything they do can be done with a shell on the files alone; they know no more than the names.
 """
@@ -9,6 +10,7 @@ from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, NotFound
 from commonplace.hints import Annotated
 from commonplace.memory import Memory
+from commonplace.records import Hit
 from commonplace.safety import neutralise, one_line
 
 DIRECTORY = "memories/"
@@ -72,7 +74,27 @@ def rewrite_memory(
     return Answer({"file": done.document, "etag": done.etag}, f"Rewrote {done.document}.")
 
 
-TOOLS = (diary, read_memory, rewrite_memory)
+@tool(read_only=True, always=True)
+def search_memory(
+    memory: Memory,
+    query: Annotated[str, Argument("What to look for, in plain words.", max_length=2000)],
+    limit: Annotated[int, Argument("Most results.", minimum=1, maximum=100)] = 10,
+) -> Answer:
+    """Find what is written in the diary and the memory files, by words and by meaning."""
+    if not query.strip():
+        raise BadValue("query", "it is empty", next_step="Say what to look for.")
+    hits = memory.search(query, limit=limit)
+    found = [{"file": _place(hit), "text": hit.record.text} for hit in hits]
+    lines = [one_line(f"- {each['file']}: {each['text']}") for each in found] or ["Nothing found."]
+    lines += [f"({hits.degraded})"] if hits.degraded else []
+    return Answer(found, "\n".join(lines))
+
+
+TOOLS = (diary, read_memory, rewrite_memory, search_memory)
+
+
+def _place(hit: Hit) -> str:
+    return hit.places[0].document if hit.places else ""
 
 
 def _named(memory: Memory, file: str) -> str:

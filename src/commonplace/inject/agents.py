@@ -43,41 +43,41 @@ Bring the status board up to date. If there is nothing to do, say so in one line
 
 PROMPTS = {
     "journal": """\
-You have persistent memory: markdown files in {directory}.
+You have persistent memory: markdown {pages} in {directory}.
 - {soul} is who you are, {user} is what you know of the user. Both are put into your context at \
 every run.
-- diary/ has one file an entry, named by its time, never changed. Read entries when you need them.
+- diary/ has one {page} an entry, named by its time, never changed. Read entries when you need them.
 - {status} is the status board, which you and the user both write.
-A file that does not exist yet is yours to create.
-Tools: read_memory reads a file or lists them, rewrite_memory writes one whole, diary writes or \
-reads entries; with a shell you can use the files themselves.
+A {page} that does not exist yet is yours to create.
+Tools: read_memory reads a {page} or lists them, rewrite_memory writes one whole, search_memory \
+finds what is written in them, diary writes or reads entries{shell}.
 When you learn a preference, a correction or a new fact, rewrite {user} or {soul} in full, keeping \
 what still holds. Nothing is kept unless you keep it.""",
     "native": """\
-You have persistent memory: markdown files in {directory}.
+You have persistent memory: markdown {pages} in {directory}.
 - {soul} is who you are, {user} is who the user is, {memory} is what you keep of your own.
 - {status} is the status board, which you and the user both write.
-A file that does not exist yet is yours to create.
+A {page} that does not exist yet is yours to create.
 Tools: store keeps one memory, search finds what is kept, read and update are for documents, diary \
 for diary entries.
 When you learn a preference, a correction or a new fact, store it, or update {user} or {soul}. \
 Nothing is kept unless you keep it.""",
     "earl": """\
-You have persistent memory: markdown files in {directory}.
-- {soul} is who you are, {user} has notes about users, and each day has a file of its own.
-A file that does not exist yet is yours to create.
+You have persistent memory: markdown {pages} in {directory}.
+- {soul} is who you are, {user} has notes about users, and each day has a {page} of its own.
+A {page} that does not exist yet is yours to create.
 Tools: save_memory keeps a fact, search_memory finds what is kept.
 When you learn a preference, a correction or a new fact, save it.""",
     "notebook": """\
 You have persistent memory: {memory} in {directory}, which is put into every prompt.
-A file that does not exist yet is yours to create.
+A {page} that does not exist yet is yours to create.
 Tools: memory_update adds to it or rewrites it, memory_read reads it.
 When you learn what will still matter in three months and changes behaviour, update it.""",
     "claw": """\
-You have persistent memory: markdown files in {directory}.
+You have persistent memory: markdown {pages} in {directory}.
 - {user} is who the human is, {memory} is what you remember, memory/ has the same day by day.
 - {status} is the status board, which you and the human both write.
-A file that does not exist yet is yours to create.
+A {page} that does not exist yet is yours to create.
 Tools: remember_this keeps something, recall_memory finds what is like a question.
 When you learn a preference, a correction or a new fact, remember it.""",
     "typed": """\
@@ -87,6 +87,11 @@ memory_delete deletes one.
 When you learn a preference, a correction, a fact or a standing instruction, store it.""",
 }
 """What the system prompt says of tools and memory when none is given."""
+SHELL = "; with a shell you can use the files themselves"
+ASKING = """\
+What was said before is in a database. Where you can run commands, `commonplace history sql "…"` \
+answers one SELECT over messages(session, role, content, time, …). The last hour:
+{question}"""
 
 
 def system(state: State) -> list[Section]:
@@ -98,13 +103,21 @@ def system(state: State) -> list[Section]:
 
 def _prompt(state: State) -> str:
     layout = state.library.layout
-    return PROMPTS.get(state.dialect, PROMPTS["native"]).format(
-        directory=f"{layout.subdirectory}/" if layout.subdirectory else "the vault",
+    where = f"{layout.subdirectory}/" if layout.subdirectory else "the vault"
+    page = "file" if state.in_files else "document"
+    text = PROMPTS.get(state.dialect, PROMPTS["native"]).format(
+        directory=where if state.in_files else "a database",
         soul=layout.soul,
         user=layout.user,
         memory=layout.memory,
         status=layout.status,
+        page=page,
+        pages=f"{page}s",
+        shell=SHELL if state.in_files else "",
     )
+    if state.question is None or state.shut:
+        return text
+    return f"{text}\n{ASKING.format(question=state.question())}"
 
 
 def memory(state: State) -> Sequence[Section]:

@@ -58,6 +58,10 @@ class State:
     kind: SessionKind = SessionKind.MAIN
     shut: bool = False
     """Whether the vault's memory is kept from the session."""
+    in_files: bool = True
+    """Whether the documents are files that a shell can reach."""
+    question: Callable[[], str] | None = None
+    """Gives an example of a question in SQL over the messages, as their database takes it."""
     message: str = ""
     system: str = ""
     room: int = 32_000

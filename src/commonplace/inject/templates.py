@@ -409,7 +409,7 @@ TEMPLATES = {
     "notebook": Template(notebook, Frame(note="+{count} lines not shown: memory_read shows them.")),
     "claw": Template(
         claw,
-        Frame(note="[Truncated: {count} older lines are over the cap; they are in the files.]"),
+        Frame(note="[Truncated: {count} older lines are over the cap; they are in the documents.]"),
     ),
     "typed": Template(
         typed, Frame(note="+{count} not shown: memory_search finds them."), by_records=True

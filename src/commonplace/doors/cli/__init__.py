@@ -30,6 +30,7 @@ OTHER_COMMANDS = (
     "log",
     "history",
     "context",
+    "conversation",
     "heartbeat",
     "blame",
     "restore",
@@ -69,6 +70,9 @@ VALUED = ("--vault", "--dialect", "--session", "--group")
 
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""
+
+VECTOR_SECONDS = 60.0
+"""How long a search may make vectors: those of 6,000 passages take about 5 seconds."""
 
 Run = Callable[["Namespace"], int]
 MOST_TOLD = 5
@@ -249,10 +253,26 @@ def run_tool(tool: Tool, arguments: Namespace) -> int:
         if hasattr(arguments, parameter.name)
     }
     with open_memory(arguments) as memory:
+        wait_for_vectors(memory)
         show(tool.call(memory, given), as_json=arguments.json)
         if tool.name == "brief":
             complain(memory.library.troubles.values())
     return 0
+
+
+def wait_for_vectors(memory: Memory) -> None:
+    """Let a search make the vectors that are missing: nobody makes them after a command."""
+    bars: list[Callable[[int, int], None]] = []
+
+    def progress(done: int, total: int) -> None:
+        from commonplace.doors.cli.terminal import progress_bar
+
+        if not bars:
+            bars.append(progress_bar("Vectors"))
+        bars[0](done, total)
+
+    memory.library.asker.patience = VECTOR_SECONDS
+    memory.library.asker.progress = progress
 
 
 def complain(troubles: Iterable[str]) -> None:

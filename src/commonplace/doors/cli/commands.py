@@ -14,7 +14,15 @@ from pathlib import Path
 
 from commonplace.config import Options, is_url
 from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, run_tool, said, show, tool_dialect, vault_path
+from commonplace.doors.cli import (
+    open_memory,
+    run_tool,
+    said,
+    show,
+    tool_dialect,
+    vault_path,
+    wait_for_vectors,
+)
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.conflicts import COMMANDS as CONFLICTS
 from commonplace.doors.cli.fetching import COMMANDS as FETCHING
@@ -378,6 +386,7 @@ def tool(arguments: argparse.Namespace) -> int:
     with open_memory(arguments, for_tools=True) as memory:
         memory.for_agents = True
         memory.run = lambda: agent_run() or memory.clock.today().isoformat()
+        wait_for_vectors(memory)
         answer = tools.call(memory, arguments.name, given, dialect=dialect)
     show(answer, as_json=arguments.json)
     return 0

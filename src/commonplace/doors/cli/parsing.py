@@ -102,10 +102,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace.doors.cli import contexts
 
         contexts.add(commands, shared)
-    elif name == "heartbeat":
-        from commonplace.doors.cli import heartbeat
+    elif name in ("heartbeat", "conversation"):
+        from commonplace.doors.cli import conversation, heartbeat
 
-        heartbeat.add(commands, shared)
+        {"heartbeat": heartbeat, "conversation": conversation}[name].add(commands, shared)
     else:
         from commonplace.doors.cli import commands as others
 

@@ -164,6 +164,8 @@ USAGE = {
     "heartbeat": ["--every", "--once", "--timeout", "--prompt", "--diary-from-output", "COMMAND"],
     "blame": ["document"],
     "restore": ["document", "--as-of", "--show"],
+    "put-back": ["NUMBER", "--dismiss"],
+    "conflicts": ["COPY", "--merge"],
     "review": ["id", "--approve", "--reject"],
     "rebuild": [],
     "why-not": ["ID", "QUERY", "--limit"],

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from commonplace.errors import Forgotten, HeldForReview
 from commonplace.journal import Op
 from commonplace.memory import Memory
-from commonplace.records import OWNER, Origin
+from commonplace.records import OWNER, Origin, Record
 from commonplace.tombstones import normal
+from commonplace.upkeep import summarizers
 from tests.clocks import FixedClock
 from tests.data import clock_at, documents_of
 
@@ -231,6 +232,28 @@ def test_what_one_process_forgot_another_does_not_store(
         memory.rebuild()
         with pytest.raises(HeldForReview):
             memory.store(TEXT)
+
+
+class Parrot:
+    """A model that says again what its sources do not."""
+
+    name = "parrot"
+
+    def body(self, records: Sequence[Record], *, characters: int) -> str:
+        return f"Some notes of the kettle; {TEXT.lower()}"
+
+
+def test_a_models_summary_that_says_it_again_is_not_taken(
+    memory: Memory, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summarizers, "summarizer_of", lambda *_, **__: Parrot())
+    forget(memory)
+    for number in range(6):
+        memory.store(f"The kettle whistled, note {number}", kind="note")
+    clock.sleep(90 * 24 * 3600)
+    assert memory.compact(forced=True).compacted == 6
+    assert b"behind the blue door" not in said(memory)
+    assert b"whistled" in documents_of(memory)["LONGMEMORY.md"]
 
 
 AGENT = """

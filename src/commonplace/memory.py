@@ -450,13 +450,15 @@ class Memory:
         return self._compaction(min_age_days).planned()
 
     def _compaction(self, min_age_days: float | None = None) -> compaction.Compaction:
+        from commonplace.upkeep.mindful import Mindful
         from commonplace.upkeep.summarizers import summarizer_of
 
+        summarizer = summarizer_of(self.options, notes=self.notes, clock=self.clock)
         return compaction.Compaction(
             self.library,
             compaction.settings_of(self.layout, self.options, min_age_days=min_age_days),
             notes=self.notes,
-            summarizer=summarizer_of(self.options, notes=self.notes, clock=self.clock),
+            summarizer=Mindful(summarizer, self.library),
             checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
             findings=lambda: self.scan(*compaction.CAUSED),
             beside=self._alone_beside,

@@ -105,6 +105,10 @@ LEAST_LIKE = 0.2
 """How alike an experience must be to a message to be told with it."""
 NOWHERE = "/"
 """The name of no document."""
+SHORTEST_PART = 6
+"""How many characters of an id may stand for it."""
+SHARE_OF_FACTS = 30
+"""The part of a brief, in a hundred, that behavioural entries leave to others."""
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
 
@@ -497,13 +501,13 @@ class Memory:
     def expand(self, record_id: str) -> list[unfolding.Source]:
         """The records that a summary was made from, exactly as they were."""
         self._check_open()
-        sources = unfolding.sources(self.library, budgets.check_id(record_id))
+        sources = unfolding.sources(self.library, self._meant(record_id))
         self._mind(source.record for source in sources if source.record)
         return sources
 
     def bring_back(self, record_ids: Sequence[str]) -> tuple[str, ...]:
         """Put records that were trimmed or compacted back into the main document, as they stood."""
-        ids = [budgets.check_id(key) for key in record_ids]
+        ids = [self._meant(key) for key in record_ids]
         return unfolding.bring_back(self.library, ids, author=self.author)
 
     @contextmanager
@@ -578,6 +582,8 @@ class Memory:
         return [names[role] for role in roles or self.layout.writes]
 
     def _record(self, *, tainted: bool, group: str = "", **given: Any) -> Record:
+        if given.get("supersedes"):
+            given["supersedes"] = self._meant(given["supersedes"], argument="supersedes")
         record = admission.admitted(
             self.clock,
             self.options,
@@ -590,6 +596,19 @@ class Memory:
             permission.check_replaces(record, self.library.get(record.supersedes).record)
         return record
 
+    def _meant(self, part: str, *, argument: str = "id") -> str:
+        """The id that is meant: the one given, or the only one that it is a part of."""
+        key = part.removeprefix("#") if isinstance(part, str) else part
+        key = budgets.check_id(key, argument=argument)
+        self.library.refresh()
+        if len(key) < SHORTEST_PART or self.library.index.get(key):
+            return key
+        found = self.library.index.ids_with(key, limit=4)
+        if len(found) > 1:
+            named = ", ".join(found[:3]) + (" and others" if len(found) > 3 else "")
+            raise BadValue(argument, f"{key!r} is part of {named}", next_step="Send more of it.")
+        return found[0] if found else key
+
     def supersede(self, record_id: str, text: str, **rest: Any) -> Record:
         """Store a memory that replaces another; the old one stays, marked as replaced."""
         old = self.get(record_id).record
@@ -599,7 +618,7 @@ class Memory:
     def get(self, record_id: str) -> Hit:
         """One record, wherever it stands."""
         self._check_open()
-        hit = self.library.get(budgets.check_id(record_id))
+        hit = self.library.get(self._meant(record_id))
         shown = not (self.bounded and self.layout.only_memory_served)
         if not shown and not any(self.layout.serves(place.document) for place in hit.places):
             raise NoSuchRecord(hit.record.id)
@@ -698,11 +717,11 @@ class Memory:
         self.library.refresh()
         search, behavioral = self.library.index.search, tuple(sorted(BEHAVIORAL))
         seen = self._seen(Query(limit=limit))
-        first = search(replace(seen, kinds=behavioral))
-        others = replace(seen, without_kinds=(PASSAGE, *behavioral), limit=limit - len(first))
-        rest = search(others) if others.limit else []
         clock = self.clock
-        hits = (*by_standing(first, clock), *by_standing(rest, clock))
+        first = by_standing(search(replace(seen, kinds=behavioral)), clock)
+        rest = by_standing(search(replace(seen, without_kinds=(PASSAGE, *behavioral))), clock)
+        room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
+        hits = [*first[:room], *rest][:limit]
         records = [hit.record for hit in hits if not hit.record.is_checkpoint]
         self._mind(records)
         return records
@@ -813,7 +832,7 @@ class Memory:
         """
         if history:
             permission.check_erases_messages(self.author.origin)
-        ids = [budgets.check_id(key) for key in record_ids]
+        ids = [self._meant(key) for key in record_ids]
         receipt = self.library.locked(
             lambda: self._deleted(ids, history=history, words=words, bring_back=bring_back)
         )
@@ -876,7 +895,7 @@ class Memory:
 
         Returns the ids of those that they had replaced, which stay replaced.
         """
-        ids = [budgets.check_id(key) for key in record_ids]
+        ids = [self._meant(key) for key in record_ids]
         return self.library.strike(ids, author=self.author)
 
     def unlink(self, record_id: str) -> None:
@@ -884,7 +903,7 @@ class Memory:
 
         It can be undone.
         """
-        self.library.unlink(budgets.check_id(record_id), author=self.author)
+        self.library.unlink(self._meant(record_id), author=self.author)
 
     def scan(self, *kinds: str) -> list[scan.Finding]:
         """What is no longer true, said twice or hangs in the air; nothing is changed."""
@@ -1063,7 +1082,7 @@ class Memory:
     def history(self, record_id: str) -> list[Entry]:
         """Every change that was about one record, oldest first."""
         self._check_open()
-        return past.history(self.library, budgets.check_id(record_id))
+        return past.history(self.library, self._meant(record_id))
 
     @property
     def messages(self) -> History:

@@ -204,6 +204,11 @@ class Found(list[Hit]):
         """Why it may have found less than it could; empty when nothing was wanting."""
 
 
+def short_id(record_id: str) -> str:
+    """As much of an id as tells it from others: its end, where ids of one moment differ."""
+    return record_id if len(record_id) <= 12 else record_id[-8:]
+
+
 def etag_of(data: bytes) -> str:
     """The mark of one exact text of a document."""
     return digest(data)

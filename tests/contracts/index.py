@@ -373,6 +373,15 @@ class IndexContract:
         assert index.saying(said(one)) == [two]
         assert index.saying(0) == []
 
+    def test_ids_are_found_by_a_part_of_them(self, index: Index) -> None:
+        fill(index, record(1), record(2), record(12), document=DAILY)
+        fill(index, record(1), record(2))
+        assert index.ids_with("mem-0000", limit=9) == ["mem-00001", "mem-00002"]
+        assert index.ids_with("0012", limit=9) == ["mem-00012"]
+        assert index.ids_with("mem", limit=2) == ["mem-00001", "mem-00002"]
+        for nothing in ("%", "_", "MEM", "mem-1", "\0", "\ud800"):
+            assert index.ids_with(nothing, limit=9) == []
+
     def test_a_record_does_not_supersede_itself(self, index: Index) -> None:
         fill(index, record(1, supersedes="mem-00001"))
         assert (found(index), index.children("mem-00001")) == (["mem-00001"], ())

@@ -2100,6 +2100,20 @@ TYPED = (
         "A memory brief is injected automatically at session start.",
     ),
     Claim(
+        "typed.brief-share",
+        "typed, memory_brief / Notes",
+        "Behavioural entries leave 30 in a hundred of a brief to the others, as far as there are "
+        "that many, in the answer and in what is injected.",
+        open_question="What of a brief of which behavioural entries would fill all?",
+    ),
+    Claim(
+        "typed.short-ids",
+        "typed, memory_brief / Notes",
+        "The injected brief carries the end of each id, and any part of an id of 6 or more "
+        "characters that no other id has stands for it wherever ids are taken.",
+        open_question="How does an agent name an entry of the injected brief?",
+    ),
+    Claim(
         "typed.brief-refreshed",
         "typed, memory_brief / Notes",
         "A brief asked for in mid-session includes the entries stored since the session began.",

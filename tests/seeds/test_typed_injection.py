@@ -13,17 +13,18 @@ from tests.data import clock_at
 def test_a_session_starts_with_the_brief_behavioural_entries_first(place: str) -> None:
     clock = clock_at("2026-11-15T14:30:00Z")
     with Memory.open(place, session="s-1", clock=clock) as memory:
-        memory.store("Uses macOS", kind="fact", tags=["machine"])
-        memory.store("Prefers tabs\nto spaces", kind="preference")
+        machine = memory.store("Uses macOS", kind="fact", tags=["machine"])
+        tabs = memory.store("Prefers tabs\nto spaces", kind="preference")
         clock.sleep(3 * 86400)
-        memory.store("Working on a migration", kind="context")
+        work = memory.store("Working on a migration", kind="context")
         assert memory.context(dialect="typed").text == (
-            f"## Memory brief\n{FRAMING}\n\n"
+            f"## Memory brief\n{FRAMING}\n"
+            "What follows # is the entry's id, for memory_delete and supersedes.\n\n"
             "### Behavioral\n"
-            "- Prefers tabs to spaces [preference, 3 days old]\n\n"
+            f"- Prefers tabs to spaces [preference, 3 days old, #{tabs.id[-8:]}]\n\n"
             "### Facts and context\n"
-            "- Working on a migration [context, 0 days old]\n"
-            "- Uses macOS [fact, machine, 3 days old]"
+            f"- Working on a migration [context, 0 days old, #{work.id[-8:]}]\n"
+            f"- Uses macOS [fact, machine, 3 days old, #{machine.id[-8:]}]"
         )
 
 

@@ -102,7 +102,8 @@ def memory_delete(
     with memory.counted("deletes"):
         receipt = memory.delete(id)
     noted = {"note": receipt.chain()} if receipt.replaced else {}
-    return Answer({"id": id, "deleted": True, **noted})
+    [erased] = receipt.ids[:1] or (id,)
+    return Answer({"id": erased, "deleted": True, **noted})
 
 
 TOOLS = (memory_store, memory_search, memory_brief, memory_delete)

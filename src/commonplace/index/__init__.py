@@ -186,6 +186,9 @@ class Index(Protocol):
     def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
         """Those of these records that there are, by their ids."""
 
+    def ids_with(self, part: str, *, limit: int) -> list[str]:
+        """Ids that this is a part of, sorted, so many at most."""
+
     def children(self, record_id: str) -> tuple[str, ...]:
         """The ids of the records that supersede this one, sorted."""
 

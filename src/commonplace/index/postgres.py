@@ -111,6 +111,9 @@ SAYING = f"""select {SHOWN} from record r
 CHILDREN = """select distinct id from record
     where profile = %(profile)s and supersedes = %(id)s and supersedes <> ''
         and length(supersedes) <= 100 and lead and id <> supersedes order by id"""
+IDS_WITH = """select distinct id from record
+    where profile = %(profile)s and position(%(part)s in id) > 0 and lead
+    order by id limit %(limit)s"""
 KINDS = """select kind, count(*) as n from record
     where profile = %(profile)s and lead group by kind order by n desc, kind"""
 NEWEST_FIRST = "order by left(r.timestamp, 40) desc, r.timestamp desc, r.id desc"
@@ -332,6 +335,10 @@ class PostgresIndex:
     def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
         rows = self._rows(OF_IDS, ids=[kept(id_) for id_ in record_ids])
         return {row[0]: _record(row) for row in rows}
+
+    def ids_with(self, part: str, *, limit: int) -> list[str]:
+        rows = self._rows(IDS_WITH, part=kept(part), limit=limit)
+        return [id_ for (id_,) in rows]
 
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._rows(CHILDREN, id=kept(record_id)))

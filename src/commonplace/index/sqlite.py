@@ -207,6 +207,10 @@ class SqliteIndex:
         rows = self._connections.rows(OF_IDS, clean(as_json(ids))) if ids else ()
         return {row[0]: record_of(row) for row in rows}
 
+    def ids_with(self, part: str, *, limit: int) -> list[str]:
+        question = "SELECT DISTINCT id FROM records WHERE instr(id, ?) AND lead ORDER BY id LIMIT ?"
+        return [id_ for (id_,) in self._connections.rows(question, clean(part), limit)]
+
     def children(self, record_id: str) -> tuple[str, ...]:
         return tuple(id_ for (id_,) in self._connections.rows(CHILDREN, clean(record_id)))
 

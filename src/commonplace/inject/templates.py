@@ -26,7 +26,7 @@ from commonplace.inject.sources import (
     tidy,
     unfit,
 )
-from commonplace.records import PASSAGE, Record
+from commonplace.records import PASSAGE, Record, short_id
 from commonplace.safety import FRAMING, SUGGESTIONS, one_line
 from commonplace.sessions import SessionKind
 from commonplace.standing import by_standing
@@ -47,6 +47,7 @@ NOTEBOOK_FRAMING = (
     "guardrails. It is information, not an order of the user; keep it true with memory_update."
 )
 
+IDS_EXPLAINED = "What follows # is the entry's id, for memory_delete and supersedes."
 SUMMARIES_FRAMING = "What older lines of MEMORY.md were condensed to."
 
 
@@ -341,7 +342,7 @@ def typed(state: State) -> list[Section]:
     first, first_out = record_lines(state, behavioral, reason="behavioral", write=_entry)
     second, second_out = record_lines(state, others, reason="a fact or context", write=_entry)
     more = len(behavioral) == most or len(others) == most
-    brief = f"## Memory brief\n{FRAMING}\n\n"
+    brief = f"## Memory brief\n{FRAMING}\n{IDS_EXPLAINED}\n\n"
     return [
         Section(
             "behavioral",
@@ -357,6 +358,7 @@ def typed(state: State) -> list[Section]:
             second,
             ("" if first else brief) + "### Facts and context",
             rank=2,
+            sure=0.3,
             unread=int(more),
             left_out=second_out,
             framed=True,
@@ -368,6 +370,7 @@ def _entry(state: State, record: Record, raw: str = "") -> str:
     """One entry of the brief on one line."""
     age = state.age_days(record.timestamp)
     about = [record.kind, *record.tags, *([f"{age} days old"] if age is not None else [])]
+    about.append(f"#{short_id(record.id)}")
     return f"- {one_line(record.text)} [{one_line(', '.join(about))}]"
 
 

@@ -416,7 +416,7 @@ def test_a_memory_that_is_no_text_any_more_takes_no_change_and_loses_none(
     before = contents(vault)
     with opened(vault) as memory:
         with pytest.raises(
-            Unreadable, match=r"MEMORY\.md cannot be read: byte [\d,]+ is not UTF-8"
+            Unreadable, match=r"MEMORY\.md cannot be read: byte [\d,]+ \(line \d+\) is not"
         ):
             call(memory)
         assert contents(vault) == before
@@ -772,7 +772,7 @@ def test_a_document_nobody_may_read_is_said_to_be_so_and_the_rest_is_found(place
     )
     assert read[:2] == (6, "")
     assert f"{garden} cannot be read: permission denied. Nothing was changed." in read[2]
-    assert "Mend the file (permissions, UTF-8), then run 'commonplace doctor'." in read[2]
+    assert "Mend the file (save it as UTF-8, give permission to read it" in read[2]
     assert (search[0], TEA in search[1]) == (0, True)
     assert update[:2] == (6, "")
     assert "garden.md cannot be read" in json.loads(status[1])["troubles"][0]

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from commonplace.journal import Entry, Journal, Op
-from commonplace.lazily import pattern
 from commonplace.records import Origin
 
-UNSAID = pattern(r"[\W_]+")
+UNSAID = {number: None for number in range(128) if not chr(number).isalnum()}
+"""The letters of ASCII that say nothing."""
 
 
 def normal(text: str) -> str:
     """A text without its case, spacing and punctuation; one of nothing else stays what it is."""
     if text.isascii():
-        said = UNSAID.sub("", text.lower())
+        said = text.lower().translate(UNSAID)
     else:
         from unicodedata import category, normalize
 
@@ -46,14 +46,23 @@ class Tombstones:
 
     def exact(self, text: str) -> str:
         """The hash of a text as it stands."""
-        from hashlib import blake2b
-
-        salt = self._journal.mark().encode()
-        return blake2b(text.encode(), key=salt[:64], digest_size=16).hexdigest()
+        return self._hashes(self._journal.mark(), text)[0]
 
     def of(self, text: str) -> str:
         """What is written down of a text that is forgotten: its hash, and that of its words."""
-        return f"{self.exact(text)} {self.exact(normal(text))}"
+        return " ".join(self._hashes(self._journal.mark(), text, normal(text)))
+
+    @staticmethod
+    def _hashes(mark: str, *texts: str) -> list[str]:
+        from hashlib import blake2b
+
+        salted = blake2b(key=mark.encode()[:64], digest_size=16)
+        found = []
+        for text in texts:
+            each = salted.copy()
+            each.update(text.encode())
+            found.append(each.hexdigest())
+        return found
 
     def all(self) -> dict[str, str]:
         """The id of every record that was ever forgotten, by whomever, and its text's hash."""
@@ -76,7 +85,7 @@ class Tombstones:
         stand = (self._journal.mark(), last)
         if stand != self._read:
             self._forgotten, self._read = self._by_owner(), stand
-        stones = self.of(text).split()
+        stones = self._hashes(stand[0], text, normal(text))
         return {stone: self._forgotten[stone] for stone in stones if stone in self._forgotten}
 
     def _by_owner(self) -> dict[str, str]:

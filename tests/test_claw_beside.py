@@ -148,7 +148,11 @@ def test_the_lock_of_cursorclaw_is_held_and_let_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("claw.lock-file")
-@pytest.mark.parametrize("holder", [str(os.getpid()), "1", "99999999", "", "somebody"])
+@pytest.mark.parametrize(
+    "holder",
+    [str(os.getpid()), "1", "99999999", "", "somebody"],
+    ids=["this process", "the first", "none that runs", "nobody", "a name"],
+)
 def test_a_lock_that_another_program_holds_is_respected(tmp_path: Path, holder: str) -> None:
     old_notes(tmp_path)
     lock = tmp_path / "tmp" / "memory-compaction.lock"

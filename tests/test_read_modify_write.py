@@ -644,6 +644,16 @@ DEEDS: dict[str, Deed] = {
         dialect="notebook",
         options={"document_cap": 60},
     ),
+    "rewrite with the notebook's tool": Deed(
+        rewrite_after_reading, both_lines_are_there, a_document, dialect="notebook"
+    ),
+    "rewrite with the journal's tool": Deed(
+        rewrite_after_reading,
+        both_lines_are_there,
+        a_document,
+        dialect="journal",
+        tools=("journal.rewrite_memory",),
+    ),
     "replace a word with Anthropic's tool": Deed(
         replace_a_word, all_are_there, a_page_of_words, tools=("anthropic.memory",)
     ),
@@ -934,7 +944,7 @@ def test_every_tool_that_writes_is_in_the_list() -> None:
         if not tool.read_only
     }
     listed = {name for deed in DEEDS.values() for name in deed.tools}
-    assert writing_tools - {"journal.rewrite_memory"} == listed
+    assert writing_tools == listed
 
 
 PROCESS = """

@@ -620,6 +620,23 @@ def disarm(
     return text[:start] + ITEMS.sub(checked, text[start:])
 
 
+def with_data(text: str, before: str) -> str:
+    """The text with the data of the items that read as they did before, and came without it."""
+    there = carried(text)
+    kept: dict[str, list[str]] = {}
+    for item in (match[0] for match in ITEMS.finditer(before[_start(before) :])):
+        if carries(item) and _key(item) not in there:
+            kept.setdefault(_key(lines.plain(item)), []).append(_key(item))
+
+    def whole(match: re.Match[str]) -> str:
+        found = kept.get(_key(match[0]))
+        rest = match[0][len(match[0].rstrip("\r\n")) :]
+        return with_newlines(found.pop(0), newline_of(match[0])) + rest if found else match[0]
+
+    start = _start(text)
+    return text[:start] + ITEMS.sub(whole, text[start:]) if kept else text
+
+
 def carried(text: str) -> frozenset[str]:
     """The list items of a text that carry data, as `disarm` compares them."""
     items = (match[0] for match in ITEMS.finditer(text[_start(text) :]))

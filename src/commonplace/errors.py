@@ -286,15 +286,27 @@ class DocumentChanged(Conflict):
 
 
 class WouldLose(Conflict):
-    """A rewrite that drops more of the live records than the vault allows unasked."""
+    """A rewrite that drops what the vault does not let go unasked."""
 
-    def __init__(self, name: str, *, lost: int, total: int, diff: str, token: str) -> None:
+    def __init__(
+        self, name: str, *, what: str, diff: str, token: str, guarded: bool, how: str = ""
+    ) -> None:
         self.diff = diff
         self.token = token
+        self.guarded = guarded
+        """Whether guardrails, instructions or corrections are among it."""
+        self._told = name, what
+        how = how or f"repeat the call with confirm={token!r}"
         super().__init__(
-            f"This rewrite of {name} would drop {lost} of its {total} entries:\n{diff}\n",
-            next_step=f"Keep them, or repeat the call with confirm={token!r} to drop them.",
+            f"This rewrite of {name} would drop {what}:\n{diff}\n",
+            next_step=f"Keep them, or {how} to drop them.",
         )
+
+    def to_repeat(self) -> WouldLose:
+        """The same, for a tool that takes no token: to ask again confirms it."""
+        name, what = self._told
+        told = {"what": what, "diff": self.diff, "token": self.token, "guarded": self.guarded}
+        return WouldLose(name, **told, how="make the same call again")  # type: ignore[arg-type]
 
 
 class AlreadyExists(Conflict):

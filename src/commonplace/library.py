@@ -11,18 +11,16 @@ from commonplace.asking import Asker
 from commonplace.erasing import Erasing
 from commonplace.errors import (
     AlreadyExists,
-    DocumentChanged,
     NoSuchDocument,
     NoSuchRecord,
     Refused,
     Unreadable,
-    WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Query
 from commonplace.journal import Change, Gone, Op, Text
 from commonplace.layouts import entry_names
-from commonplace.lazily import Lazy, pattern
+from commonplace.lazily import Lazy
 from commonplace.notices import Notice, Notices
 from commonplace.reader import decoded
 from commonplace.records import (
@@ -37,7 +35,7 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.safety import lowest, needs_review, neutralise
+from commonplace.safety import lowest, needs_review
 from commonplace.tombstones import normal, pieces
 from commonplace.values import frozen, replace
 
@@ -51,11 +49,8 @@ else:
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
 
-WORD = pattern(r"\w+")
 FORGOTTEN = "forgotten"
 """Begins the reason for which a record is held that the owner forgot."""
-Rewording = Callable[[str], str]
-"""A change of a document's text."""
 
 
 @frozen
@@ -66,6 +61,8 @@ class Written:
     etag: str
     merged: bool = False
     conflicts: int = 0
+    dropped: tuple[str, ...] = ()
+    """The lines that are gone by it."""
 
 
 class Library(Erasing):
@@ -394,73 +391,7 @@ class Library(Erasing):
         fresh = (item.record.id for item in self.parse(name, after).items)
         return {key: {"origin": author.origin} for key in fresh if key not in there}
 
-    def rewrite(
-        self,
-        name: str,
-        change: str | Rewording,
-        *,
-        author: Author,
-        etag: str = "",
-        confirm: str = "",
-        strict: bool = False,
-    ) -> Written:
-        """Put a whole new text in place, merged with what others wrote since `etag`.
-
-        The text may be given as a change of the old one, which is called under the lock: with the
-        text of the `etag`, or without one with the text as it is then. With `strict`, changes to
-        the same lines are a `DocumentChanged`; without, both are kept.
-        """
-
-        def work() -> Written:
-            now = self.vault.read(name) if self.look(name) else None
-            new, merged, conflicts = self._merged(name, change, now, etag, author)
-            new = self.without_returning(
-                name, decoded(name, new), decoded(name, now or b"")
-            ).encode()
-            if conflicts and strict:
-                raise DocumentChanged(name, etag_of(now or b""))
-            self.refuse_forgotten({name: (now, new)}, author=author)
-            self._check_growth(name, decoded(name, now or b""), decoded(name, new))
-            if name not in (self.layout.soul, self.layout.user, self.layout.status):
-                # Those are living documents, rewritten whole by whoever keeps them.
-                self._refuse_great_loss(name, now or b"", new, confirm, author)
-            self.put_text(
-                Op.REPLACE,
-                name,
-                now,
-                new,
-                author=author,
-                data=self.provenance(name, decoded(name, now or b""), decoded(name, new), author),
-            )
-            return Written(name, etag_of(self.vault.read(name)), merged, conflicts)
-
-        return self.locked(work)
-
-    def _merged(
-        self, name: str, change: str | Rewording, now: bytes | None, etag: str, author: Author
-    ) -> tuple[bytes, bool, int]:
-        current = self.layout.header(name) if now is None else decoded(name, now)
-        base = self._base(name, now, etag)
-        text = change if isinstance(change, str) else change(current if base is None else base)
-        if author.origin != Origin.OWNER:
-            was = decoded(name, now or b"")
-            text = self._disarmed(name, was, text, author)
-            text = self._with_secrets(name, was, text)
-        if base is None:
-            return text.encode(), False, 0
-        merge = merging.merge(base, text, current)
-        return merge.text.encode(), True, merge.conflicts
-
-    def _base(self, name: str, now: bytes | None, etag: str) -> str | None:
-        """The text that a rewrite was made from; None when it is the one that is there."""
-        if not etag or now is None or etag_of(now) == etag:
-            return None
-        base = self.text_marked(name, etag)
-        if base is None:
-            raise DocumentChanged(name, etag_of(now))
-        return decoded(name, base)
-
-    def _disarmed(self, name: str, before: str, after: str, author: Author) -> str:
+    def disarmed(self, name: str, before: str, after: str, author: Author) -> str:
         """The text with no data but what was there, and of records whose words alone are new."""
         keep = documents.carried(before)
         gone = keep - documents.carried(after)
@@ -475,7 +406,7 @@ class Library(Erasing):
             after, keep=keep, otherwise=lambda item: _reworded(item, known, author)
         )
 
-    def _with_secrets(self, name: str, before: str, after: str) -> str:
+    def with_secrets(self, name: str, before: str, after: str) -> str:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
         there = {item.record.id for item in self.parse(name, after).items}
         lines_kept = [
@@ -553,20 +484,6 @@ class Library(Erasing):
                     return text
         return None
 
-    def _refuse_great_loss(
-        self, name: str, before: bytes, after: bytes, confirm: str, author: Author
-    ) -> None:
-        old, new = decoded(name, before), decoded(name, after)
-        was, now = self.parse(name, old), self.parse(name, new)
-        words = set(WORD.findall(new.lower()))
-        lost = [record for record in documents.dropped(was, now) if _is_lost(record, words)]
-        token = etag_of(b"\0".join((name.encode(), before, after)))[:8]
-        if len(lost) > self.lose_share * len(was.items) and confirm != token:
-            if author.origin != Origin.OWNER:
-                old, new = self.without_secrets(name, old), self.without_secrets(name, new)
-            diff = neutralise(merging.diff(old, new))
-            raise WouldLose(name, lost=len(lost), total=len(was.items), diff=diff, token=token)
-
     def unlink(self, record_id: str, *, author: Author) -> None:
         """Let a record no longer be replaced by one that is gone; any other, no longer replace one.
 
@@ -638,12 +555,6 @@ class Library(Erasing):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
-
-
-def _is_lost(record: Record, words: set[str]) -> bool:
-    """Whether a text is gone rather than said in other words: most of its own are nowhere."""
-    own = set(WORD.findall(record.text.lower()))
-    return len(own & words) < len(own) / 2 or not own
 
 
 def _reworded(item: str, known: dict[str, Record], author: Author) -> str:

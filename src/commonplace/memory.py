@@ -23,6 +23,7 @@ from commonplace.errors import (
     NoSuchRecord,
     Refused,
     Unreadable,
+    WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.index import Query
@@ -37,7 +38,7 @@ from commonplace.layouts import (
     split,
 )
 from commonplace.lazily import Lazy
-from commonplace.library import Library, Rewording, Written
+from commonplace.library import Library, Written
 from commonplace.notices import Notice, Notices
 from commonplace.records import (
     BEHAVIORAL,
@@ -58,6 +59,7 @@ from commonplace.sessions import SessionKind, Sessions, session_kind
 from commonplace.standing import by_standing
 from commonplace.stores import Stores, stores_at
 from commonplace.values import frozen, replace
+from commonplace.views import Given, View, shown_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
         past,
         permission,
         recalling,
+        rewriting,
         status,
         times,
     )
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
     from commonplace.history import History
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
+    from commonplace.rewriting import Rewording, Rewrite
     from commonplace.upkeep import beside, cap, scan, window
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
@@ -94,7 +98,7 @@ else:
     admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
     copies = Lazy("copies")
     past, permission, recalling = Lazy("past"), Lazy("permission"), Lazy("recalling")
-    status, times = Lazy("status"), Lazy("times")
+    rewriting, status, times = Lazy("rewriting"), Lazy("status"), Lazy("times")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
     unfolding, window = Lazy("upkeep.expand"), Lazy("upkeep.window")
@@ -157,6 +161,7 @@ class Memory:
         """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.run: Callable[[], str] = str
         """What its writes are counted by where it has no session; empty: this object."""
+        self._views: dict[str, View] = {}
         self._backgrounds: list[Background] = []
         self._errands: Errands | None = None
 
@@ -754,7 +759,22 @@ class Memory:
             dialect=dialect,
             experiences=experiences or self._alike(),
         )
-        return self._minded(agents.context(state, agents.budget(state, characters, tokens)))
+        context = agents.context(state, agents.budget(state, characters, tokens))
+        self._give_lines(line for line in context.lines if not line.why)
+        return self._minded(context)
+
+    def _give_lines(self, lines: Iterable[Line]) -> None:
+        """Note which entries of which documents a prompt shows to this session."""
+        if self.session and self._view and not self.read_only:
+            shown = shown_of((line.document, line.record_id) for line in lines if line.document)
+            there = [name for name in shown if self.library.vault.stat(name)]
+            self._give({name: Given(self._etag(name), shown[name]) for name in there})
+
+    def _etag(self, name: str) -> str:
+        try:
+            return self.library.text(name)[1]
+        except CommonplaceError:
+            return ""
 
     def relevant(self, message: str, *, characters: int = 1200) -> Context:
         """What is remembered that fits one message; an empty text when nothing does."""
@@ -915,14 +935,44 @@ class Memory:
 
     def read(self, document: str = "") -> Document:
         """One document; without a name, the main one of the vault."""
+        page = self.peek(document)
+        if self.origin != Origin.OWNER:
+            self.note_read(page.name)
+            self._give({page.name: Given(page.etag)})
+        return page
+
+    def peek(self, document: str = "") -> Document:
+        """The same, for who does not show it to the session."""
         self._check_open()
         name = self._document(document)
+        if self.origin != Origin.OWNER and self.library.vault.stat(name):
+            # What the journal has not seen could not be told again later.
+            self.library.refresh()
         text, etag = self.library.text(name)
         if self.origin != Origin.OWNER:
             text = self.library.without_secrets(name, text)
-            self.library.refresh()
-            self.note_read(name)
         return Document(name, text, etag)
+
+    @property
+    def _view(self) -> View | None:
+        """What this session was shown; a person sees the documents."""
+        if self.origin == Origin.OWNER:
+            return None
+        if self.session not in self._views:
+            self._views[self.session] = View(
+                self.notes,
+                self.session,
+                otherwise=lambda: self.run() or self.clock.today().isoformat(),
+            )
+        return self._views[self.session]
+
+    def _give(self, shown: Mapping[str, Given]) -> None:
+        """Note what this session is shown: its rewrites are made from that."""
+        if self._view and not self.read_only:
+            # A disk that takes no note is no reason to show nothing.
+            with suppress(CommonplaceError, OSError):
+                for name, given in shown.items():
+                    self._view.give(name, given)
 
     def note_read(self, *documents: str) -> None:
         """Note that this session was shown documents: what is untrusted in them taints it."""
@@ -997,16 +1047,42 @@ class Memory:
         content = admission.without_secrets(content, self.options)
         section = admission.without_secrets(section, self.options)
         if mode == "append" and not section:
-            written = self.library.append_text(name, content, author=self.author)
+            written = self.library.locked(lambda: self._appended(name, content))
         else:
-            change = self._to_section(section, content, mode) if section else content
-            written = self.library.rewrite(
-                name, change, author=self.author, etag=etag, confirm=confirm, strict=strict
+            written = self._rewrite(
+                rewriting.Rewrite(
+                    name,
+                    self._to_section(section, content, mode) if section else content,
+                    self.author,
+                    etag="" if mode == "append" else etag,
+                    confirm=confirm,
+                    strict=strict,
+                    view=self._view,
+                    afresh=mode == "append",
+                )
             )
         return replace(written, etag=self.library.text(name)[1]) if self.trim() else written
 
-    def edit(self, document: str, change: Rewording, *, confirm: str = "") -> Written:
-        """Change a document by a function of its text as it is then, called under the lock."""
+    def _rewrite(self, wanted: Rewrite) -> Written:
+        return rewriting.rewrite(self.library, wanted)
+
+    def _appended(self, name: str, content: str) -> Written:
+        """Append to a document; who knew all of it does so still."""
+        view, library = self._view, self.library
+        given = view.given(name) if view else None
+        is_new = library.vault.stat(name) is None
+        knows = is_new or (given is not None and given == Given(library.text(name)[1]))
+        written = library.append_text(name, content, author=self.author)
+        if knows:
+            self._give({name: Given(written.etag)})
+        return written
+
+    def edit(self, document: str, change: Rewording) -> Written:
+        """Change a document by a function of its text as it is then, called under the lock.
+
+        Such a change names what it takes out, and needs no confirmation. What takes out guardrails,
+        instructions or corrections is done when it is asked for again.
+        """
 
         def checked(text: str) -> str:
             new = change(text)
@@ -1014,7 +1090,21 @@ class Memory:
             return admission.without_secrets(new, self.options)
 
         name = self._changeable(document)
-        return self.library.rewrite(name, checked, author=self.author, confirm=confirm)
+        wanted = rewriting.Rewrite(name, checked, self.author, view=self._view, afresh=True)
+        try:
+            return self.library.locked(lambda: self._edited(wanted))
+        except WouldLose as loss:
+            if self._view:
+                self._view.ask(loss.token)
+            raise loss.to_repeat() from None
+
+    def _edited(self, wanted: Rewrite) -> Written:
+        try:
+            return self._rewrite(wanted)
+        except WouldLose as loss:
+            if loss.guarded and self._view and not self._view.was_asked(loss.token):
+                raise
+            return self._rewrite(replace(wanted, confirm=loss.token))
 
     def create(self, content: str, *, document: str) -> Written:
         """Make a document that must not be there yet."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from urllib.parse import unquote
 
-from commonplace import documents
+from commonplace import documents, losses
 from commonplace.dialects import Answer, Argument, Parameter, Tool, pages, tool
 from commonplace.dialects.coercion import coerced
 from commonplace.errors import (
@@ -30,10 +30,10 @@ from commonplace.errors import (
     NoSuchDocument,
     NotFound,
     Refused,
-    WouldLose,
 )
 from commonplace.hints import TYPE_CHECKING, Annotated, Any, Literal
 from commonplace.layouts import RECORD_LINE, check_name
+from commonplace.library import Written
 from commonplace.lines import plain
 from commonplace.memory import Document, Memory
 from commonplace.merging import alike, newline_of, with_newlines
@@ -66,6 +66,7 @@ def view(memory: Memory, path: str, *, view_range: Sequence[int] | None = None) 
             next_step="View a part of it with view_range.",
         )
     first, last = _span(view_range, len(lines))
+    memory.note_read(page.name) if view_range else memory.read(page.name)
     numbered = _numbered(lines, first, last)
     return f"Here's the content of {path} with line numbers:\n{numbered}"
 
@@ -100,12 +101,13 @@ def str_replace(memory: Memory, path: str, *, old_str: str, new_str: str = "") -
         places.append(line)
         return new
 
-    _write(memory, page.name, replaced)
-    lines, first = _lines(memory.read(page.name).text), places[-1]
+    done = _write(memory, page.name, replaced)
+    lines, first = _lines(memory.peek(page.name).text), places[-1]
+    memory.note_read(page.name)
     snippet = _numbered(lines, first - AROUND, first + new_str.count("\n") + AROUND)
     return (
         "The memory file has been edited. Here is the snippet showing the change "
-        f"(with line numbers):\n{snippet}"
+        f"(with line numbers):\n{snippet}{_dropped(done)}"
     )
 
 
@@ -317,7 +319,7 @@ def _check_usable(memory: Memory, name: str, path: str) -> None:
 def _page(memory: Memory, path: str) -> Document | None:
     """The file at a path; None when there is none, or a directory."""
     try:
-        return memory.read(_document(_below(memory, path)))
+        return memory.peek(_document(_below(memory, path)))
     except (NoSuchDocument, BadName):
         return None
 
@@ -438,11 +440,8 @@ def _spelt(text: str, place: int, old_str: str, new_str: str) -> str:
     )
 
 
-def _write(memory: Memory, name: str, edit: Callable[[str], str]) -> None:
-    """Edit a document, from the text that it has then, as it may be shown.
-
-    Such an edit names what it takes out, so a loss that it brings is meant and needs no token.
-    """
+def _write(memory: Memory, name: str, edit: Callable[[str], str]) -> Written:
+    """Edit a document, from the text that it has then, as it may be shown."""
 
     def change(text: str) -> str:
         shown = memory.library.without_secrets(name, text)
@@ -452,10 +451,13 @@ def _write(memory: Memory, name: str, edit: Callable[[str], str]) -> None:
             new = new.replace(item, plain(item))
         return _or_nothing(new)
 
-    try:
-        memory.edit(name, change)
-    except WouldLose as loss:
-        memory.edit(name, change, confirm=loss.token)
+    return memory.edit(name, change)
+
+
+def _dropped(done: Written) -> str:
+    """The line that tells what an edit took out; empty when it took out nothing."""
+    told = losses.told(done.dropped)
+    return f"\n{told}" if told else ""
 
 
 def _or_nothing(text: str) -> str:

@@ -6,6 +6,7 @@ Everything they do can be done with a shell on the files alone; they know no mor
 
 from __future__ import annotations
 
+from commonplace import losses
 from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument, NotFound
 from commonplace.hints import Annotated
@@ -71,7 +72,8 @@ def rewrite_memory(
     """
     name = _named(memory, file)
     done = memory.update(content, document=name, mode="rewrite", confirm=confirm)
-    return Answer({"file": done.document, "etag": done.etag}, f"Rewrote {done.document}.")
+    data = {"file": done.document, "etag": done.etag, "dropped": done.dropped}
+    return Answer(data, f"Rewrote {done.document}. {losses.told(done.dropped)}".rstrip())
 
 
 @tool(read_only=True, always=True)

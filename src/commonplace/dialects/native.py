@@ -10,13 +10,17 @@ from collections.abc import Mapping, Sequence
 from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
+from commonplace.lazily import Lazy
 from commonplace.memory import Memory
 from commonplace.records import MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.safety import FRAMING, SUGGESTIONS, Trust, neutralise, one_line, trust_of
 
 if TYPE_CHECKING:
+    from commonplace import losses
     from commonplace.history import Message
     from commonplace.past import Redone
+else:
+    losses = Lazy("losses")
 
 Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
 Kind = Annotated[
@@ -142,7 +146,8 @@ def update(
         content, document=document, mode=mode, section=section, etag=etag, confirm=confirm
     )
     merged = ", merged with other changes" if done.merged else ""
-    return Answer(done.__dict__, f"{done.document} is updated{merged} (etag {done.etag}).")
+    told = f"{done.document} is updated{merged} (etag {done.etag}). {losses.told(done.dropped)}"
+    return Answer(done.__dict__, told.rstrip())
 
 
 @tool(destructive=True)

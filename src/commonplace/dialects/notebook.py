@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from commonplace import documents
+from commonplace import documents, losses
 from commonplace.dialects import Answer, Argument, pages, tool
 from commonplace.errors import BadValue, NoSuchDocument
 from commonplace.hints import Annotated, Any, Literal
@@ -31,7 +31,10 @@ def memory_read(memory: Memory, document: File = "") -> Answer:
 
     Rarely needed for MEMORY.md, which is in your prompt already.
     """
-    page = pages.read(memory, document) if document else _page(memory, "")
+    try:
+        page = pages.read(memory, document) if document else memory.read()
+    except NoSuchDocument:
+        page = _page(memory, "")
     data = {"document": page.name, "text": page.text, "etag": page.etag}
     return Answer(data, neutralise(page.text) or f"{page.name} is empty.")
 
@@ -74,16 +77,17 @@ def _updated(
         return Answer(_measured(memory, page), f"{page.name} says this already: nothing was added.")
     text = _foreseen(memory, page, content, mode=mode, section=section)
     cap.check(memory.library, memory.options, page.name, page.text, text)
-    memory.update(content, document=page.name, mode=mode, section=section, confirm=confirm)
-    size = _measured(memory, memory.read(page.name))
+    done = memory.update(content, document=page.name, mode=mode, section=section, confirm=confirm)
+    size = _measured(memory, _page(memory, page.name)) | {"dropped": done.dropped}
     room = f" of {size['cap']:,}" if size["cap"] else ""
-    return Answer(size, f"{page.name} is updated: {size['characters']:,}{room} characters.")
+    told = f"{page.name} is updated: {size['characters']:,}{room} characters."
+    return Answer(size, f"{told} {losses.told(done.dropped)}".rstrip())
 
 
 def _page(memory: Memory, document: str) -> Document:
     """The document as it is, or as it will begin."""
     try:
-        return memory.read(document)
+        return memory.peek(document)
     except NoSuchDocument:
         name = document or memory.layout.memory or memory.layout.user
         return Document(name, memory.layout.header(name), "")

@@ -248,6 +248,7 @@ def write_document(
             strict=True,
         )
     answer = {"name": done.document, "etag": done.etag, "merged": done.merged}
+    answer["dropped"] = list(done.dropped)
     if done.merged:
         answer["text"] = memory.read(name).text
     return Reply(answer, etag=done.etag)

@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.beginning import begin
 from commonplace.documents import sections
+from commonplace.errors import WouldLose
 from commonplace.memory import Memory
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
@@ -22,6 +23,13 @@ SECTIONS = [
     "Machine / Runtime",
     "Memory Management Policy",
 ]
+
+
+def rewrite(memory: Memory, text: str, section: str = "") -> None:
+    """Set all of it, or one section, and confirm what is asked."""
+    with pytest.raises(WouldLose) as asked:
+        memory.update(text, mode="rewrite", section=section)
+    memory.update(text, mode="rewrite", section=section, confirm=asked.value.token)
 
 
 def new_memory(tmp_path: Path) -> str:
@@ -163,15 +171,15 @@ def test_the_text_that_a_rewrite_replaced_can_be_brought_back(tmp_path: Path) ->
     root = example("notebook", tmp_path)
     before = contents(root)
     clock = clock_at("2026-02-05T10:00:00Z")
-    with Memory.open(root, clock=clock, lose_share=1, create=True) as memory:
+    with Memory.open(root, clock=clock, create=True) as memory:
         memory.library.refresh()
         then = clock.now()
         clock.sleep(60)
-        memory.update("Forgot everything.\n", mode="rewrite")
+        rewrite(memory, "Forgot everything.\n")
         assert (root / "data/MEMORY.md").read_bytes() == b"Forgot everything.\n"
         memory.undo()
         assert contents(root) == before
-        memory.update("Forgot it again.\n", mode="rewrite")
+        rewrite(memory, "Forgot it again.\n")
         memory.restore(then, "MEMORY.md")
     assert contents(root) == before
 
@@ -200,7 +208,7 @@ def test_memory_is_read_as_sections_each_a_heading_with_what_stands_below(place:
 @pytest.mark.claim("notebook.front-matter-kept")
 def test_front_matter_stays_at_the_head_and_is_no_memory(place: str) -> None:
     with Memory.open(example("notebook", place), clock=SkippingClock()) as memory:
-        memory.update("- Likes rain", section="About Me", mode="section")
+        rewrite(memory, "- Likes rain", section="About Me")
         memory.store("The viola needs strings")
         assert memory.read().text.startswith("---\ntitle: Memory\nowner: Tomás\n---\n\n# Memory\n")
         records = [hit.record.text for hit in memory.search(include_passages=False, limit=100)]
@@ -213,11 +221,11 @@ def test_one_section_is_set_with_its_date_and_every_other_stays_byte_for_byte(
 ) -> None:
     root = example("notebook", place)
     clock = clock_at("2026-02-05T10:00:00Z")
-    with Memory.open(root, clock=clock, lose_share=1, create=True) as memory:
+    with Memory.open(root, clock=clock, create=True) as memory:
         before = memory.read().text
-        memory.update("- Tomás, Lisboa now", section="About Me", mode="section")
+        rewrite(memory, "- Tomás, Lisboa now", section="About Me")
         clock.sleep(24 * 3600)
-        memory.update("- Ask before pushing at all", section="Safety + Guardrails", mode="section")
+        rewrite(memory, "- Ask before pushing at all", section="Safety + Guardrails")
         after = memory.read().text
     old = {part.title: before[part.start : part.end] for part in sections(before)[1:]}
     new = {part.title: after[part.start : part.end] for part in sections(after)[1:]}

@@ -148,12 +148,10 @@ def test_an_update_of_a_section_touches_and_dates_that_section_only(memory: Memo
 
 def test_a_section_is_rewritten_alone(memory: Memory) -> None:
     before = sections(run(memory, "memory_read"))
-    update(
-        memory,
-        "- Never print secrets\n- Ask before a force push",
-        "rewrite",
-        section="Safety + Guardrails",
-    )
+    text, section = "- Never print secrets\n- Ask before a force push", "Safety + Guardrails"
+    with pytest.raises(WouldLose) as asked:
+        update(memory, text, "rewrite", section=section)
+    update(memory, text, "rewrite", section=section, confirm=asked.value.token)
     after = sections(run(memory, "memory_read"))
     assert after["Safety + Guardrails"].split("\n")[:4] == [
         "*Updated: 2026-03-05*",

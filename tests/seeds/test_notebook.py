@@ -179,6 +179,7 @@ def test_the_text_that_a_rewrite_replaced_can_be_brought_back(tmp_path: Path) ->
         assert (root / "data/MEMORY.md").read_bytes() == b"Forgot everything.\n"
         memory.undo()
         assert contents(root) == before
+        memory.read()
         rewrite(memory, "Forgot it again.\n")
         memory.restore(then, "MEMORY.md")
     assert contents(root) == before

@@ -59,7 +59,8 @@ class Deed:
     dialect: str = "native"
     options: Mapping[str, Any] = field(default_factory=dict)
     origin: str = Origin.AGENT
-    one_session: bool = False
+    session: str = ""
+    """Of all of them; else each has its own."""
     methods: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 
@@ -602,6 +603,7 @@ DEEDS: dict[str, Deed] = {
         use("claw.remember_this", text="Knows WORD"),
         all_are_there,
         dialect="claw",
+        session="main",
         tools=("claw.remember_this",),
     ),
     "append to a document": Deed(append, all_are_there, a_document, methods=("update",)),
@@ -722,16 +724,16 @@ DEEDS: dict[str, Deed] = {
         spend,
         only_five_did,
         options={"session_stores": 5},
-        one_session=True,
+        session="s",
         methods=("counted",),
     ),
     "taint a session": Deed(
         lambda memory, writer, number: memory.taint(),
         lambda memory, outcome: assert_tainted(memory, outcome),
-        one_session=True,
+        session="s",
         methods=("taint", "note_read"),
     ),
-    "do something once a session": Deed(do_once, each_was_done_once, one_session=True),
+    "do something once a session": Deed(do_once, each_was_done_once, session="s"),
     "undo the last change": Deed(
         undo_the_last, every_change_is_undone, many_changes, methods=("undo",)
     ),
@@ -864,7 +866,7 @@ def test_what_several_do_at_once_is_all_done_from_what_is_there_then(
     place: str, deed: Deed
 ) -> None:
     def opened(writer: int) -> Memory:
-        session = "s" if deed.one_session else f"s{writer}"
+        session = deed.session or f"s{writer}"
         return Memory.open(
             place,
             deed.dialect,
@@ -898,6 +900,9 @@ READING = {
     "expand",
     "review",
     "review_reasons",
+    "peek",
+    "kind",
+    "is_shut",
     "get",
     "search",
     "why_not",

@@ -152,7 +152,7 @@ def _objection(library: Library, wanted: Rewrite, loss: Loss, *, is_seen: bool) 
     if loss.guarded:
         lines = "1 line" if len(loss.guarded) == 1 else f"{len(loss.guarded)} lines"
         return f"{lines} of its guardrails, instructions or corrections"
-    if loss.gone and view.is_named and not is_seen:
+    if loss.gone and view.is_named and not is_seen and library.lose_share < 1:
         return f"{of}, and this session has not read it"
     earlier = view.lost(name)
     if is_living or not loss.exceeds(library.lose_share, earlier):

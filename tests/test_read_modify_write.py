@@ -205,6 +205,12 @@ def supersede_the_same(memory: Memory, writer: int, number: int) -> str:
     return word(writer, number)
 
 
+def one_replaced_it(memory: Memory, outcome: Outcome) -> None:
+    """The others are told by what: a chain has one head."""
+    only_one_did(memory, outcome)
+    every_word_once(memory, outcome)
+
+
 def delete_the_replaced(memory: Memory, writer: int, number: int) -> str:
     """One deletes what the others replace: either comes first, and no record replaces nothing."""
     old = record_of(memory, f"Old fact {number}").id
@@ -697,7 +703,7 @@ DEEDS: dict[str, Deed] = {
         tools=("journal.diary",),
     ),
     "replace one memory": Deed(
-        supersede_the_same, all_are_there, some_records, methods=("supersede",)
+        supersede_the_same, one_replaced_it, some_records, methods=("supersede",)
     ),
     "replace a memory that goes": Deed(
         delete_the_replaced, nothing_replaces_what_is_gone, some_records
@@ -748,7 +754,7 @@ DEEDS: dict[str, Deed] = {
         only_five_did,
         options={"session_stores": 5},
         session="s",
-        methods=("counted",),
+        methods=("counted", "counted_of_agents"),
     ),
     "taint a session": Deed(
         lambda memory, writer, number: memory.taint(),

@@ -464,7 +464,9 @@ def went_back(known: Known, stat: Stat) -> bool:
     So it is when a disk comes back without what had not reached it.
     """
     was = known.signature
-    return stat.inode == was.inode and stat.size < was.size and stat.mtime_ns <= was.mtime_ns
+    # The system's own time moves in ticks: that of a save just after may be a little older.
+    older = stat.mtime_ns == was.mtime_ns or stat.mtime_ns < was.mtime_ns - RACY_NS
+    return stat.inode == was.inode and stat.size < was.size and older
 
 
 def _seen(piece: Appended, read: int) -> Appended:

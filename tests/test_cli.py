@@ -161,6 +161,7 @@ USAGE = {
     "log": ["--limit"],
     "history": ["ID", *HISTORY_WORDS],
     "context": ["--agent", "--message", "--system", "--last", "--characters", "--tokens"],
+    "conversation": ["-- COMMAND"],
     "heartbeat": ["--every", "--once", "--timeout", "--prompt", "--diary-from-output", "COMMAND"],
     "blame": ["document"],
     "restore": ["document", "--as-of", "--show"],

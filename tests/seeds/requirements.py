@@ -602,7 +602,7 @@ JOURNAL = (
         "journal.concurrent-rewrites",
         "journal, Edge Cases",
         "Two agents that rewrite `soul.md` at once both finish without error and leave an "
-        "untorn document in which the later text stands.",
+        "untorn document in which the later text stands, beside what the other wrote unseen.",
     ),
     Claim(
         "journal.recover-from-history",

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from commonplace.errors import NothingToUndo, Unreadable
+from commonplace.errors import AlreadyReplaced, NothingToUndo, Unreadable
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import code_of
 from commonplace.memory import Memory
@@ -82,7 +82,10 @@ class VaultMachine(RuleBasedStateMachine):
     def supersede(self, old: Record, text: str) -> Record | MultipleResults[Record]:
         if old.id not in self.expected:
             return multiple()
-        record = self.memory.supersede(old.id, text)
+        try:
+            record = self.memory.supersede(old.id, text)
+        except AlreadyReplaced:
+            return multiple()
         self.expected[record.id] = record.text
         return record
 

@@ -6,6 +6,7 @@ Who may do it, and what is worth keeping, it does not know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from commonplace.asking import Asker
 from commonplace.erasing import Erasing
@@ -35,17 +36,17 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.safety import lowest, needs_review
+from commonplace.safety import lowest, may_supersede, needs_review
 from commonplace.tombstones import normal, pieces
 from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
-    from commonplace import chains, documents, lines, marking, merging, replay
+    from commonplace import chains, documents, duplicates, lines, marking, merging, replay
     from commonplace.documents import Item
     from commonplace.embed import Encoder
     from commonplace.stale import Appended
 else:
-    chains, marking = Lazy("chains"), Lazy("marking")
+    chains, duplicates, marking = Lazy("chains"), Lazy("duplicates"), Lazy("marking")
     documents, lines = Lazy("documents"), Lazy("lines")
     merging, replay = Lazy("merging"), Lazy("replay")
 
@@ -85,6 +86,10 @@ class Library(Erasing):
         """Refuses what makes a document too long, by its name and its text before and after."""
         self.screened: dict[tuple[str, str, int], str] = {}
         """Texts without their secrets, by what they were made of."""
+
+    @cached_property
+    def _lately(self) -> duplicates.Lately:
+        return duplicates.Lately(self)
 
     def close(self) -> None:
         self.asker.close()
@@ -184,11 +189,14 @@ class Library(Erasing):
         to: Sequence[str],
         author: Author,
         named: Sequence[str] = (),
+        once: bool = False,
     ) -> tuple[tuple[Record, ...], list[Record]]:
         """Store records as `add` does, but hold those that the owner forgot.
 
         `named` are the ids among them that a caller chose: there must be no record of them yet.
-        Returns what was stored, and what waits: of one that waits already, the one before it.
+        With `once`, one that says what is said already is not stored again, but refreshed.
+        Returns what was stored or was there, and what waits: of one that waits already, the one
+        before it.
         """
 
         def work() -> tuple[tuple[Record, ...], list[Record]]:
@@ -196,11 +204,57 @@ class Library(Erasing):
             back = [] if author.origin == Origin.OWNER else self._forgotten_among(records)
             ready = [record for record in records if record not in back]
             self._check_chains(ready)
+            there = self._there_already(ready) if once else {}
+            there = self._refreshed(there, ready)
+            twice = duplicates.told_twice(ready) if once else {}
+            fresh = [each for each in ready if each.id not in there and each.id not in twice]
+            since = self.levelling.marks.end
             with self.together():
                 waiting = [self._hold(record, author) for record in back]
-                return self._add(ready, to, author) if ready else (), waiting
+                stored = self._add(fresh, to, author) if fresh else ()
+            if once:
+                self._lately.note(stored, since=since)
+            known = {**{given.id: each for given, each in zip(fresh, stored)}, **there}
+            found = (known.get(each.id) or known[twice[each.id].id] for each in ready)
+            return tuple(found), waiting
 
         return self.locked(work)
+
+    def already(self, record: Record) -> Record | None:
+        """The current record that says the same, if there is one."""
+        return self.locked(lambda: self._lately.find(record))
+
+    def _there_already(self, records: Iterable[Record]) -> dict[str, Record]:
+        """Those of the records that say what is said already, by their ids."""
+        found = ((record, self._lately.find(record)) for record in records)
+        return {record.id: old for record, old in found if old and _may_stand_for(old, record)}
+
+    def _refreshed(
+        self, there: Mapping[str, Record], records: Iterable[Record]
+    ) -> dict[str, Record]:
+        """Note in the lines of records that they were told again. Returns them as they are then."""
+        notes: dict[str, dict[str, Any]] = {}
+        for new in records:
+            if new.id in there and (told := duplicates.refreshed(there[new.id], new)):
+                notes.setdefault(there[new.id].id, {}).update(told)
+                author = Author(new.origin, new.session)
+        if notes:
+            self._note_again(notes, author)
+        known = self.index.get_all(notes)
+        return {key: known.get(old.id, old) for key, old in there.items()}
+
+    def _note_again(self, notes: Mapping[str, dict[str, Any]], author: Author) -> None:
+        self.take_in_changes()
+        texts: marking.Texts = {}
+        for key, told in notes.items():
+            old = self.found(key).record
+            places = self.index.documents_of(old.id)
+            linked = places if "supersedes" in told else places[:1]
+            for name in dict.fromkeys(place.document for place in linked):
+                before, now = texts.get(name) or (self.vault.read(name),) * 2
+                texts[name] = (before, marking.with_note(self, name, now or b"", old, **told))
+        changes = [Text(name, self.journal.keep(now or b"")) for name, (_, now) in texts.items()]
+        self.replace_texts(self.entry(Op.REFRESH, changes, ids=tuple(notes), author=author), texts)
 
     def _forgotten_among(self, records: Iterable[Record]) -> list[Record]:
         return [record for record in records if self.forgotten_by_owner(pieces(record.text))]
@@ -555,6 +609,14 @@ class Library(Erasing):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _may_stand_for(old: Record, new: Record) -> bool:
+    """Whether a record can stand for a new one of its words, which may replace another."""
+    if not new.supersedes:
+        return True
+    linked = old.supersedes in ("", new.supersedes) and old.id != new.supersedes
+    return linked and may_supersede(new.origin, old.origin)
 
 
 def _reworded(item: str, known: dict[str, Record], author: Author) -> str:

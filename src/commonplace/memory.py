@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep import compact as compaction
     from commonplace.upkeep import expand as unfolding
     from commonplace.upkeep import forget as forgetting
+    from commonplace.upkeep import nearby as near
     from commonplace.upkeep.background import Background
     from commonplace.upkeep.errands import Errands
     from commonplace.upkeep.plans import Plan
@@ -104,6 +105,7 @@ else:
     unfolding, window = Lazy("upkeep.expand"), Lazy("upkeep.window")
     forgetting, beside = Lazy("upkeep.forget"), Lazy("upkeep.beside")
     cap = Lazy("upkeep.cap")
+    near = Lazy("upkeep.nearby")
 
 LEAST_LIKE = 0.2
 """How alike an experience must be to a message to be told with it."""
@@ -124,6 +126,24 @@ class Document:
     name: str
     text: str
     etag: str
+
+
+@frozen
+class Remembered:
+    """A memory that was stored, or was there already."""
+
+    record: Record
+    new: bool
+
+
+@frozen
+class _Stored:
+    """What became of memories that were given: now there, or waiting for a person."""
+
+    stored: tuple[Record, ...]
+    waiting: list[Record]
+    new: frozenset[str]
+    """The ids of records that were not there before, if they are among those stored."""
 
 
 class Memory:
@@ -347,15 +367,25 @@ class Memory:
         """Store one memory. When this returns it is safe.
 
         Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
-        valid_from, valid_to.
+        valid_from, valid_to. Of what is remembered already, the record that is there is returned;
+        `remember` tells which it was.
         """
-        stored, waiting = self._store_all([{"text": text, "kind": kind, **rest}])
-        if waiting:
-            day = self.library.forgotten_days().get(waiting[0].id, "")
-            raise HeldForReview(waiting[0].id, forgotten=day)
-        if not stored:
+        return self.remember(text, kind=kind, **rest).record
+
+    def remember(self, text: str, *, kind: str = "note", **rest: Any) -> Remembered:
+        """Store one memory as `store` does, and say whether it was there already."""
+        done = self._store_all([{"text": text, "kind": kind, **rest}])
+        if done.waiting:
+            day = self.library.forgotten_days().get(done.waiting[0].id, "")
+            raise HeldForReview(done.waiting[0].id, forgotten=day)
+        if not done.stored:
             raise Refused("This text was forgotten.", next_step="Only its owner brings it back.")
-        return stored[0]
+        [record] = done.stored
+        return Remembered(record, new=record.id in done.new)
+
+    def nearby(self, record: Record) -> near.Nearby:
+        """What says nearly the same as a record, or disagrees with it."""
+        return near.nearby(self.library, record)
 
     def store_all(
         self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
@@ -365,11 +395,11 @@ class Memory:
         Those that wait for a person's approval are held, and not among what is returned. Those
         `of_the_day` go where the dialect keeps such things, and not into curated memory.
         """
-        return self._store_all(memories, of_the_day=of_the_day)[0]
+        return self._store_all(memories, of_the_day=of_the_day).stored
 
     def _store_all(
         self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
-    ) -> tuple[tuple[Record, ...], list[Record]]:
+    ) -> _Stored:
         """The same. Returns what was stored, and what waits."""
         memories = list(memories)
         if any(memory.get("supersedes") for memory in memories):
@@ -377,33 +407,35 @@ class Memory:
             return self.library.locked(lambda: self._stored(memories, of_the_day=of_the_day))
         return self._stored(memories, of_the_day=of_the_day)
 
-    def _stored(
-        self, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool
-    ) -> tuple[tuple[Record, ...], list[Record]]:
+    def _stored(self, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool) -> _Stored:
         tainted = self.sessions.read(self.session).tainted
         records = given = [self._record(**memory, tainted=tainted) for memory in memories]
         named = [memory["id"] for memory in memories if memory.get("id")]
+        # Elsewhere everything that is told is written: there a document is a log.
+        once = self.layout.name == "native" and not of_the_day and not named
         if self.origin == Origin.IMPORT:
             records = self.library.locked(lambda: self.library.without_forgotten(given))
         ready = [record for record in records if not admission.must_wait(record)]
         author = Author(stamped(self.origin, tainted=tainted), self.session)
-        waiting = [
-            self.library.hold(record, author=author)
-            for record in records
-            if admission.must_wait(record)
-        ]
+        waiting: list[Record] = []
+        there: list[Record] = []
+        for record in records:
+            if admission.must_wait(record):
+                old = self.library.already(record) if once else None
+                (there if old else waiting).append(old or self.library.hold(record, author=author))
         if not ready:
-            return (), waiting
+            return _Stored(tuple(there), waiting, frozenset())
         limits = self._window()
         roles = self.layout.logs if of_the_day else self.layout.writes
         to = self._targets(roles)
-        stored, back = self.library.admit(ready, to=to, author=author, named=named)
+        stored, back = self.library.admit(ready, to=to, author=author, named=named, once=once)
         waiting += back
         if limits:
             window.trim(self.library, limits)
         if self.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
             self._compact_in_background()
-        return stored, waiting
+        new = frozenset(record.id for record in (ready if once else stored))
+        return _Stored((*there, *stored), waiting, new)
 
     def trim(self) -> tuple[str, ...]:
         """Take the oldest records out of the main document where it grew past its window.
@@ -424,8 +456,8 @@ class Memory:
         wanted = Query(session=self.session, include_passages=False)
         count = self.library.index.count(wanted) if self.session else 0
         text = f"{CHECKPOINT} {count} records of this session so far."
-        stored, held = self._store_all([{"text": text, "kind": COMPACTION}], of_the_day=True)
-        return (*stored, *held)[0]
+        done = self._store_all([{"text": text, "kind": COMPACTION}], of_the_day=True)
+        return (*done.stored, *done.waiting)[0]
 
     def store_summary(self, text: str) -> tuple[Record, ...]:
         """Store the summary of a compacted session: whole, in as many records as it needs."""
@@ -516,20 +548,21 @@ class Memory:
         return unfolding.bring_back(self.library, ids, author=self.author)
 
     @contextmanager
-    def counted(self, *what: str) -> Iterator[None]:
+    def counted(self, *what: str) -> Iterator[list[str]]:
         """Count a store, supersede or delete of this session before it is done in the block.
 
         Fails when they are used up. What is held for review counts, what is refused does not, and
-        what the owner does is not counted.
+        what the owner does is not counted. What the block puts into the list was not needed.
         """
+        spared: list[str] = []
         if self.origin == Origin.OWNER:
-            yield
+            yield spared
             return
         whose = self.session or self.run()
         limits = {name: getattr(self.options, f"session_{name}") for name in what}
         self._note_session(lambda: self.sessions.spend(whose, limits))
         try:
-            yield
+            yield spared
         except HeldForReview:
             raise
         except CommonplaceError:
@@ -537,10 +570,12 @@ class Memory:
             with suppress(CommonplaceError):
                 self._note_session(lambda: self.sessions.give_back(whose, what))
             raise
+        if spared:
+            self._note_session(lambda: self.sessions.give_back(whose, spared))
 
-    def counted_of_agents(self, *what: str) -> AbstractContextManager[None]:
+    def counted_of_agents(self, *what: str) -> AbstractContextManager[list[str]]:
         """The same where an agent calls its tools; what people and programs do is not counted."""
-        return self.counted(*what) if self.for_agents else nullcontext()
+        return self.counted(*what) if self.for_agents else nullcontext([])
 
     def taint(self) -> None:
         """Note that this session has read untrusted content; what it stores counts as such."""

@@ -21,7 +21,7 @@ from commonplace.reader import decoded
 from commonplace.records import SYSTEM, Author
 from commonplace.values import frozen
 
-UNDOABLE = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
+UNDOABLE = frozenset((Op.ADD, Op.REFRESH, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
 """What plain `undo` takes back; other changes only when they are named."""
 FINAL = frozenset((Op.FORGET, Op.REJECT))
 """What a person does for good."""

@@ -50,11 +50,24 @@ def store(
     About 20 a session, 5 of them replacements.
     """
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
-    with memory.counted_of_agents(*wanted):
-        record = memory.store(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
+    with memory.counted_of_agents(*wanted) as spared:
+        done = memory.remember(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
+        if not done.new:
+            spared.append("stores")
+    record = done.record
+    if not done.new:
+        return Answer(described(record) | {"already": True}, said_already(record))
     hidden = "[redacted " in record.text and "[redacted " not in text
     told = " What looks like a secret in it was redacted." if hidden else ""
-    return Answer(described(record), f"Stored {record.id}.{told}")
+    beside = memory.nearby(record)
+    noted = {"nearby": [*beside.alike, *beside.disagreeing]} if str(beside) else {}
+    text = f"Stored {record.id}.{told} {beside}".strip()
+    return Answer(described(record) | noted, text)
+
+
+def said_already(record: Record) -> str:
+    """What whoever stores a memory that is there already is told."""
+    return f"{record.id} says this already; nothing was stored again."
 
 
 @tool(read_only=True, always=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from commonplace.budgets import check_text
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, tool
+from commonplace.dialects.native import said_already
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
 from commonplace.records import TYPES, Hit, Record
@@ -41,14 +42,19 @@ def memory_store(
     """
     check_text(content, limit=memory.options.text_limit, argument="content")
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
-    with memory.counted(*wanted):
-        record = memory.store(content, kind=type, tags=tags, supersedes=supersedes)
+    with memory.counted(*wanted) as spared:
+        done = memory.remember(content, kind=type, tags=tags, supersedes=supersedes)
+        if not done.new:
+            spared.append("stores")
+    record = done.record
+    note = str(memory.nearby(record)) if done.new else said_already(record)
     return Answer(
         {
             "id": record.id,
             "type": record.kind,
             "behavioral": record.behavioral,
             "created_at": record.timestamp,
+            **({"note": note} if note else {}),
         }
     )
 

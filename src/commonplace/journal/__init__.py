@@ -41,6 +41,8 @@ class Op(StrEnum):
     """The oldest records of a document that grew past its limit were taken out."""
     COMPACT = "compact"
     """Old records were taken out, and summaries of them written."""
+    REFRESH = "refresh"
+    """What is to be remembered was remembered already, which is noted in its line."""
     MARK = "mark"
     """What replaced some records was lost, which is noted in their lines."""
 

@@ -162,7 +162,8 @@ def add_record(
     tags: Annotated[list[str], Argument("words to find it by", max_items=20)] = [],  # noqa: B006
 ) -> Any:
     """Store one memory."""
-    return Reply(shown_record(memory.store(text, kind=kind, tags=tags)), status=201)
+    done = memory.remember(text, kind=kind, tags=tags)
+    return Reply(shown_record(done.record), status=201 if done.new else 200)
 
 
 @route("POST", "/records/{id}/supersede", scope="write")

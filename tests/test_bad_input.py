@@ -586,7 +586,7 @@ BAD_ARGUMENTS: dict[str, tuple[str, str, type[CommonplaceError], str]] = {
     "a missing argument": ("store", "{}", BadValue, "What to remember"),
     "an unknown argument": ("store", '{"text": "x", "origin": "owner"}', BadValue, "text, kind"),
     "a number for a text": ("store", '{"text": 7}', BadValue, "Send a text."),
-    "an object for a list": ("store", '{"text": "x", "tags": {"tea": 1}}', BadValue, "a list of texts"),
+    "no list": ("store", '{"text": "x", "tags": {"a": 1}}', BadValue, "a list of texts"),
     "numbers in a list": ("store", '{"text": "x", "tags": [7]}', BadValue, "a list of texts"),
     "a text too long": ("store", json.dumps({"text": "x" * 2001}), TooLong, "split it"),
     "a truth for a number": ("search", '{"limit": true}', BadValue, "a whole number"),

@@ -39,7 +39,7 @@ chance = random.Random(f"{root} {count}")
 """
 FILL = """
 memory.store_all({"text": sentence(chance), "kind": "fact"} for _ in range(count))
-memory.library.refresh()
+memory.rebuild()
 memory.close()
 """
 STORE = """

@@ -364,6 +364,7 @@ def said(
     return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "deeds",
     [("read", "text_at", "restore"), ("blame",), ("append",), ("rewrite",), ("section",)],
@@ -706,6 +707,7 @@ def closed(root: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("used", [False, True])
 def test_a_read_only_vault_is_searched_and_refuses_every_write(place: Path, used: bool) -> None:
     """Whether it was used before, and has machine state that is read-only too, or not."""
@@ -744,6 +746,7 @@ def test_the_past_of_a_read_only_vault_can_be_read(
     assert list(passing.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words", [("store", "x"), ("update", "USER.md", "x"), ("delete", TEA), ("undo",)]
 )
@@ -805,6 +808,7 @@ with Memory.open(sys.argv[1], clock=clock_at("2026-11-15T10:00:00Z")) as memory:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["memory", "memory/2026-11-15.md", "MEMORY.md"])
 def test_a_record_that_fits_only_one_of_its_documents_is_in_none(place: Path, target: str) -> None:
     daily = place / "memory" / "2026-11-15.md"
@@ -889,6 +893,7 @@ print(json.dumps({"answers": answers, "changed": changed, "found": found, "again
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["journal", "MEMORY.md", "memory/2026-11-15.md"])
 def test_a_file_that_can_grow_no_more_takes_nothing_in_part(tmp_path: Path, what: str) -> None:
     """The limit on the size of a file cuts a write short like a full disk, and counts as one."""
@@ -1007,6 +1012,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.long
 def test_what_is_on_a_full_disk_can_be_read(tmp_path: Path) -> None:
     told = run_on_a_small_disk(READ_FROM_A_FULL_DISK, tmp_path / "disk")
     for words in (

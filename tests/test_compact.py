@@ -828,6 +828,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "long"),
     [*((fault, compact.LONG) for fault in FAULTS), ("killed", 0), ("disk full once", 0)],

@@ -107,6 +107,7 @@ def test_a_time_that_comes_twice_counts_once() -> None:
     assert times("30 2 * * *", "2026-10-25T01:10:00Z", 1, BERLIN) == ["2026-10-26 02:30 +0100"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, LORD_HOWE], ids=str)
 def test_every_hour_means_every_hour_also_when_the_clocks_change(zone: ZoneInfo) -> None:
     when = read("15 * * * *", argument="when")

@@ -31,6 +31,8 @@ from commonplace.errors import (
 from tests.postgres import Server, fresh_url, new_server, own_server, url_of_server
 from tests.skips import skip
 
+pytestmark = pytest.mark.long
+
 NOTE = "insert into note(profile, name, data) values (%s, %s, '')"
 OPENED: list[Database] = []
 NAMES = "select name from note where profile = %s order by name"
@@ -206,6 +208,7 @@ def test_a_killed_client_keeps_no_lock(database: Database) -> None:
         assert names(database) == []
 
 
+@pytest.mark.long
 def test_calls_resume_when_the_server_comes_back(server: Server) -> None:
     database = opened(server.url() + "?profile=a")
     note(database, "before")
@@ -222,6 +225,7 @@ def test_calls_resume_when_the_server_comes_back(server: Server) -> None:
     assert names(database) == ["after", "before"]
 
 
+@pytest.mark.long
 def test_a_memory_is_opened_while_a_server_that_was_there_starts_again(server: Server) -> None:
     held = opened(f"{server.url()}?profile=alice")
     server.stop("immediate")

@@ -107,6 +107,7 @@ def test_the_stamps_of_a_day_are_those_between_two_midnights(
 ZONES = ("UTC", WEST, EAST, "Asia/Kolkata", "Europe/London", "Africa/Cairo", "America/Havana")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("zone", ZONES)
 def test_the_day_of_a_stamp_is_that_of_the_calendar_all_year(zone: str) -> None:
     clock = clock_at("2026-01-01T00:05:00Z", zone=zone)
@@ -281,6 +282,7 @@ def test_a_summary_names_the_users_days(place: str) -> None:
         assert [summary.text[:10] for summary in plan.summaries] == ["2025-12-31"]
 
 
+@pytest.mark.long
 @pytest.mark.in_files
 def test_the_day_of_the_machine_counts_where_no_zone_is_set(tmp_path: Path) -> None:
     """Of two zones half a day from UTC, one always has another day than UTC has."""

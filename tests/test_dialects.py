@@ -566,6 +566,7 @@ def test_an_edit_that_takes_much_away_needs_no_token(memory: Memory) -> None:
     assert memory.read("a.md").text == "Nothing.\n"
 
 
+@pytest.mark.long
 def test_the_sdks_tool_answers_the_same(memory: Memory) -> None:
     sdk = library("anthropic.lib.tools")
     types = library("anthropic.types.beta")
@@ -860,6 +861,7 @@ def said(tool: Tool, memory: Memory, arguments: dict[str, Any]) -> tuple[str, st
         return "", str(error)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("vault", EXAMPLES)
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_on_any_vault_odd_arguments_are_answered_or_refused_with_a_sentence(

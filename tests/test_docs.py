@@ -58,6 +58,7 @@ def shell_blocks(name: str) -> list[str]:
     return [body for language, body in fences if not language]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
 def test_every_command_of_a_page_runs_as_it_stands(tmp_path: Path, name: str) -> None:
     commands = [
@@ -110,6 +111,7 @@ def fenced(name: str, language: str) -> list[str]:
     return [line for block in blocks for line in block.splitlines()]
 
 
+@pytest.mark.long
 def test_every_command_of_the_gateway_runs_as_it_stands(tmp_path: Path) -> None:
     bin_directory = Path(sys.executable).parent
     environ = {"HOME": str(tmp_path), "PATH": f"{bin_directory}:/usr/bin:/bin"}
@@ -166,6 +168,7 @@ LIGHT_COMMANDS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", LIGHT_COMMANDS, ids=" ".join)
 def test_a_read_imports_nothing_heavy(tmp_path: Path, command: list[str]) -> None:
     with commonplace.Memory.open(tmp_path) as memory:

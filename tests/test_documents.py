@@ -636,6 +636,7 @@ def test_a_line_that_was_changed_is_not_kept() -> None:
     assert disarm(added, keep=carried(line)) == added.replace("<!--", "&lt;!--")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     [

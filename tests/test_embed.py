@@ -89,6 +89,7 @@ def words(count: int, *, seed: int) -> str:
     return " ".join("".join(chosen.choices("aeinorst", k=5)) for _ in range(count))
 
 
+@pytest.mark.long
 def test_the_closest_are_exact_up_to_some_thousands() -> None:
     rows = rows_of([words(12, seed=seed) for seed in range(3000)])
     vector, norm = encoded(words(12, seed=77))
@@ -99,6 +100,7 @@ def test_the_closest_are_exact_up_to_some_thousands() -> None:
     assert (scored[0][1], round(scored[0][0], 6)) == (77, 1.0)
 
 
+@pytest.mark.long
 def test_the_codes_shortlist_has_most_of_the_closest() -> None:
     rows = rows_of([words(12, seed=seed) for seed in range(3000)])
     vector, norm = encoded(words(12, seed=77) + " more")

@@ -46,6 +46,7 @@ class TestStaticInBulk(EncoderContract):
 ENCODER = StaticEncoder()
 
 
+@pytest.mark.long
 def test_numpy_and_the_standard_library_give_the_same_vectors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -200,6 +200,7 @@ def test_stopping_ends_the_command_of_a_heartbeat_too(tmp_path: Path) -> None:
         assert not is_running(int(told.read_text(encoding="utf-8")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_gateway_that_ends_leaves_no_process_behind(
     tmp_path: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch, how: signal.Signals

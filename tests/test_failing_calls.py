@@ -102,6 +102,7 @@ def sample(numbers: list[int]) -> list[int]:
     return sorted({*numbers[:FIRST], numbers[len(numbers) // 2], numbers[-1]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("error", ["ENOSPC", "EIO"])
 @pytest.mark.parametrize("deed", DEEDS)
 def test_a_call_that_the_kernel_fails_leaves_the_old_text_or_the_new(

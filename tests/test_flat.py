@@ -226,6 +226,7 @@ def embed_anew(index: SqliteIndex, chance: Random, there: list[int]) -> None:
 CHANGES = (add_some, add_some, remove_some, erase_some, begin_anew, take_it_back, embed_anew)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim", [24, DIM])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.usefixtures("by_numpy")
@@ -339,6 +340,7 @@ DAMAGES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.usefixtures("by_numpy")
 def test_a_file_of_no_use_changes_no_answer(path: Path, damage: Callable[[Path], None]) -> None:
@@ -353,6 +355,7 @@ def test_a_file_of_no_use_changes_no_answer(path: Path, damage: Callable[[Path],
     index.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "damage",
     [each for each in DAMAGES if each is not made_a_directory],
@@ -494,6 +497,7 @@ def killed(path: Path) -> Iterator[Callable[[int, float], None]]:
         process.stdout.close()
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_while_it_writes_leaves_no_wrong_answer(
     path: Path, killed: Callable[[int, float], None]
 ) -> None:

@@ -64,6 +64,7 @@ def traces(memory: Memory, texts: list[str]) -> list[tuple[str, str]]:
 WORDS = "amber birch cedar delta ember fjord grove haven inlet jetty knoll lagoon marsh".split()  # noqa: SIM905
 
 
+@pytest.mark.long
 def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
     memory: Memory, clock: FixedClock
 ) -> None:

@@ -80,6 +80,7 @@ FOREIGN = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("headers", FOREIGN, ids=str)
 @pytest.mark.parametrize(
     ("method", "path"),

@@ -611,6 +611,7 @@ def test_several_vaults_are_served_side_by_side(tmp_path: Path) -> None:
         made.end()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "request_line",
     [

@@ -139,6 +139,7 @@ def request(chance: Random, path: str, operation: dict[str, Any]) -> tuple[str, 
     return path.replace("{vault}", "book"), rest
 
 
+@pytest.mark.long
 def test_no_request_is_answered_with_a_fault(asked: tuple[TestClient, Any]) -> None:
     browser, document = asked
     statuses = set()

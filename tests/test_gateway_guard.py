@@ -62,6 +62,7 @@ def test_every_route_refuses_who_has_no_token(gateway: Gateway, route: Route) ->
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_every_route_refuses_a_token_whose_scope_is_too_small(
     gateway: Gateway, route: Route
@@ -122,6 +123,7 @@ ESCAPES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize(
     "route",
@@ -298,6 +300,7 @@ BODIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", BODIES)
 @pytest.mark.parametrize("place", ["records", "tools/store", "undo", "documents/USER.md/append"])
 def test_a_body_that_is_wrong_is_told_so(gateway: Gateway, place: str, case: str) -> None:
@@ -313,6 +316,7 @@ def test_a_login_with_a_body_that_is_wrong_is_told_so(gateway: Gateway) -> None:
     assert client(gateway).post("/api/login", json={"code": ["x"]}).status_code == 401
 
 
+@pytest.mark.long
 def test_too_many_requests_of_one_token_wait_and_others_do_not(tmp_path: Path) -> None:
     clock = FixedClock(NOW)
     (tmp_path / "book").mkdir()
@@ -442,6 +446,7 @@ def with_secrets(tmp_path: Path) -> Gateway:
     return made(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "route", [each for each in ROUTES if each.method == "GET"], ids=lambda route: route.name
 )
@@ -504,6 +509,7 @@ def test_a_claw_gateway_writes_the_memory_and_the_daily_logs(claw: TestClient, n
     assert "A line by hand." in claw.get(f"{AT}/documents/{name}").json()["text"]
 
 
+@pytest.mark.long
 @pytest.mark.claim("claw.gateway-other-paths")
 @pytest.mark.parametrize(
     "name",

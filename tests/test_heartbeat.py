@@ -360,6 +360,7 @@ def test_after_a_start_the_first_beat_comes_when_it_is_due(memory: Memory) -> No
     assert 3590 < heart._left(3600) <= 3600
 
 
+@pytest.mark.long
 def test_a_signal_ends_the_heart_and_its_command(memory: Memory, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     for number in (signal.SIGTERM, signal.SIGINT):

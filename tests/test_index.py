@@ -306,6 +306,7 @@ def test_damage_met_on_the_way_is_told_and_the_next_call_starts_anew(path: Path)
     index.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "damage",
     [

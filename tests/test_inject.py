@@ -267,6 +267,7 @@ def test_what_does_not_fit_is_counted_at_the_end_and_the_newest_stays(
     assert found.characters > 1800
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agent", ["conversation", "heartbeat"])
 def test_an_agent_that_runs_short_of_room_still_knows_who_it_is(
     memory: Memory, clock: FixedClock, agent: str

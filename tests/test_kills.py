@@ -10,6 +10,7 @@ from commonplace import selftest
 from commonplace.memory import Memory
 
 
+@pytest.mark.long
 @pytest.mark.claim("earl.daily-concurrent-writes")
 def test_nothing_acknowledged_is_lost_when_eight_writers_are_killed_at_random(
     tmp_path: Path,

@@ -1193,6 +1193,7 @@ def inspector() -> list[str]:
     return [str(node), str(program / "index.js"), "--cli"]
 
 
+@pytest.mark.long
 def test_the_inspector_finds_nothing_wrong_with_the_tools(
     shared: Path, tmp_path: Path, inspector: list[str]
 ) -> None:

@@ -80,6 +80,7 @@ async def looked(client: Client) -> list[Any]:
     return found
 
 
+@pytest.mark.long
 def test_a_port_that_is_taken_is_said_to_be_before_anything_is_promised(
     served: tuple[Path, str, str],
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_port_that_is_taken_is_said_to_be_before_anything_is_promised(
     assert f"Nothing can be served at 127.0.0.1:{port}" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_answers_are_those_of_the_stdio_door(served: tuple[Path, str, str], mode: str) -> None:
     root, address, token = served
@@ -105,6 +107,7 @@ def test_the_answers_are_those_of_the_stdio_door(served: tuple[Path, str, str], 
     assert anyio.run(over_http) == with_client(root, mode, looked)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("brought", ["", "Bearer wrong", "Basic abc"])
 def test_without_the_token_there_is_nothing(served: tuple[Path, str, str], brought: str) -> None:
     _, address, _ = served
@@ -115,6 +118,7 @@ def test_without_the_token_there_is_nothing(served: tuple[Path, str, str], broug
     assert (answer.status_code, "token" in answer.text) == (401, True)
 
 
+@pytest.mark.long
 def test_a_foreign_host_or_origin_is_refused_even_with_the_token(
     served: tuple[Path, str, str],
 ) -> None:

@@ -338,6 +338,7 @@ def test_progress_goes_forward_to_the_end(tmp_path: Path) -> None:
         assert steps[-1][0] == steps[-1][1]
 
 
+@pytest.mark.long
 def test_the_command_says_what_it_compared(tmp_path: Path) -> None:
     old, url = str(tmp_path / "old"), fresh_url()
     fill(old)

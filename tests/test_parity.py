@@ -117,6 +117,7 @@ def filled(place: Path | str) -> str:
     return record.id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dialect", "name", "arguments"), EVERY)
 def test_every_door_gives_the_same_answer(
     vault: tuple[Path, str], tmp_path: Path, dialect: str, name: str, arguments: dict[str, Any]

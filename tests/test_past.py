@@ -674,6 +674,7 @@ BACK: dict[str, Callable[[Memory, datetime], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", BACK)
 def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
     tmp_path: Path, way: str

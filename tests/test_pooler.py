@@ -17,6 +17,8 @@ from tests.data import documents_of
 from tests.postgres import own_server, pooled_url
 from tests.test_laws import rebuilt
 
+pytestmark = pytest.mark.long
+
 THREADS = 4
 ROUNDS = 6
 

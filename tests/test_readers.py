@@ -23,6 +23,8 @@ from tests.contracts.history import message
 from tests.postgres import NAMED, fresh_url, new_server, own_server
 from tests.skips import skip
 
+pytestmark = pytest.mark.long
+
 OPENED: list[Database] = []
 
 
@@ -209,6 +211,7 @@ def test_a_url_for_another_user_leaves_out_what_is_of_the_first_one() -> None:
     )
 
 
+@pytest.mark.long
 def test_the_command_makes_lists_and_revokes_readers(tmp_path: Path) -> None:
     url = fresh_url()
     said(opened(url), "Hello")

@@ -273,6 +273,7 @@ def characters_of_every_category(rng: Random) -> list[str]:
     return [char for some in by_category.values() for char in rng.sample(some, min(60, len(some)))]
 
 
+@pytest.mark.long
 def test_of_100000_fuzzed_texts_nothing_hidden_and_no_closing_tag_comes_through() -> None:
     rng = Random(20261115)
     alphabet = (*ATTACKS, *ATTACKS, *ATTACKS, *characters_of_every_category(rng))

@@ -327,6 +327,7 @@ def in_a_shell(memory: Memory, command: str, tmp_path: Path) -> subprocess.Compl
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_each_finding_names_a_command_that_mends_it_and_changes_nothing_itself(
     memory: Memory, clock: FixedClock, tmp_path: Path, name: str

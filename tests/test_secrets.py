@@ -81,6 +81,7 @@ REPEATED = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", REPEATED.replace("\n", "").split("|"))
 def test_a_text_made_to_be_slow_is_read_in_time(piece: str) -> None:
     """A pattern that goes back over its text would take hours for one of these."""

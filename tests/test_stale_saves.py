@@ -47,6 +47,7 @@ def person(path: Path, *, rounds: int, chance: random.Random) -> tuple[list[str]
     return written, deleted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_no_line_of_either_side_is_lost_and_no_deletion_undone(tmp_path: Path, seed: int) -> None:
     with Memory.open(tmp_path) as memory:

@@ -166,6 +166,7 @@ DEEDS: dict[str, Deed] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize(
     ("dialect", "name"),

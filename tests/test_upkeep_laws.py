@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -189,9 +190,9 @@ LIMITS = settings(
 )
 FEWER = settings(LIMITS, max_examples=6)
 """Where each step waits for a server."""
-TestUpkeep = UpkeepMachine.TestCase
+TestUpkeep = pytest.mark.long(UpkeepMachine.TestCase)
 TestUpkeep.settings = LIMITS
-TestArchiving = ArchivingMachine.TestCase
+TestArchiving = pytest.mark.long(ArchivingMachine.TestCase)
 TestArchiving.settings = LIMITS
 TestUpkeepInPostgres = PostgresMachine.TestCase
 TestUpkeepInPostgres.settings = FEWER

@@ -277,6 +277,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_at_any_call_of_a_trim_leaves_old_or_new_and_is_mended_at_the_next_start(
     tmp_path: Path, fault: str

@@ -51,6 +51,8 @@ REAL_CONFLICTS = {
     "supersede": ("NoSuchRecord",),
 }
 """What may be refused: a text that others changed since, and what a person has deleted."""
+READING = 3.0
+"""Seconds for which a person has read a line before they delete it."""
 MISSING_BESIDE_A_PERSON = 1000
 """One line in that many may be missing where a person saves older texts meanwhile."""
 
@@ -154,6 +156,7 @@ class Person:
     def __init__(self, path: Path, seed: int) -> None:
         self.path, self.count = path, 0
         self.chance = random.Random(f"{seed} person")
+        self.seen: dict[str, float] = {}
 
     def saves(self, enough: Callable[[int], bool]) -> Iterator[Done]:
         while not enough(self.count):
@@ -165,9 +168,7 @@ class Person:
         token, began = f"p0n{self.count}x", time.monotonic()
         lines = self.path.read_text(encoding="utf-8").split("\n")
         self.wait(0.2)
-        # What was appended at the moment of loading no clock can tell from what came after it.
-        old = [line for line in lines[:-40] if "saw thing" in line or "- Told" in line]
-        gone = self.chance.choice(old) if old and self.count % 2 else ""
+        gone = self.chance.choice(self._read(lines) or [""]) if self.count % 2 else ""
         if gone:
             lines.remove(gone)
         lines.insert(self.chance.randrange(2, len(lines) - 1), f"- A person's thought {token}")
@@ -175,6 +176,13 @@ class Person:
         self._write("\n".join(lines), how)
         old_token = "".join(TOKEN.findall(gone))
         return Done(verb=how, token=token, old=old_token, began=began, ended=time.monotonic())
+
+    def _read(self, lines: list[str]) -> list[str]:
+        """The lines that the person has had before their eyes long enough to delete them."""
+        now = time.monotonic()
+        theirs = [line for line in lines if "saw thing" in line or "- Told" in line]
+        self.seen = {line: self.seen.get(line, now) for line in theirs}
+        return [line for line in theirs if now - self.seen[line] > READING]
 
     def wait(self, longest: float) -> None:
         time.sleep(self.chance.choice((0.02, 1)) * self.chance.uniform(0, longest))

@@ -28,7 +28,7 @@ from commonplace.levelling import Levelling
 from commonplace.outside import Outside, Unsettled
 from commonplace.reader import Reader, count_lines, decoded
 from commonplace.recall_cache import RecallCache
-from commonplace.records import OWNER, SYSTEM, Author, Record
+from commonplace.records import SYSTEM, Author, Record
 from commonplace.values import replace
 from commonplace.vault import Cancelled, Moved, Staged, Stat, Vault
 
@@ -87,6 +87,7 @@ class Ledger:
             self.levelling,
             clock=clock,
             put_back=self.put_back,
+            put_back_text=self.put_back_text,
             edited=self.edited_outside,
             taken=self.taken_out,
             united=self.united,
@@ -274,7 +275,7 @@ class Ledger:
         entry = self.journal.append(self.entry(Op.MENDED, changes))
         with self._whole(entry, {name: (damaged, mended)}):
             self.journal.sync()
-            return self.vault.replace(name, mended, expected=damaged).stat
+            return self.vault.replace(name, mended, expected=damaged)
 
     def put_back(self, name: str, lost: Sequence[Appended]) -> None:
         """Append pieces to a document again, under the ids they have."""
@@ -288,6 +289,13 @@ class Ledger:
             if pieces:
                 text = tuple(piece.line for piece in pieces)
                 self.append(Op.PUT_BACK, text, to=(name,), ids=ids, author=SYSTEM)
+
+    def put_back_text(self, name: str, saved: bytes, merged: bytes) -> None:
+        """Write a document as it was saved with what the save had overwritten."""
+        if not self.refusal and saved != merged:
+            self._crlf.pop(name, None)
+            entry = self.entry(Op.PUT_BACK, [Text(name, self.journal.keep(merged))])
+            self.replace_texts(entry, {name: (saved, merged)})
 
     def glance(self) -> Hashable:
         """How journal and documents look: the same as before, and nothing has changed since.
@@ -457,7 +465,7 @@ class Ledger:
 
     def write_texts(self, entry: Entry, texts: Texts) -> Entry:
         """The same, with the marks left behind: dying now, it would all be done again."""
-        written: dict[str, tuple[bytes, Known] | None] = {}
+        written: dict[str, Known | None] = {}
 
         def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:
             if after is None:
@@ -466,18 +474,17 @@ class Ledger:
 
         entry, appends = self._write_texts(entry, texts, write)
         with self.levelling.telling():
-            for name, text in written.items():
-                self._index_text(name, text)
+            for name, known in written.items():
+                self._index_text(name, texts[name][1] or b"", known)
             for change in entry.changes:
                 if change.document in appends and isinstance(change, Append):
                     self.levelling.index_moved(entry, change, appends[change.document])
         return entry
 
-    def _index_text(self, name: str, text: tuple[bytes, Known] | None) -> None:
-        if text is None:
+    def _index_text(self, name: str, data: bytes, known: Known | None) -> None:
+        if known is None:
             self.index.drop(name)
         else:
-            data, known = text
             self.index.put(
                 name, self.reader.rows(self.parse(name, decoded(name, data))), known=known
             )
@@ -497,7 +504,7 @@ class Ledger:
         done: dict[str, Known] = {}
 
         def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:
-            _, done[name] = self._put(name, before, after or b"", entry, staged.get(name))
+            done[name] = self._put(name, before, after or b"", entry, staged.get(name))
 
         entry, appends = self._write_texts(entry, texts, write, written=written)
         known = done | appends
@@ -543,20 +550,15 @@ class Ledger:
         after: bytes,
         entry: Entry,
         staged: Staged | None = None,
-    ) -> tuple[bytes, Known]:
-        """Write a whole text. Returns what was written, and how it looks."""
+    ) -> Known:
+        """Write a whole text. Returns how it looks."""
         whole = any(isinstance(c, Text) and c.document == name for c in entry.changes)
         base = entry.position if whole else self.levelling.base_of(name)
         known = self.known_of(name)
-        like = _stat_of(known.signature) if known and not known.signature.racy else None
-        done = self.vault.replace(name, after, expected=before, like=like, staged=staged)
-        while done.displaced is not None:
-            # Somebody saved it at the same moment: both changes count.
-            merged = merging.merged_bytes(before or b"", after, done.displaced)
-            base = self.outside.journal_text(Op.EDITED, name, merged, OWNER)
-            before, after = after, merged
-            done = self.vault.replace(name, after, expected=before)
-        return after, Known(self.outside.signature(done.stat, after), count_lines(after), base)
+        tells = known and not known.signature.racy and known.signature.size >= 0
+        like = _stat_of(known.signature) if known and tells else None
+        stat = self.vault.replace(name, after, expected=before, like=like, staged=staged)
+        return Known(self.outside.signature(stat, after), count_lines(after), base)
 
 
 def _stat_of(signature: Signature) -> Stat:

@@ -12,7 +12,7 @@ from commonplace.clock import Clock, from_ns, monotonic
 from commonplace.errors import NoSuchDocument, Unreadable
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.index import Known, Query, Signature
-from commonplace.journal import Append, Gone, Op, Text, new_entry
+from commonplace.journal import Gone, Op, Text, new_entry
 from commonplace.layouts import copy_of
 from commonplace.lazily import Lazy
 from commonplace.levelling import Levelling
@@ -22,11 +22,12 @@ from commonplace.values import replace
 from commonplace.vault import Stat
 
 if TYPE_CHECKING:
-    from commonplace import mending, replay, stale
+    from commonplace import mending, merging, own_lines, replay, stale
     from commonplace.documents import Parsed
     from commonplace.stale import Appended, Glimpse
 else:
-    mending, replay, stale = Lazy("mending"), Lazy("replay"), Lazy("stale")
+    mending, merging, own_lines = Lazy("mending"), Lazy("merging"), Lazy("own_lines")
+    replay, stale = Lazy("replay"), Lazy("stale")
 
 SETTLED = 0.05
 """Seconds without a write after which an outside save counts as finished …"""
@@ -56,6 +57,7 @@ class Outside:
         *,
         clock: Clock,
         put_back: Callable[[str, list[Appended]], None],
+        put_back_text: Callable[[str, bytes, bytes], None],
         edited: Callable[[str, Parsed], None],
         taken: Callable[[str, int, list[Appended]], None],
         united: Callable[[str, int, int], None],
@@ -73,6 +75,7 @@ class Outside:
         self.reader = levelling.reader
         self.clock = clock
         self.put_back = put_back
+        self.put_back_text = put_back_text
         self.edited = edited
         self.taken = taken
         self.united = united
@@ -299,7 +302,8 @@ class Outside:
                 self.taken(name, base, gone)
         now = Known(self.signature(stat, data), parsed.lines, base)
         if known and lost:
-            self._index_and_put_back(name, parsed, now, lost, before=known)
+            merged = self._merged(name, known, lost, ours=expected or b"", theirs=data)
+            self._index_and_put_back(name, parsed, now, lost, before=known, texts=(data, merged))
             if ours:
                 self.united(name, now.base, len(ours))
         else:
@@ -343,8 +347,27 @@ class Outside:
             for key in carried
         )
 
+    def _merged(
+        self, name: str, known: Known, lost: list[Appended], *, ours: bytes, theirs: bytes
+    ) -> bytes | None:
+        """A saved text with all that we changed since it was loaded; None if we only appended."""
+        first = min(piece.position for piece in lost)
+        was_begun = known.signature.size < 0
+        if first < 0 or was_begun or own_lines.only_appended(self.journal, name, since=first):
+            return None
+        since = own_lines.last_outside(self.journal, name, known.base)
+        loaded = own_lines.loaded(self.journal, name, theirs, since=since, until=first)
+        return merging.merged_bytes(loaded, ours, theirs)
+
     def _index_and_put_back(
-        self, name: str, parsed: Parsed, now: Known, lost: list[Appended], *, before: Known
+        self,
+        name: str,
+        parsed: Parsed,
+        now: Known,
+        lost: list[Appended],
+        *,
+        before: Known,
+        texts: tuple[bytes, bytes | None],
     ) -> None:
         """Until what is lost is back, the document counts as one to look at, from the same base."""
         owed = stale.Glimpse(now.signature.mtime_ns, tuple(piece.key for piece in lost))
@@ -352,7 +375,11 @@ class Outside:
         pending = Known(unlike, now.lines, before.base, owed.written())
         self.levelling.index_whole(name, parsed, pending)
         self.levelling.marks.documents[name] = now
-        self.put_back(name, lost)
+        saved, merged = texts
+        if merged is None:
+            self.put_back(name, lost)
+        else:
+            self.put_back_text(name, saved, merged)
         if self.levelling.marks.documents.get(name) is now:
             # Nothing may be written here.
             self.index.note(name, known=now)
@@ -391,19 +418,19 @@ class Outside:
             if record.supersedes:
                 self._replacing[record.id] = record
 
-    def _glimpse(self, name: str, known: Known, stat: Stat) -> Glimpse:
+    def _glimpse(self, name: str, known: Known, stat: Stat, data: bytes | None = None) -> Glimpse:
         """What the outside saves of a document tell so far of what they lack."""
         seen = stale.Glimpse.read(known.glimpse)
         if seen.mtime_ns == stat.mtime_ns:
             return seen
-        data = self.vault.read(name)
+        data = self.vault.read(name) if data is None else data
         parsed = self.reader.parse(name, decoded(name, data, lenient=True))
         ids = {item.record.id for item in parsed.items}
-        pieces = self._appended_since(name, known)
+        pieces = self._written_since(name, known)
         read = stale.read_before_save(atime_ns=stat.atime_ns, mtime_ns=stat.mtime_ns)
         return seen.after(
             pieces,
-            there=[p.id in ids if p.id else p.line.encode() in data for p in pieces],
+            there=[own_lines.is_there(piece, ids=ids, text=data) for piece in pieces],
             read=stale.UNKNOWN if self.after_power_cut or went_back(known, stat) else read,
             mtime_ns=stat.mtime_ns,
             now=self.clock.now(),
@@ -415,12 +442,12 @@ class Outside:
         """What we appended that an outside save lacks: because it never had it, and the rest of
         which that is not sure.
         """
-        seen = self._glimpse(name, known, stat)
+        seen = self._glimpse(name, known, stat, data)
         ids = {item.record.id for item in self.reader.parse(name, decoded(name, data)).items}
         missing = {
             piece.key: piece
-            for piece in self._appended_since(name, known)
-            if (piece.id not in ids if piece.id else piece.line.encode() not in data)
+            for piece in self._written_since(name, known)
+            if not own_lines.is_there(piece, ids=ids, text=data)
         }
         return (
             [piece for key, piece in missing.items() if key in seen.back],
@@ -431,22 +458,10 @@ class Outside:
             ),
         )
 
-    def _appended_since(self, name: str, known: Known) -> list[Appended]:
-        """What we appended to a document since its last whole text, and did not take out again."""
-        pieces: list[Appended] = []
-        for entry in self.journal.entries(since=max(known.base, 0)):
-            for change in entry.changes:
-                if change.document == name and isinstance(change, Append):
-                    # The access time after the append before this one stands in this entry.
-                    pieces = [_seen(piece, change.read) for piece in pieces]
-                    keys = entry.ids or ("",) * len(entry.lines)
-                    pieces += [
-                        stale.Appended(key, line, entry.at, -1, entry.position)
-                        for key, line in zip(keys, entry.lines)
-                    ]
-                elif change.document == name:
-                    pieces = [piece for piece in pieces if piece.id not in entry.removed]
-        return [_seen(piece, known.signature.atime_ns) for piece in pieces]
+    def _written_since(self, name: str, known: Known) -> list[Appended]:
+        """What we wrote into a document since somebody saved it, and did not take out again."""
+        since = own_lines.last_outside(self.journal, name, known.base)
+        return own_lines.written(self.journal, name, since=since, read=known.signature.atime_ns)
 
 
 def _piece(record: Record, line: str, at: str) -> Appended:
@@ -467,7 +482,3 @@ def went_back(known: Known, stat: Stat) -> bool:
     # The system's own time moves in ticks: that of a save just after may be a little older.
     older = stat.mtime_ns == was.mtime_ns or stat.mtime_ns < was.mtime_ns - RACY_NS
     return stat.inode == was.inode and stat.size < was.size and older
-
-
-def _seen(piece: Appended, read: int) -> Appended:
-    return replace(piece, read=read) if piece.read < 0 else piece

@@ -32,7 +32,7 @@ def take_back(
             if isinstance(change, Append) and change.document not in moved:
                 _cut_off(vault, journal, entry, change)
         journal.take_back(entry.position)
-    except (OSError, CommonplaceError):
+    except (OSError, CommonplaceError, Moved):
         raise ToBeFinished(error) from error
 
 

@@ -108,17 +108,19 @@ class VaultContract:
         before = vault.stat(NAME)
         with vault.lock():
             done = vault.replace(NAME, b"ONE\nTWO\n", expected=b"one\ntwo\n")
-        assert done.displaced is None
-        assert done.stat == vault.stat(NAME) != before
+        assert done == vault.stat(NAME) != before
         assert vault.read(NAME) == b"ONE\nTWO\n"
         append(vault, b"three\n")
         assert vault.read(NAME) == b"ONE\nTWO\nthree\n"
 
-    def test_a_text_that_was_not_expected_is_handed_out(self, vault: Vault) -> None:
+    def test_a_text_that_was_not_expected_stays(self, vault: Vault) -> None:
         append(vault, b"theirs\n")
-        with vault.lock():
-            assert vault.replace(NAME, b"ours\n", expected=b"old\n").displaced == b"theirs\n"
-        assert vault.read(NAME) == b"ours\n"
+        before = vault.stat(NAME)
+        with vault.lock(), pytest.raises(Moved):
+            vault.replace(NAME, b"ours\n", expected=b"old\n")
+        assert vault.read(NAME) == b"theirs\n"
+        assert vault.stat(NAME) == before
+        assert list(vault.listing().documents) == [NAME]
 
     def test_a_staged_text_takes_its_place_with_what_came_to_it(self, vault: Vault) -> None:
         append(vault, b"old\n")
@@ -130,9 +132,8 @@ class VaultContract:
                 NAME, b"new\nand more\n", expected=b"old\n", like=like, staged=staged
             )
         vault.unstage(staged)
-        assert done.displaced is None
         assert vault.read(NAME) == b"new\nand more\n"
-        assert vault.stat(NAME) == done.stat
+        assert vault.stat(NAME) == done
 
     def test_another_text_than_the_staged_one_is_written_whole(self, vault: Vault) -> None:
         append(vault, b"old\n")
@@ -150,13 +151,13 @@ class VaultContract:
         assert list(vault.listing().documents) == [NAME]
         assert vault.read(NAME) == b"old\n"
 
-    def test_a_text_that_no_longer_looks_as_it_did_is_handed_out(self, vault: Vault) -> None:
+    def test_a_text_that_no_longer_looks_as_it_did_stays(self, vault: Vault) -> None:
         append(vault, b"old\n")
         like = vault.stat(NAME)
         append(vault, b"and more\n")
-        with vault.lock():
-            done = vault.replace(NAME, b"new\n", expected=b"old\n", like=like)
-        assert done.displaced == b"old\nand more\n"
+        with vault.lock(), pytest.raises(Moved):
+            vault.replace(NAME, b"new\n", expected=b"old\n", like=like)
+        assert vault.read(NAME) == b"old\nand more\n"
 
     def test_a_document_that_was_taken_away_is_gone(self, vault: Vault) -> None:
         append(vault, b"one\n", "notes/x.md")

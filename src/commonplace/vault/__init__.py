@@ -37,16 +37,6 @@ class Listing:
 
 
 @frozen
-class Replaced:
-    """A finished replacement: how the document looks now, and what it said instead of what was
-    expected, when somebody wrote it at the same moment.
-    """
-
-    stat: Stat
-    displaced: bytes | None = None
-
-
-@frozen
 class Staged:
     """A text that is written down beside a document already, to be put in its place soon."""
 
@@ -56,7 +46,7 @@ class Staged:
 
 
 class Moved(Exception):
-    """A document is not as long as the caller thought: somebody else wrote it. Try again."""
+    """A document is not as the caller thought: somebody else wrote it. Try again."""
 
 
 class Cancelled(Exception):
@@ -121,7 +111,7 @@ class Vault(Protocol):
         expected: bytes | None,
         like: Stat | None = None,
         staged: Staged | None = None,
-    ) -> Replaced:
+    ) -> Stat:
         """Put a new text in place of the expected one, at once or not at all.
 
         A document that still looks `like` this has the expected text: it need not be read. Who

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 
-from commonplace.clock import Clock, monotonic
+from commonplace.clock import Clock
 from commonplace.errors import NoSuchDocument, TooBig, Unreadable
 from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_plain
 from commonplace.lazily import pattern
-from commonplace.vault import Listing, Moved, Replaced, Staged, Stat
+from commonplace.vault import Listing, Moved, Staged, Stat
 from commonplace.vault.locks import Lock
 from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
 
@@ -194,11 +194,7 @@ class FileVault:
     def _append_apart(self, name: str, data: bytes) -> Stat:
         """Append to a document whose file has other names: those are not ours to write to."""
         old = self.read(name)
-        done = self.replace(name, old + data, expected=old)
-        if done.displaced is not None:
-            self.replace(name, done.displaced, expected=old + data)
-            raise Moved(name)
-        return done.stat
+        return self.replace(name, old + data, expected=old)
 
     def _is_in_place(self, name: str, opened: os.stat_result) -> bool:
         """Whether a name still stands for the file that was opened: else that one is nowhere."""
@@ -248,7 +244,7 @@ class FileVault:
         expected: bytes | None,
         like: Stat | None = None,
         staged: Staged | None = None,
-    ) -> Replaced:
+    ) -> Stat:
         # To compare a long text with itself takes long, too.
         if staged is None or not (data is staged.data or data.startswith(staged.data)):
             fresh = self.stage(name, data)
@@ -269,18 +265,27 @@ class FileVault:
         expected: bytes | None,
         like: Stat | None,
         directory: int | None,
-    ) -> Replaced:
+    ) -> Stat:
         leaf, fresh = self._tree.leaf(staged.name, directory), staged.path
         stat_now = self._lengthen(fresh, data[len(staged.data) :], directory)
         old = _swap(fresh, leaf, directory)
-        if not old:
-            found = None
-        elif like and _is_like(os.stat(old, dir_fd=directory, follow_symlinks=False), like):
-            found = expected
-        else:
-            found = self._settled_text(old, expected, directory)
+        if old and not self._is_expected(old, expected, like, directory):
+            # Somebody saved it at this moment. Theirs comes first, and ours is made from it.
+            _swap(fresh, leaf, directory)
+            if not _is_like(os.stat(fresh, dir_fd=directory, follow_symlinks=False), stat_now):
+                _swap(fresh, leaf, directory)
+            raise Moved(staged.name)
         _sync_directory(directory)
-        return Replaced(stat_now, found if found != expected else None)
+        return stat_now
+
+    def _is_expected(
+        self, leaf: str, expected: bytes | None, like: Stat | None, directory: int | None
+    ) -> bool:
+        """Whether the file that was in place is the one that the caller means to replace."""
+        if like:
+            return _is_like(os.stat(leaf, dir_fd=directory, follow_symlinks=False), like)
+        with open(_opened_unseen(leaf, directory), "rb") as file:
+            return file.read() == (expected or b"")
 
     def _lengthen(self, leaf: str, data: bytes, directory: int | None) -> Stat:
         """Bring a staged text up to date, and give it its time."""
@@ -320,19 +325,6 @@ class FileVault:
         finally:
             os.close(descriptor)
 
-    def _settled_text(self, leaf: str, expected: bytes | None, directory: int | None) -> bytes:
-        """What the displaced file says once nobody writes it any more: an editor may be at it."""
-        deadline = monotonic() + 1.0
-        while True:
-            descriptor = os.open(leaf, os.O_RDONLY, dir_fd=directory)
-            with open(descriptor, "rb") as file:
-                text = file.read()
-                changed = os.fstat(descriptor).st_mtime_ns
-            age = (self._clock.now_ns() - changed) / 1e9
-            if text == expected or age >= SETTLED or age < 0 or monotonic() > deadline:
-                return text
-            self._clock.sleep(SETTLED - age)
-
     def remove(self, name: str) -> None:
         check_name(name)
         try:
@@ -368,6 +360,14 @@ class FileVault:
         directory, _, leaf = name.rpartition("/")
         marks = (f".{leaf}.swp", f".#{leaf}")
         return any(os.path.lexists(os.path.join(self.root, directory, mark)) for mark in marks)
+
+
+def _opened_unseen(leaf: str, directory: int | None) -> int:
+    """A file to read, which leaves no trace in its access time where that is ours to say."""
+    try:
+        return os.open(leaf, os.O_RDONLY | NO_ATIME, dir_fd=directory)
+    except PermissionError:
+        return os.open(leaf, os.O_RDONLY, dir_fd=directory)
 
 
 def _is_like(found: os.stat_result, like: Stat | None) -> bool:

@@ -15,7 +15,7 @@ from commonplace.database import Database
 from commonplace.database.troubles import Interrupted
 from commonplace.errors import Busy, NoSuchDocument
 from commonplace.layouts import Layout, check_name
-from commonplace.vault import Cancelled, Listing, Moved, Replaced, Staged, Stat
+from commonplace.vault import Cancelled, Listing, Moved, Staged, Stat
 
 LIST = "select name, size, changed from document where profile = %s"
 FIND = "select size, changed from document where profile = %s and name = %s"
@@ -147,16 +147,18 @@ class PostgresVault:
         expected: bytes | None,
         like: Stat | None = None,
         staged: Staged | None = None,
-    ) -> Replaced:
+    ) -> Stat:
         with self._database.locked():
             found = self.read(name) if self.stat(name) else None
             if found is None:
-                return Replaced(self._made(name, data))
+                return self._made(name, data)
+            if found != expected:
+                raise Moved(name)
             now, profile = self._clock.now_ns(), self._database.profile
             self._database.rows(CLEAR, (profile, name))
             self._put(name, data)
             self._database.rows(RENEW, (len(data), now, profile, name))
-            return Replaced(_stat(len(data), now), found if found != expected else None)
+            return _stat(len(data), now)
 
     def remove(self, name: str) -> None:
         with self._database.locked():

@@ -131,7 +131,8 @@ class PostgresVault:
 
     def cut(self, name: str, *, at: int, size: int) -> None:
         with self._database.locked():
-            self.replace(name, self.read(name)[:at], expected=None)
+            data = self.read(name)
+            self.replace(name, data[:at], expected=data)
 
     def stage(self, name: str, data: bytes) -> Staged:
         return Staged(name, data)

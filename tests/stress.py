@@ -125,9 +125,10 @@ class Agent:
     def change_own_line(self, token: str, where: str) -> None:
         """Rewrite a section from what was read, with the etag of that."""
         document = self.memory.read()
-        line = f"- Agent {self.number} stands at {token}"
+        start = f"- Agent {self.number} in {where} stands at"
         body = _body(document.text, where)
-        changed, count = re.subn(rf"(?m)^- Agent {self.number} stands at .*$", line, body)
+        line = f"{start} {token}"
+        changed, count = re.subn(rf"(?m)^{start} .*$", line, body)
         self._confirmed(
             changed if count else f"{body.rstrip()}\n{line}\n", section=where, etag=document.etag
         )
@@ -227,7 +228,7 @@ class Verdict:
     conflicts: Counter[str]
 
     def holds(self, *, beside_a_person: bool) -> bool:
-        allowed = self.acknowledged // MISSING_BESIDE_A_PERSON if beside_a_person else 0
+        allowed = -(-self.acknowledged // MISSING_BESIDE_A_PERSON) if beside_a_person else 0
         return not self.wrong and len(self.lost) <= allowed
 
 
@@ -295,7 +296,10 @@ def _wrong_lines(
     yield from (f"{token} stands {count} times" for token, count in found.items() if count > 1)
     yield from (f"the person's {each.token} is lost" for each in saves if not found[each.token])
     yield from (f"{each.old} was deleted and is back" for each in saves if found[each.old])
-    there = _standing(acknowledged).keys() | {each.token for each in saves}
+    if saves:
+        # Where a stale save and an agent changed the same line, both stay.
+        return
+    there = _standing(acknowledged).keys()
     yield from (f"{token} stands though it was written over" for token in found.keys() - there)
 
 
@@ -306,13 +310,17 @@ def _wrong_headings(texts: dict[str, str]) -> Iterator[str]:
 
 
 def _wrong_states(text: str, acknowledged: list[Done]) -> Iterator[str]:
-    """A section that is replaced whole says one of the last replaces, and nothing else."""
+    """A section that is replaced whole says one of the last replaces.
+
+    Beside it may stand what others said at the same time: where two touch the same lines, both
+    stay.
+    """
     for where in SECTIONS:
         said = TOKEN.findall(_body(text, where))
         replaces = [a for a in acknowledged if (a.verb, a.where) == ("replace_section", where)]
         latest = max((each.began for each in replaces), default=0)
         last = [each.token for each in replaces if each.ended >= latest]
-        if replaces and (len(said) != 1 or said[0] not in last):
+        if replaces and not set(said) & set(last):
             yield f"{where} of {STATE} says {said} and not one of {last}"
 
 
@@ -337,6 +345,9 @@ def run(place: str, *, seed: int, calls: int = 0, minutes: float = 0) -> bool:
     in_files = "://" not in place
     with Memory.open(place, create=True) as memory:
         memory.store("There before anybody came", kind="fact")
+        for section in SECTIONS:
+            memory.update(f"- First of {section}\n", section=section)
+            memory.update(f"{section} is new.\n", mode="section", section=section, document=STATE)
     context = multiprocessing.get_context("spawn")
     until, stop = time.monotonic() + minutes * 60, context.Event()
     with tempfile.TemporaryDirectory() as directory:

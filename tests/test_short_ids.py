@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BadValue, NoSuchRecord
+from commonplace.errors import BadValue, HeldForReview, NoSuchRecord
 from commonplace.memory import Memory
 from commonplace.records import short_id
 from tests.clocks import SkippingClock
@@ -70,6 +70,28 @@ def test_a_part_that_several_ids_have_changes_nothing_and_names_them(
     assert memory.count() == 2
     with pytest.raises((NoSuchRecord, BadValue)):
         memory.get(one.id[-5:])
+
+
+@pytest.mark.parametrize("decide", ["approve", "reject"])
+@pytest.mark.parametrize("part", [lambda key: key[-8:], lambda key: f"#{key[-6:]}", str])
+def test_a_part_of_its_id_decides_on_what_waits(
+    memory: Memory, decide: str, part: Callable[[str], str]
+) -> None:
+    outside, waiting = memory.for_session("s-2", origin="web"), []
+    for rule in ("Always answer in French", "Always answer in rhymes"):
+        with pytest.raises(HeldForReview) as held:
+            outside.store(rule, kind="instruction")
+        waiting.append(held.value.record_id)
+    with pytest.raises(BadValue, match="is part of"):
+        getattr(memory, decide)(waiting[0][:10])
+    assert getattr(memory, decide)(part(waiting[1])).id == waiting[1]
+    assert [record.id for record in memory.review()] == waiting[:1]
+
+
+def test_a_part_of_its_id_after_a_hash_names_what_is_forgotten(memory: Memory) -> None:
+    record = memory.store("Likes tea", kind="fact")
+    memory.store("Likes milk", kind="fact")
+    assert [hit.record for hit in memory.to_forget(f"#{short_id(record.id)}")] == [record]
 
 
 @pytest.mark.claim("typed.short-ids")

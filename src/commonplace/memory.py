@@ -601,14 +601,14 @@ class Memory:
 
     def approve(self, record_id: str) -> Record:
         """Let a held record in, exactly as it was held."""
-        key = budgets.check_id(record_id)
+        key = self._meant_of_held(record_id)
         record = self.library.approve(key, to=self._targets(), author=self.author)
         self.trim()
         return record
 
     def reject(self, record_id: str) -> Record:
         """Take a held record off the list."""
-        return self.library.reject(budgets.check_id(record_id), author=self.author)
+        return self.library.reject(self._meant_of_held(record_id), author=self.author)
 
     def _targets(self, roles: Sequence[str] = ()) -> list[str]:
         """The documents of these roles, or else those that a record stored now goes into."""
@@ -638,16 +638,19 @@ class Memory:
 
     def _meant(self, part: str, *, argument: str = "id") -> str:
         """The id that is meant: the one given, or the only one that it is a part of."""
-        key = part.removeprefix("#") if isinstance(part, str) else part
-        key = budgets.check_id(key, argument=argument)
+        key = _id_given(part, argument)
         self.library.refresh()
         if len(key) < SHORTEST_PART or self.library.index.get(key):
             return key
-        found = self.library.index.ids_with(key, limit=4)
-        if len(found) > 1:
-            named = ", ".join(found[:3]) + (" and others" if len(found) > 3 else "")
-            raise BadValue(argument, f"{key!r} is part of {named}", next_step="Send more of it.")
-        return found[0] if found else key
+        return _only(self.library.index.ids_with(key, limit=4), key, argument)
+
+    def _meant_of_held(self, part: str) -> str:
+        """The same of the records that wait for approval."""
+        key = _id_given(part, "id")
+        waiting = [record.id for record in self.library.held()]
+        if len(key) < SHORTEST_PART or key in waiting:
+            return key
+        return _only([each for each in waiting if key in each], key, "id")
 
     def supersede(self, record_id: str, text: str, **rest: Any) -> Record:
         """Store a memory that replaces another; the old one stays, marked as replaced."""
@@ -919,7 +922,9 @@ class Memory:
         )
 
     def to_forget(self, what: str) -> list[Hit]:
-        """The record of that id, or all in which every word of a query stands."""
+        """The record of that id, or of `#` and a part of it, or all with every word of a query."""
+        if what.startswith("#"):
+            what = self._meant(what)
         return forgetting.matching(self.library, what, held=self._withheld())
 
     def would_forget(self, record_ids: Sequence[str], *, words: str = "") -> forgetting.Doomed:
@@ -1355,6 +1360,19 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _id_given(part: str, argument: str) -> str:
+    key = part.removeprefix("#") if isinstance(part, str) else part
+    return budgets.check_id(key, argument=argument)
+
+
+def _only(found: Sequence[str], key: str, argument: str) -> str:
+    """The one id that has this part; the part itself where none has it."""
+    if len(found) > 1:
+        named = ", ".join(found[:3]) + (" and others" if len(found) > 3 else "")
+        raise BadValue(argument, f"{key!r} is part of {named}", next_step="Send more of it.")
+    return found[0] if found else key
 
 
 def _merged(hits: Found, said: Found, query: Query) -> Found:

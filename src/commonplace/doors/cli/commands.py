@@ -321,7 +321,7 @@ def review(arguments: argparse.Namespace) -> int:
             word = "Approved" if arguments.approve else "Rejected"
             show(Answer(described(record), f"{word} {record.id}."), as_json=arguments.json)
             return 0
-        waiting = [r for r in memory.review() if arguments.id in ("", r.id)]
+        waiting = [r for r in memory.review() if arguments.id.removeprefix("#") in r.id]
         reasons = memory.review_reasons()
     lines = [
         f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "

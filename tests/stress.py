@@ -127,11 +127,9 @@ class Agent:
         document = self.memory.read()
         start = f"- Agent {self.number} in {where} stands at"
         body = _body(document.text, where)
-        line = f"{start} {token}"
-        changed, count = re.subn(rf"(?m)^{start} .*$", line, body)
-        self._confirmed(
-            changed if count else f"{body.rstrip()}\n{line}\n", section=where, etag=document.etag
-        )
+        others = re.sub(rf"(?m)^{start} .*\n?", "", body)
+        text = f"{others.rstrip()}\n{start} {token}\n"
+        self._confirmed(text, section=where, etag=document.etag)
 
     def replace_section(self, token: str, where: str) -> None:
         """Say how something stands now, whatever was there before."""
@@ -162,13 +160,14 @@ class Person:
     def saves(self, enough: Callable[[int], bool]) -> Iterator[Done]:
         while not enough(self.count):
             yield self.save()
-            self.wait(0.4)
+            time.sleep(self.chance.uniform(0.2, 1))
 
     def save(self) -> Done:
         self.count += 1
         token, began = f"p0n{self.count}x", time.monotonic()
         lines = self.path.read_text(encoding="utf-8").split("\n")
-        self.wait(0.2)
+        # A script needs next to no time for what a person thinks about.
+        time.sleep(self.chance.choice((0.005, 0.3)) * self.chance.random())
         gone = self.chance.choice(self._read(lines) or [""]) if self.count % 2 else ""
         if gone:
             lines.remove(gone)
@@ -184,9 +183,6 @@ class Person:
         theirs = [line for line in lines if "saw thing" in line or "- Told" in line]
         self.seen = {line: self.seen.get(line, now) for line in theirs}
         return [line for line in theirs if now - self.seen[line] > READING]
-
-    def wait(self, longest: float) -> None:
-        time.sleep(self.chance.choice((0.02, 1)) * self.chance.uniform(0, longest))
 
     def _write(self, text: str, how: str) -> None:
         if how == "in place":

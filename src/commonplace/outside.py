@@ -34,7 +34,9 @@ SETTLED = 0.05
 SETTLED_SHRUNK = 1.0
 """… and when much is missing, which may still be on its way."""
 PATIENCE = 2.0
-"""… and with a program that saves without a pause, when there is nothing to wait for."""
+"""… and with a program that saves without a pause, when there is nothing to wait for …"""
+IMPATIENCE = 60.0
+"""… for so long."""
 SHRUNK = 0.7
 RACY_NS = 20_000_000
 """A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
@@ -92,6 +94,7 @@ class Outside:
         self._missing: dict[str, float] = {}
         self._unlisted: set[str] = set()
         self._unsettled: dict[str, float] = {}
+        self._saved: dict[tuple[str, str], int] = {}
         self._replacing: dict[str, Record] = {}
         """What replaced other records until somebody took it out, and is not told of yet."""
 
@@ -236,10 +239,15 @@ class Outside:
             self.index.note(name, known=replace(known, glimpse=glimpse.written()))
             # Look often: each of several saves tells something.
             raise Unsettled(min(needed - age, SETTLED))
-        self._unsettled.pop(name, None)
+        if not 0 <= age < needed:
+            self._unsettled.pop(name, None)
 
     def _is_worth_waiting(self, name: str) -> bool:
-        return monotonic() - self._unsettled.setdefault(name, monotonic()) < PATIENCE
+        """For a while; who then is not let to write for the next save does not wait once more."""
+        now = monotonic()
+        began = self._unsettled.get(name, now)
+        self._unsettled[name] = began = began if now - began < IMPATIENCE else now
+        return now - began < PATIENCE
 
     def _note_gone(self, name: str) -> None:
         # Some editors move the old file away before they write the new one.
@@ -355,7 +363,7 @@ class Outside:
         was_begun = known.signature.size < 0
         if first < 0 or was_begun or own_lines.only_appended(self.journal, name, since=first):
             return None
-        since = own_lines.last_outside(self.journal, name, known.base)
+        since = self._last_outside(name, known.base)
         loaded = own_lines.loaded(self.journal, name, theirs, since=since, until=first)
         return merging.merged_bytes(loaded, ours, theirs)
 
@@ -458,9 +466,19 @@ class Outside:
             ),
         )
 
+    def _last_outside(self, name: str, base: int) -> int:
+        """Where its text stands that was last saved from outside. To look for it takes long."""
+        key = name, self.journal.mark()
+        since = self._saved.get(key, 0)
+        found = own_lines.last_outside(
+            self.journal, name, base, since=since if since <= base else 0
+        )
+        self._saved[key] = found
+        return found
+
     def _written_since(self, name: str, known: Known) -> list[Appended]:
         """What we wrote into a document since somebody saved it, and did not take out again."""
-        since = own_lines.last_outside(self.journal, name, known.base)
+        since = self._last_outside(name, known.base)
         return own_lines.written(self.journal, name, since=since, read=known.signature.atime_ns)
 
 

@@ -14,8 +14,11 @@ from commonplace.values import replace
 OUTSIDE = (Op.EDITED, Op.SEEN)
 
 
-def last_outside(journal: Journal, name: str, base: int) -> int:
-    """Where a document's text stands that was last saved from outside, at or before its `base`."""
+def last_outside(journal: Journal, name: str, base: int, *, since: int = 0) -> int:
+    """Where a document's text stands that was last saved from outside, at or before its `base`.
+
+    `since` is where one of those stands, or the beginning.
+    """
     first = next(iter(journal.entries(since=max(base, 0))), None)
     if first is None or first.op in OUTSIDE or not _is_whole(first, name):
         return max(base, 0)
@@ -23,10 +26,10 @@ def last_outside(journal: Journal, name: str, base: int) -> int:
         (
             entry.position
             for op in OUTSIDE
-            for entry in journal.about(f'"op":"{op}"')
+            for entry in journal.about(f'"op":"{op}"', since=since)
             if entry.position <= base and name in entry.documents()
         ),
-        default=0,
+        default=since,
     )
 
 

@@ -376,7 +376,7 @@ def test_a_finding_says_what_its_command_would_strike(
 def test_a_secret_that_would_be_struck_is_told_to_its_owner_alone(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
         for _ in range(2):
-            memory.store("The safe opens with 7113", kind="fact", sensitivity="secret")
+            memory.store("The safe opens with 7113", sensitivity="secret")
     [owned] = person(gateway).get(f"{AT}/scan").json()["findings"]
     [shown] = client(gateway, "read").get(f"{AT}/scan").json()["findings"]
     assert owned["strikes"] == ["The safe opens with 7113"]

@@ -27,12 +27,13 @@ class Lately:
         self._ledger = ledger
         self._records: dict[int, list[Record]] = {}
         self._replaced: set[str] = set()
-        self._upto = -1
+        self._since = self._upto = -1
         self._mark = ""
+        self._last: tuple[Record | None, int] = (None, 0)
 
     def find(self, record: Record) -> Record | None:
         """The current record that says the same, if there is one. Called under the lock."""
-        number = said(record)
+        number = self._number(record)
         if not number:
             return None
         self._read_on()
@@ -56,14 +57,20 @@ class Lately:
 
     def _read_on(self) -> None:
         ledger, end = self._ledger, self._ledger.levelling.marks.end
-        mark = ledger.journal.mark()
-        if mark != self._mark or not 0 <= self._upto <= end or len(self._records) > REMEMBERED:
+        if not self._is_good_until(end):
             self._forget()
-            self._mark, self._upto = mark, ledger.index.level()
+            self._mark = ledger.journal.mark()
+            self._since = self._upto = ledger.index.level()
         if self._upto < end:
             for entry in ledger.journal.entries(since=self._upto):
                 self._read(entry)
             self._upto = end
+
+    def _is_good_until(self, end: int) -> bool:
+        """Whether what is remembered is of this journal, and not much that the index has by now."""
+        if not 0 <= self._upto <= end or self._mark != self._ledger.journal.mark():
+            return False
+        return len(self._records) <= REMEMBERED or self._ledger.index.level() <= self._since
 
     def _forget(self) -> None:
         self._records.clear()
@@ -79,8 +86,14 @@ class Lately:
             for key, line in zip(entry.ids, entry.lines):
                 self._take(self._ledger.reader.line_record(line, key, reading, {}))
 
+    def _number(self, record: Record) -> int:
+        """What `said` gives, which is asked for before a record is stored and right after."""
+        if self._last[0] is not record:
+            self._last = record, said(record)
+        return self._last[1]
+
     def _take(self, record: Record) -> None:
-        if number := said(record):
+        if number := self._number(record):
             self._records.setdefault(number, []).append(record)
         if record.supersedes:
             self._replaced.add(record.supersedes)
@@ -97,7 +110,7 @@ def told_twice(records: Sequence[Record]) -> dict[str, Record]:
     """Of records that are stored at once, those that say what an earlier one does, by their ids."""
     first: dict[tuple[str, ...], Record] = {}
     twice: dict[str, Record] = {}
-    for record in records:
+    for record in records if len(records) > 1 else ():
         if said(record) and not record.supersedes:
             one = first.setdefault(_told(record), record)
             if one is not record:

@@ -205,18 +205,15 @@ class Library(Erasing):
             ready = [record for record in records if record not in back]
             self._check_chains(ready)
             there = self._there_already(ready) if once else {}
-            there = self._refreshed(there, ready)
-            twice = duplicates.told_twice(ready) if once else {}
-            fresh = [each for each in ready if each.id not in there and each.id not in twice]
+            fresh = [each for each in ready if each.id not in there] if there else ready
             since = self.levelling.marks.end
             with self.together():
                 waiting = [self._hold(record, author) for record in back]
                 stored = self._add(fresh, to, author) if fresh else ()
             if once:
                 self._lately.note(stored, since=since)
-            known = {**{given.id: each for given, each in zip(fresh, stored)}, **there}
-            found = (known.get(each.id) or known[twice[each.id].id] for each in ready)
-            return tuple(found), waiting
+            found = tuple(there.get(each.id, each) for each in ready) if there else stored
+            return found, waiting
 
         return self.locked(work)
 
@@ -224,10 +221,15 @@ class Library(Erasing):
         """The current record that says the same, if there is one."""
         return self.locked(lambda: self._lately.find(record))
 
-    def _there_already(self, records: Iterable[Record]) -> dict[str, Record]:
-        """Those of the records that say what is said already, by their ids."""
-        found = ((record, self._lately.find(record)) for record in records)
-        return {record.id: old for record, old in found if old and _may_stand_for(old, record)}
+    def _there_already(self, records: Sequence[Record]) -> dict[str, Record]:
+        """By the ids of those that are not to be stored, the records that say the same.
+
+        What was there is refreshed.
+        """
+        found = [(record, self._lately.find(record)) for record in records]
+        there = {new.id: old for new, old in found if old and _may_stand_for(old, new)}
+        twice = duplicates.told_twice([new for new in records if new.id not in there])
+        return {**twice, **self._refreshed(there, records)} if there else twice
 
     def _refreshed(
         self, there: Mapping[str, Record], records: Iterable[Record]

@@ -35,7 +35,7 @@ from commonplace.memory import Memory
 root, count = sys.argv[1], int(sys.argv[2])
 may_create = "create" in inspect.signature(Memory.open).parameters
 memory = Memory.open(root, **({"create": True} if may_create else {}))
-chance = random.Random(f"{root} {count}")
+chance = random.Random(count)
 """
 FILL = """
 memory.store_all({"text": sentence(chance), "kind": "fact"} for _ in range(count))
@@ -43,7 +43,9 @@ memory.rebuild()
 memory.close()
 """
 STORE = """
-for number in range(count):
+# The same text twice would be stored once.
+there = memory.count()
+for number in range(there, there + count):
     memory.store(f"{sentence(chance)} {number}", kind="fact")
 memory.close()
 """

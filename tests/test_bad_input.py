@@ -142,7 +142,7 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     "a level that is none": (
         lambda m: m.store("x", sensitivity="top"),
         BadValue,
-        "Use public, personal, sensitive, secret.",
+        "Use public, personal, operational, private-user, sensitive, secret.",
     ),
     "a time that is none": (lambda m: m.store("x", valid_from="soon"), BadValue, "ISO 8601"),
     "a time that is a number": (lambda m: m.store("x", valid_to=7), BadValue, "ISO 8601"),

@@ -304,8 +304,8 @@ WORDING: dict[str, tuple[dict[str, Any], str]] = {
         "command: 'append' is not known. Use view, create, str_replace, insert, delete, rename.",
     ),
     "a range of words": (
-        {"command": "view", "path": "/memories/a.md", "view_range": ["1", "2"]},
-        "view_range: ['1', '2'] is not two line numbers. Send [first, last].",
+        {"command": "view", "path": "/memories/a.md", "view_range": ["one", "2"]},
+        "view_range: ['one', '2'] is not two line numbers. Send [first, last].",
     ),
     "a range of one": (
         {"command": "view", "path": "/memories/a.md", "view_range": [1]},

@@ -247,9 +247,7 @@ def test_a_record_is_appended_in_the_form_of_the_vault_and_nothing_else_changes(
 ) -> None:
     vault = example(name, tmp_path)
     expected = contents(vault)
-    with Memory.open(
-        vault, session="s-9", clock=clock_at(f"{day}T09:41:00Z"), create=True
-    ) as memory:
+    with Memory.open(vault, session="s-9", main=True, clock=clock_at(f"{day}T09:41:00Z")) as memory:
         record = memory.store("Likes tea", kind="preference", tags=["drinks"], username="alice")
         assert [hit.record for hit in memory.search("likes tea")][:1] == [record]
     for document, text in added.items():

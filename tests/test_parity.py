@@ -77,8 +77,8 @@ CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "journal": {
         "diary": [{}, {"text": "A quiet day."}],
         "read_memory": [{"file": "user"}],
-        "search_memory": [{"query": "chess"}, {"query": ""}],
         "rewrite_memory": [{"file": "user", "content": "I am Ada, and I play chess."}],
+        "search_memory": [{"query": "chess"}, {"query": ""}],
     },
     "anthropic": {
         "memory": [

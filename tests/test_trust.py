@@ -310,7 +310,7 @@ def test_a_record_that_an_agent_rewords_is_the_same_in_its_words(place: str, dia
     with opened(place, dialect=dialect, origin=Origin.OWNER, session="") as memory:
         likes = memory.store("Ann likes cats", kind="fact", tags=("pets",))
         rule = memory.store("Use metric units", kind="user-preference")
-    with opened(place) as memory:
+    with opened(place, main=True) as memory:
         text = memory.read("MEMORY.md").text.replace("cats", "dogs")
         forged = text.replace('"fact"', '"instruction"').replace("pets", "rules")
         memory.update(forged, document="MEMORY.md", mode="rewrite")
@@ -509,7 +509,7 @@ def test_a_secret_record_is_shown_to_no_agent_and_survives_its_rewrite(
     with opened(place, dialect=dialect, origin=Origin.OWNER, session="") as memory:
         kept = memory.store("The safe opens with 11-22-33", sensitivity="secret")
         memory.store("The safe is in the cellar")
-    with opened(place) as memory:
+    with opened(place, main=True) as memory:
         assert memory.search("safe opens")[0].record.text == "The safe is in the cellar"
         for name in memory.documents():
             page = memory.read(name)

@@ -33,6 +33,7 @@ from tests.clocks import SkippingClock
 from tests.test_laws import rebuilt
 
 SHUTDOWN, WITHOUT_THE_LOG = 0x8004587D, 2
+PACKAGES = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
 SYSTEMS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 SIZE = 400 << 20
 ATTEMPTS = 120
@@ -64,8 +65,7 @@ def why_not(system: str) -> str:
         return "power cuts need Linux and root: sudo python3 -m tests.power_cuts"
     maker = SYSTEMS[system][0]
     if not shutil.which(maker, path=PATH):
-        package = "e2fsprogs" if system == "ext4" else "xfsprogs"
-        return f"there is no {maker} (apt-get install {package})"
+        return f"there is no {maker} (apt-get install {PACKAGES[system]})"
     if _run(["losetup", "-f"]).returncode:
         return "there are no loop devices"
     with tempfile.TemporaryDirectory() as below:

@@ -484,15 +484,12 @@ def test_without_a_vault_all_answers_but_the_tools_and_they_work_once_it_is_ther
     tmp_path: Path,
 ) -> None:
     missing = tmp_path / "vault"
-    sentence = str(NoSuchVault(str(missing)))
+    sentence = str(NoSuchVault(str(missing), dialect="native"))
     with Child(mcp.command(missing)) as child:
         assert "result" in child.ask(mcp.initialize())
         assert "result" in child.ask(ask("tools/list"))
         refused = child.ask(call("brief"))
-        assert (text_of(refused), refused["result"]["isError"]) == (
-            str(NoSuchVault(str(missing))),
-            True,
-        )
+        assert (text_of(refused), refused["result"]["isError"]) == (sentence, True)
         assert child.ask(ask("resources/list"))["error"] == {
             "code": -32603,
             "message": sentence,
@@ -658,6 +655,7 @@ def test_only_what_a_layout_serves_is_a_resource(tmp_path: Path) -> None:
         ask("resources/read", {"uri": user}, id=2),
         ask("completion/complete", {"ref": found, "argument": {"name": "n", "value": ""}}, id=3),
         dialect="claw",
+        session="main",
     )
     assert [each["name"] for each in result_of(answers, 1)["resources"]] == [
         "brief",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,7 @@ def test_the_token_is_for_its_owner_alone(served: tuple[Path, str, str]) -> None
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 OLD = {"mcp-protocol-version": HANDSHAKE[-1]}
+NUMBERS = count()
 
 
 @contextmanager
@@ -162,8 +164,8 @@ def told(answer: Any) -> Any:
 
 
 def stored(web: TestClient, text: str, *, meta: Any = None, **headers: str) -> bool:
-    """Whether a store was let through; a session has one."""
-    message = call("memory_store", {"type": "fact", "content": text})
+    """Whether a store was let through; a session has one. No text is stored twice."""
+    message = call("memory_store", {"type": "fact", "content": f"{text} {next(NUMBERS)}"})
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     message["params"] |= {"_meta": meta} if meta else {}
     return not told(web.post("/mcp", json=message, headers=OLD | headers))["result"]["isError"]

@@ -125,7 +125,7 @@ def test_a_vault_comes_back_from_postgres_file_by_file(tmp_path: Path) -> None:
 def test_a_vault_of_any_dialect_stays_of_it(tmp_path: Path, dialect: str) -> None:
     old, url, back = str(tmp_path / "old"), fresh_url(), str(tmp_path / "back")
     begin(Path(old), dialect=dialect)
-    with Memory.open(old, session="monday", create=True) as memory:
+    with Memory.open(old, session="monday", main=True) as memory:
         memory.conversations.record("user", "Hello")
         memory.library.append_text(next(iter(memory.documents())), "- A thing\n", author=OWNER)
     before = everything(old)

@@ -14,6 +14,8 @@ from commonplace.memory import Memory
 from commonplace.mending import refilled
 from tests import power_cuts
 from tests.clocks import SkippingClock
+from tests.programs import needed
+from tests.skips import skip
 from tests.test_laws import rebuilt
 
 CUTS = 3
@@ -227,8 +229,10 @@ def test_runs_are_filled_with_what_is_told_and_cut_where_nothing_is(
 
 @pytest.mark.parametrize("system", power_cuts.SYSTEMS)
 def test_a_sample_of_real_power_cuts_loses_nothing_that_was_acknowledged(system: str) -> None:
+    if os.geteuid() == 0:
+        needed(power_cuts.SYSTEMS[system][0], package=power_cuts.PACKAGES[system])
     if reason := power_cuts.why_not(system):
-        pytest.skip(f"NO POWER WAS CUT: {reason}")
+        skip(f"NO POWER WAS CUT: {reason}", get="use Linux as root, with loop devices")
     found = power_cuts.run(system, cuts=CUTS, seed=18)
     assert found.passed, found
     assert found.acknowledged > CUTS

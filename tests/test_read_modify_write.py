@@ -606,7 +606,7 @@ def rewrite_after_reading(memory: Memory, writer: int, number: int) -> str:
 
 
 DEEDS: dict[str, Deed] = {
-    "store a memory": Deed(store, all_are_there, methods=("store",)),
+    "store a memory": Deed(store, all_are_there, methods=("store", "remember")),
     "store several memories": Deed(store_several, all_are_there, methods=("store_all",)),
     "store with the native tool": Deed(
         use("native.store", text="Knows WORD"), all_are_there, tools=("native.store",)
@@ -955,6 +955,7 @@ READING = {
     "diary",
     "notices",
     "may_have_news",
+    "nearby",
     "log",
     "history",
     "messages",

@@ -115,7 +115,9 @@ def test_a_ring_of_parents_ends() -> None:
     assert run_of(ring.get, 2)
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="Linux alone has /proc")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"), reason="Linux alone has /proc; to run it: use Linux"
+)
 def test_this_process_is_found_as_the_system_shows_it() -> None:
     found = runs.in_proc(os.getpid())
     assert found is not None

@@ -255,14 +255,14 @@ KEYS = {
     "sessionMemoryCap": (32000, 8000),
     "memoryCompactionEnabled": (False, True),
     "longMemoryPath": ("LONGMEMORY.md", "memory/LONG.md"),
-    "includeLongMemoryInSession": (False, True),
+    "includeLongMemoryInSession": (True, False),
     "experienceStoreEnabled": (False, True),
     "experienceUniquenessThreshold": (0.8, 0.65),
     "injectExperienceContext": (False, True),
-    "memoryCompactionThresholdRecords": (0, 1000),
+    "memoryCompactionThresholdRecords": (500, 1000),
     "memoryCompactionThresholdChars": (0, 100_000),
     "memoryCompactionMinAgeDays": (30, 14),
-    "memoryCompactionSchedule": ("", "0 3 * * *"),
+    "memoryCompactionSchedule": ("daily", "0 3 * * *"),
 }
 """Each key of the `continuity` group with its default and another value."""
 WRONG: dict[type, Any] = {int: "many", bool: "perhaps", str: 7, float: "alike"}

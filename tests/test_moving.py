@@ -153,7 +153,11 @@ def test_what_was_copied_can_be_undone_and_goes_on(tmp_path: Path) -> None:
 def test_what_a_person_edited_in_the_source_is_taken_in_first(tmp_path: Path) -> None:
     old, url = tmp_path / "old", fresh_url()
     fill(str(old))
-    (old / "USER.md").write_text("- Written with an editor\n")
+    path = old / "USER.md"
+    path.write_text("- Written with an editor\n")
+    # It was read after our last write, and saved later than a program would.
+    read = path.stat().st_mtime_ns + 3_000_000_000
+    os.utime(path, ns=(read, read + 3_000_000_000))
     (old / "notes.md").write_text("- A new document\n")
     move(str(old), url, progress=quiet)
     with Memory.open(url, create=True) as memory:

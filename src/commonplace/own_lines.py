@@ -12,6 +12,8 @@ from commonplace.stale import Appended
 from commonplace.values import replace
 
 OUTSIDE = (Op.EDITED, Op.SEEN)
+UNGUARDED = frozenset((*OUTSIDE, Op.INIT))
+"""Whole texts whose lines are nobody's loss: those of others, and the first words of a vault."""
 
 
 def last_outside(journal: Journal, name: str, base: int, *, since: int = 0) -> int:
@@ -52,7 +54,7 @@ def written(journal: Journal, name: str, *, since: int, read: int) -> list[Appen
             pieces = [piece for piece in pieces if piece.id not in entry.removed]
             text = journal.version(change.version) if isinstance(change, Text) else None
             if text is not None:
-                if entry.op not in OUTSIDE:
+                if entry.op not in UNGUARDED:
                     pieces = _standing(pieces, text) + _added(entry, text, lines)
                 lines = set(text.split(b"\n"))
     return [_seen(piece, read) for piece in pieces]

@@ -757,7 +757,7 @@ DEEDS: dict[str, Deed] = {
         methods=("counted", "counted_of_agents"),
     ),
     "taint a session": Deed(
-        lambda memory, writer, number: memory.taint(),
+        lambda memory, writer, number: memory.taint(word(writer, number)),
         lambda memory, outcome: assert_tainted(memory, outcome),
         session="s",
         methods=("taint", "note_read"),
@@ -879,7 +879,10 @@ def within_a_cap_of_60(memory: Memory, outcome: Outcome) -> None:
 
 def assert_tainted(memory: Memory, outcome: Outcome) -> None:
     none_was_refused(memory, outcome)
-    assert memory.sessions.read("s").tainted
+    named = [what for what, at in memory.sessions.read("s").taints]
+    assert sorted(named) == sorted(
+        word(writer, number) for writer in range(WRITERS) for number in range(ROUNDS)
+    )
 
 
 def every_change_is_undone_by_the_tool(memory: Memory, outcome: Outcome) -> None:
@@ -959,6 +962,7 @@ READING = {
     "log",
     "history",
     "messages",
+    "user_messages",
     "blame",
     "text_at",
     "status",

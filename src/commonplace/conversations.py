@@ -14,6 +14,7 @@ from commonplace.errors import BadValue, CommonplaceError, NotFound, Refused
 from commonplace.hints import TYPE_CHECKING
 from commonplace.history import History, Message, Table, checked
 from commonplace.lazily import Lazy
+from commonplace.records import BY_TOOL
 from commonplace.stores import Stores
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ HEARTBEAT = "heartbeat"
 """The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
 """
 
+MOST_SAID = 2_000
+"""How many of the last messages of a session are looked at for what its user said."""
 Shown = Callable[[Iterable[tuple[str, str]]], None]
 """Is told the session and the role of each message that was shown."""
 
@@ -104,6 +107,16 @@ class Conversations:
         return self._told(
             self._history.last(self._of(session), count, agent=agent, channel=channel)
         )
+
+    def of_user(self, session: str) -> list[Message]:
+        """What the user said in a session, oldest first, by hooks and hosts; none without a name.
+
+        Nobody is told of it: who asks looks for the user's words, and shows no others.
+        """
+        if not session or not self._stores.has_history():
+            return []
+        said = self._history.last(session, MOST_SAID)
+        return [each for each in said if each.role == "user" and each.channel != BY_TOOL]
 
     def search(self, text: str, *, limit: int = 20, session: str | None = None) -> list[Message]:
         """The messages that fit best: of this session, or of all when it has no name."""

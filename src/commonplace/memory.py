@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from commonplace.asking import Miss
     from commonplace.conversations import Conversations
     from commonplace.experiences import Experiences
-    from commonplace.history import History
+    from commonplace.history import History, Message
     from commonplace.inject import Context, Line, agents, sources
     from commonplace.inject.sources import State
     from commonplace.rewriting import Rewording, Rewrite
@@ -577,9 +577,13 @@ class Memory:
         """The same where an agent calls its tools; what people and programs do is not counted."""
         return self.counted(*what) if self.for_agents else nullcontext([])
 
-    def taint(self) -> None:
-        """Note that this session has read untrusted content; what it stores counts as such."""
-        self._note_session(lambda: self.sessions.taint(self.session))
+    def taint(self, what: str = "") -> None:
+        """Note that this session has read untrusted content; what it stores counts as such.
+
+        `what` is its name (a page, a file, a tool), which people are shown; never what it says.
+        """
+        at = self.clock.stamp()
+        self._note_session(lambda: self.sessions.taint(self.session, what, at=at))
 
     def _note_session(self, work: Callable[[], None]) -> None:
         """Change what is known of this session, one at a time of all who speak for it."""
@@ -1218,6 +1222,13 @@ class Memory:
     def messages(self) -> History:
         """The messages of the conversations, as they were recorded."""
         return self.stores.history()
+
+    def user_messages(self, session: str = "") -> list[Message]:
+        """What the user said in a session, or in this one, oldest first, as hooks and hosts saw it.
+
+        What an agent's own tool appended is not among it. Who calls this is not tainted by it.
+        """
+        return self.conversations.of_user(session or self.session)
 
     @property
     def conversations(self) -> Conversations:

@@ -55,6 +55,8 @@ PASSAGE = "passage"
 """The kind of a searchable piece of prose: found like a record, but not stored as one."""
 MESSAGE = "message"
 """The kind of what was said in a conversation; it stands in no document."""
+BY_TOOL = "tool"
+"""The channel of a message that an agent's own tool appended: only the agent says who said it."""
 
 KIND = pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 ID = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")

@@ -12,11 +12,17 @@ from commonplace.errors import BudgetSpent
 from commonplace.hints import Any, StrEnum
 from commonplace.lean import digest
 from commonplace.notes import Notes
+from commonplace.safety import one_line
 from commonplace.values import frozen, replace
 
 DIRECTORY = "sessions"
 MOST_DONE = 32
 """Marks that are kept: a client asks twice soon, or not at all."""
+MOST_TAINTS = 64
+"""How many different things that a session has read are kept by name, the newest."""
+LONGEST_NAME = 200
+UNNAMED = "untrusted content"
+"""What a session has read of which nobody said the name."""
 
 
 class SessionKind(StrEnum):
@@ -56,13 +62,19 @@ class Session:
     stores: int = 0
     supersedes: int = 0
     deletes: int = 0
-    tainted: bool = False
+    taints: tuple[tuple[str, str], ...] = ()
+    """What it read that is not the user's own words: the name of each, and when it was first."""
     swept: bool = False
     """Whether it was asked to look back for what it has missed."""
     told: str = ""
     """The mark of the memory that it was given last."""
     done: tuple[str, ...] = ()
     """The marks of what is done once, though a client may ask twice."""
+
+    @property
+    def tainted(self) -> bool:
+        """Whether it has read anything that may have told it what to do."""
+        return bool(self.taints)
 
 
 class Sessions:
@@ -77,7 +89,7 @@ class Sessions:
         if not session_id:
             return self._nameless
         try:
-            return Session(**json.loads(self._notes.read(_name(session_id)) or b""))
+            return _session(json.loads(self._notes.read(_name(session_id)) or b""))
         except (ValueError, TypeError):
             return Session(session_id)
 
@@ -96,11 +108,12 @@ class Sessions:
         """Count one of each less: it was not done."""
         self._write(_counted(self.read(session_id), names, by=-1))
 
-    def taint(self, session_id: str) -> None:
-        """Remember that the session read untrusted content. It stays so."""
-        session = self.read(session_id)
-        if not session.tainted:
-            self._write(replace(session, tainted=True))
+    def taint(self, session_id: str, what: str, *, at: str) -> None:
+        """Remember that the session read something untrusted, by its name. It stays so."""
+        session, name = self.read(session_id), named(what)
+        if name not in dict(session.taints):
+            taints = (*session.taints, (name, at))[-MOST_TAINTS:]
+            self._write(replace(session, taints=taints))
 
     def note(self, session_id: str, **changes: Any) -> None:
         """Change what is known of the session."""
@@ -124,6 +137,20 @@ class Sessions:
             self._nameless = session
         else:
             self._notes.write(_name(session.id), json.dumps(session.__dict__).encode())
+
+
+def named(what: str) -> str:
+    """The name of what was read, as it is kept and shown: one line of some length."""
+    line = one_line(what)
+    return (line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…") or UNNAMED
+
+
+def _session(kept: dict[str, Any]) -> Session:
+    """A session as it was noted; older notes say that it is tainted, and not by what."""
+    taints = kept.pop("taints", [])
+    if kept.pop("tainted", False) and not taints:
+        taints = [(UNNAMED, "")]
+    return Session(**kept, taints=tuple((str(what), str(at)) for what, at in taints))
 
 
 def _counted(session: Session, names: Iterable[str], *, by: int) -> Session:

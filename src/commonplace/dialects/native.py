@@ -12,7 +12,7 @@ from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.lazily import Lazy
 from commonplace.memory import Memory
-from commonplace.records import MESSAGE, PASSAGE, Hit, Origin, Record
+from commonplace.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.safety import FRAMING, SUGGESTIONS, Trust, neutralise, one_line, trust_of
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def history(
 ) -> Answer:
     """Messages of past conversations: the last, a search in all, or append one."""
     if action == "append":
-        kept = memory.conversations.record(role, text)
+        kept = memory.conversations.record(role, text, channel=BY_TOOL)
         return Answer(kept.__dict__, f"Kept {kept.id}.")
     if action == "search":
         found = memory.conversations.search(text, limit=limit, session="")

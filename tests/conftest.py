@@ -5,6 +5,8 @@ What must hold in files must hold in PostgreSQL.
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "place" in metafunc.fixturenames and "place" not in own:
         in_files = metafunc.definition.get_closest_marker("in_files")
         metafunc.parametrize("place", KINDS[:1] if in_files else KINDS, indirect=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _data_apart() -> Iterator[None]:
+    """What tests trust is forgotten with them: it is not kept beside what the person trusts."""
+    with (
+        tempfile.TemporaryDirectory(prefix="commonplace-data-") as directory,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setenv("XDG_DATA_HOME", directory)
+        yield
 
 
 @pytest.fixture

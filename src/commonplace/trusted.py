@@ -1,0 +1,151 @@
+"""The vaults that the person has trusted by hand, kept outside of them.
+
+One small file a vault, named by its real path, so that two who trust at once never write the same
+file unless it is the same vault. It does not know which keys of a vault's file are harmful: who
+asks hashes those.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+
+from commonplace.errors import VaultTrouble
+from commonplace.hints import StrPath
+from commonplace.lean import digest, unfinished
+from commonplace.values import frozen
+
+NAME = "trusted"
+MOST = 65_536
+"""Bytes of one file: a path, an owner, a hash and a time."""
+ENVIRON: Mapping[str, str] = os.environ
+
+
+@frozen
+class Trusted:
+    """A vault that the person trusted: where it is, whose, and what it was allowed to set."""
+
+    root: str
+    """Its real path."""
+    owner: int
+    """The user whose directory it was then."""
+    keys: str
+    """The hash of the harmful keys that its files set then."""
+    shared: bool
+    """Whether other users' machine files in it are used as well."""
+    at: str
+
+
+def data_directory(environ: Mapping[str, str] = ENVIRON) -> str:
+    """Where this user's programs keep data; empty where no home is known."""
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    local = environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
+    above = environ.get("XDG_DATA_HOME") or local or (home and os.path.join(home, ".local/share"))
+    return os.path.join(above, "commonplace") if above else ""
+
+
+def trusted(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> Trusted | None:
+    """What the person said of the vault at `root`; None if nothing, or it changed hands since."""
+    real = os.path.realpath(root)
+    found = _read(_path_of(real, environ))
+    return found if found and found.root == real and found.owner == _owner_of(real) else None
+
+
+def trust(
+    root: StrPath,
+    *,
+    keys: str,
+    at: str,
+    shared: bool = False,
+    environ: Mapping[str, str] = ENVIRON,
+) -> Trusted:
+    """Remember that the person trusts a vault, as it is now."""
+    real = os.path.realpath(root)
+    said = Trusted(real, _owner_of(real), keys, shared, at)
+    path = _path_of(real, environ)
+    if not path:
+        raise VaultTrouble(
+            "There is no place to remember it: no home directory is known.",
+            next_step="Set HOME, or XDG_DATA_HOME.",
+        )
+    import json
+
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        fresh = unfinished(path)
+        with open(fresh, "w", encoding="utf-8", opener=_only_ours) as file:
+            json.dump(said.__dict__, file)
+        os.replace(fresh, path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        step = "See to its permissions and its disk, then try again."
+        raise VaultTrouble(f"{path}: {why}.", next_step=step) from None
+    return said
+
+
+def revoke(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> bool:
+    """Forget that a vault was trusted. Returns whether it was."""
+    path = _path_of(os.path.realpath(root), environ)
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def all_trusted(environ: Mapping[str, str] = ENVIRON) -> list[Trusted]:
+    """Every vault that was trusted, by path; those that are gone too."""
+    above = os.path.join(data_directory(environ), NAME)
+    try:
+        names = os.listdir(above)
+    except OSError:
+        return []
+    found = (_read(os.path.join(above, name)) for name in names if name.endswith(".json"))
+    return sorted((each for each in found if each), key=lambda each: each.root)
+
+
+def _path_of(real: str, environ: Mapping[str, str]) -> str:
+    above = data_directory(environ)
+    return os.path.join(above, NAME, f"{digest(os.fsencode(real))}.json") if above else ""
+
+
+def _only_ours(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_EXCL, 0o600)
+
+
+def _owner_of(real: str) -> int:
+    """The user whose directory it is; -1 where there is none."""
+    try:
+        return os.stat(real).st_uid
+    except OSError:
+        return -1
+
+
+def _read(path: str) -> Trusted | None:
+    """What one file says, if this user wrote it."""
+    if not path:
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        if not _is_ours(os.fstat(descriptor)):
+            return None
+        data = file.read(MOST)
+    import json
+
+    try:
+        said = json.loads(data)
+        return Trusted(
+            str(said["root"]), said["owner"], str(said["keys"]), said["shared"] is True, said["at"]
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    own = getattr(os, "geteuid", lambda: found.st_uid)()
+    return stat.S_ISREG(found.st_mode) and found.st_uid == own

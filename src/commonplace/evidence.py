@@ -207,7 +207,8 @@ def _around(parts: Sequence[str], wanted: str) -> str:
 
 CUES = """
 always|never|prefer\\w*|please|from now on|i (?:hate|like|love|want|need|use|don'?t|do not)|we use
-|don'?t|do not|make sure|remember|instead|stop|no more|avoid|keep|should|must|actually|my name|call me
+|don'?t|do not|make sure|remember|instead|stop|no more|avoid|keep|should|must|actually|my name
+|call me
 |i'?m|i am|only|rather|ensure|stick to|going forward|in future|every time|whenever|let'?s
 |immer|nie|niemals|bitte|ab jetzt|ab sofort|künftig|ich (?:hasse|mag|möchte|will|brauche|nutze|bin)
 |lieber|bevorzug\\w*|merk\\w*|nicht|kein\\w*|statt\\w*|sollst|musst|nur|vermeide\\w*

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import ledger, outside
 from commonplace.memory import Memory
 from commonplace.vault import Stat
+from tests.clocks import FixedClock
 
 AGENT = """
 import os, sys, time
@@ -201,6 +203,45 @@ def test_beside_a_script_that_saves_all_the_time_every_line_stays_or_is_named(
     assert [key for key in acknowledged if key not in ids] == []
     assert len(ids) == len(set(ids))
     assert [n for n in thoughts if f"thought, number {n}\n" not in text] == []
+
+
+class SavingClock(FixedClock):
+    """Whoever waits gives a person the time for one more save of the same short text."""
+
+    def __init__(self, path: Path, every: float) -> None:
+        super().__init__(time.time_ns())
+        self.path, self.every, self.saves, self.next = path, every, 0, 0
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if self.nanoseconds > self.next:
+            self.next = self.nanoseconds + int(self.every * 1e9)
+            self.save()
+
+    def save(self) -> None:
+        self.saves += 1
+        self.path.write_text(f"# Memory\n\n- A thought, saved {self.saves} times\n")
+        os.utime(self.path, ns=(self.nanoseconds, self.nanoseconds))
+
+
+@pytest.mark.parametrize("every", [0.1, 0.5, 0.9])
+def test_who_saves_a_much_shorter_text_again_and_again_keeps_nobody_from_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: float
+) -> None:
+    clock = SavingClock(tmp_path / "MEMORY.md", every)
+    for module in (outside, ledger):
+        monkeypatch.setattr(module, "monotonic", lambda: clock.nanoseconds / 1e9)
+    with Memory.open(tmp_path, clock=clock, create=True) as memory:
+        for number in range(40):
+            memory.store(f"An agent saw thing {number}", kind="fact")
+    kept = []
+    for number in range(2):
+        clock.save()
+        with Memory.open(tmp_path, clock=clock) as memory:
+            kept.append(memory.store(f"An agent saw one more, {number}", kind="fact").id)
+    with Memory.open(tmp_path, clock=clock) as memory:
+        assert set(kept) <= {hit.record.id for hit in memory.search(limit=100)}
+    assert clock.saves > 2
 
 
 class Racing:

@@ -35,6 +35,8 @@ SETTLED_SHRUNK = 1.0
 """… and when much is missing, which may still be on its way."""
 PATIENCE = 2.0
 """… and with a program that saves without a pause, when there is nothing to wait for …"""
+PATIENCE_SHRUNK = 5.0
+"""… even if much is missing: then a short rest is enough …"""
 IMPATIENCE = 60.0
 """… for so long."""
 SHRUNK = 0.7
@@ -232,22 +234,29 @@ class Outside:
         if known is None:
             return
         shrunk = stat.size == 0 or stat.size < SHRUNK * known.signature.size
-        needed = SETTLED_SHRUNK if shrunk else SETTLED
         age = (self.clock.now_ns() - stat.mtime_ns) / 1e9
-        if 0 <= age < needed and (shrunk or self._is_worth_waiting(name)):
+        if not 0 <= age < (SETTLED_SHRUNK if shrunk else SETTLED):
+            self._unsettled.pop(name, None)
+            return
+        waited = self._waited(name)
+        if shrunk:
+            needed = SETTLED_SHRUNK if waited < PATIENCE_SHRUNK else SETTLED
+        else:
+            needed = SETTLED if waited < PATIENCE else 0.0
+        if age < needed:
             glimpse = self._glimpse(name, known, stat)
             self.index.note(name, known=replace(known, glimpse=glimpse.written()))
             # Look often: each of several saves tells something.
             raise Unsettled(min(needed - age, SETTLED))
-        if not 0 <= age < needed:
-            self._unsettled.pop(name, None)
 
-    def _is_worth_waiting(self, name: str) -> bool:
-        """For a while; who then is not let to write for the next save does not wait once more."""
+    def _waited(self, name: str) -> float:
+        """How long a document has not come to rest; who wrote in spite of that for the last save
+        does not wait for the next one from the beginning.
+        """
         now = monotonic()
         began = self._unsettled.get(name, now)
         self._unsettled[name] = began = began if now - began < IMPATIENCE else now
-        return now - began < PATIENCE
+        return now - began
 
     def _note_gone(self, name: str) -> None:
         # Some editors move the old file away before they write the new one.

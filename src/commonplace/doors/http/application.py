@@ -57,6 +57,9 @@ POSITION = re.compile(r"[0-9]{1,15}")
 DEEDS = {"read": "read", "write": "write", "admin": "approve, mend, compact or run upkeep"}
 """What each scope lets a token do, as a sentence says it."""
 PAGES = files("commonplace.doors.http") / "web"
+PLACES = ("login", "home", "memory", "documents", "days", "search", "review", "upkeep", "map")
+"""What a path of the page may begin with: any other is nothing that the gateway has."""
+NOTHING = "The gateway has nothing here: /api/openapi.json says what it has."
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
 
@@ -108,7 +111,14 @@ class Gateway:
         self._dialects: dict[str, str] = {}
         self._workers: Workers | None = None
         self._own = self._application()
-        self.app = Guard(self._inside, tokens=tokens, hosts=hosts, public=is_public, clock=clock)
+        self.app = Guard(
+            self._inside,
+            tokens=tokens,
+            hosts=hosts,
+            public=is_public,
+            private=is_private,
+            clock=clock,
+        )
 
     async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
         """MCP at `/mcp/VAULT`, and at `/mcp` for the first vault; the rest is ours."""
@@ -152,7 +162,7 @@ class Gateway:
         ]
         nowhere = Path("/api/{rest:path}", _nowhere(routes), methods=METHODS)
         return Starlette(
-            routes=[*routes, nowhere, Path("/{name:path}", self._page)],
+            routes=[*routes, nowhere, Path("/{name:path}", self._page, methods=METHODS)],
             exception_handlers={
                 CommonplaceError: _told,
                 ClientDisconnect: _too_long,
@@ -295,8 +305,12 @@ class Gateway:
         return answer
 
     async def _page(self, request: Request) -> Sent:
-        """A file of the page; any other path is a place inside it."""
+        """A file of the page, or the page itself at one of its places."""
         name = request.path_params["name"] or "index.html"
+        if not _is_asset(name) and name.partition("/")[0] not in PLACES:
+            return problem(404, NOTHING)
+        if request.method not in ("GET", "HEAD"):
+            return _takes(("GET", "HEAD"))
         packed = "gzip" in request.headers.get("accept-encoding", "")
         return _file(name if _is_asset(name) else "index.html", packed=packed)
 
@@ -317,9 +331,12 @@ def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
 
 def is_public(method: str, path: str) -> bool:
     """The page itself holds nothing private: it asks for everything with the cookie."""
-    if path == "/api/login":
-        return method == "POST"
-    return method in ("GET", "HEAD") and not path.startswith(("/api/", "/mcp"))
+    return not is_private(path) or (method, path) == ("POST", "/api/login")
+
+
+def is_private(path: str) -> bool:
+    """Whether a token or the cookie opens what is there."""
+    return path.strip("/").partition("/")[0] in ("api", "mcp")
 
 
 def _nowhere(routes: Iterable[Path]) -> Any:
@@ -328,7 +345,7 @@ def _nowhere(routes: Iterable[Path]) -> Any:
     async def endpoint(request: Request) -> Sent:
         there = [each for each in routes if each.matches(request.scope)[0] != Match.NONE]
         if not there:
-            return problem(404, "The gateway has nothing here: /api/openapi.json says what it has.")
+            return problem(404, NOTHING)
         return _takes(way for each in there for way in each.methods or ())
 
     return endpoint

@@ -56,12 +56,15 @@ class Guard:
         tokens: Tokens,
         hosts: Iterable[str],
         public: Callable[[str, str], bool],
+        private: Callable[[str], bool],
         clock: Clock,
     ) -> None:
+        """`public`: what needs no token; `private`: which paths the cookie opens."""
         self._inner = inner
         self._tokens = tokens
         self._hosts = frozenset(host.lower() for host in hosts)
         self._public = public
+        self._private = private
         self._rates = Rates(clock)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -84,7 +87,7 @@ class Guard:
             return 421, "This gateway does not answer to that host name."
         if not self._is_own(headers):
             return 403, "A page of another site asked for this."
-        if not _is_json(scope["method"], headers):
+        if self._private(scope["path"]) and not _is_json(scope["method"], headers):
             return 415, "The body must be JSON: send Content-Type: application/json."
         if not _is_short(headers.get("content-length", "0")):
             return 413, f"The body is longer than {BODY_LIMIT:,} bytes."

@@ -14,8 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
-from commonplace.doors.mcp import methods, words
+from commonplace.doors.mcp import methods, wire, words
 from commonplace.doors.mcp.calls import fault_of
+from commonplace.doors.mcp.wire import Object
 from commonplace.doors.sessions import (
     GROUP_HEADER,
     HEADER,
@@ -43,6 +44,7 @@ RESULTS = {
     "completion/complete": ("on_completion", "CompleteResult"),
 }
 """For each method, what the SDK calls its handler and its result."""
+PATH = "/mcp"
 ID = "mcp-session-id"
 VERSION = "mcp-protocol-version"
 """What a client sends from its second request on."""
@@ -95,7 +97,8 @@ class _Welcome:
 
         method, brought = scope.get("method"), dict(scope.get("headers", ()))
         if method == "GET":
-            await _refuse(send, 405, b"Here is nothing to listen to: POST.\n", (b"allow", b"POST"))
+            told = {"error": "method_not_allowed", "detail": "Here is nothing to listen to: POST."}
+            await _refuse(send, 405, told, (b"allow", b"POST"))
             return
         begins = method == "POST" and not brought.keys() & {ID.encode(), VERSION.encode()}
         await self._inner(scope, receive, welcoming if begins else send)
@@ -158,19 +161,22 @@ def guarded(inner: App, *, token: str) -> App:
 
     async def outer(scope: Any, receive: Any, send: Any) -> None:
         brought = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(brought, expected):
+        if scope["type"] == "http" and scope["path"].rstrip("/") != PATH:
+            await _refuse(send, 404, {"error": "not_found", "detail": f"MCP is at {PATH}."})
+        elif scope["type"] != "http" or hmac.compare_digest(brought, expected):
             await inner(scope, receive, send)
-            return
-        said = b"The token is missing or wrong: 'commonplace mcp --http PORT' prints it.\n"
-        await _refuse(send, 401, said, (b"www-authenticate", b"Bearer"))
+        else:
+            told = "The token is missing or wrong: 'commonplace mcp --http PORT' prints it."
+            said = {"error": "invalid_token", "detail": told}
+            await _refuse(send, 401, said, (b"www-authenticate", b"Bearer"))
 
     return outer
 
 
-async def _refuse(send: Any, status: int, said: bytes, header: tuple[bytes, bytes]) -> None:
-    headers = [(b"content-type", b"text/plain"), header]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": said})
+async def _refuse(send: Any, status: int, said: Object, *headers: tuple[bytes, bytes]) -> None:
+    kind = (b"content-type", b"application/json")
+    await send({"type": "http.response.start", "status": status, "headers": [kind, *headers]})
+    await send({"type": "http.response.body", "body": wire.encoded(said)})
 
 
 def token_in(state: Path) -> str:

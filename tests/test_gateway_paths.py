@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -59,7 +60,8 @@ def test_what_is_not_there_is_said_to_be_so_in_json(
     asking = client(gateway, scope)
     asking.follow_redirects = False
     for method in METHODS:
-        for form in ({}, {"data": {"grant_type": "x"}}, {"json": {"client_name": "x"}}):
+        forms: tuple[Any, ...] = ({}, {"data": {"grant_type": "x"}}, {"json": {"client_name": "x"}})
+        for form in forms:
             answer = asking.request(method, f"http://127.0.0.1:8377{path}", **form)
             assert answer.status_code == 404, (method, form)
             assert answer.headers["content-type"] == "application/problem+json"
@@ -93,8 +95,8 @@ def test_a_place_of_the_page_is_only_looked_at(gateway: Gateway) -> None:
 @pytest.mark.parametrize("path", [*UNKNOWN, "/"])
 @pytest.mark.parametrize("brought", ["", "Bearer secret"])
 def test_the_server_of_mcp_alone_has_nothing_else(tmp_path: Path, path: str, brought: str) -> None:
-    inner = over_http.app(opener(tmp_path), dialect="native", session="", token="secret")
-    asking = TestClient(inner, base_url="http://127.0.0.1:8000")  # type: ignore[arg-type]
+    inner: Any = over_http.app(opener(tmp_path), dialect="native", session="", token="secret")
+    asking = TestClient(inner, base_url="http://127.0.0.1:8000")
     for method in ("GET", "POST"):
         answer = asking.request(method, path, headers={"authorization": brought})
         assert (answer.status_code, answer.json()["error"]) == (404, "not_found")

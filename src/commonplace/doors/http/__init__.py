@@ -70,6 +70,8 @@ def run(made: Gateway, listener: socket) -> None:
     """Serve until told to stop, by Ctrl+C or by whoever ends processes; both are a clean end."""
     import uvicorn
 
+    from commonplace.doors import patience
+
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket] | None = None) -> None:
             made.stop()
@@ -77,6 +79,7 @@ def run(made: Gateway, listener: socket) -> None:
 
     config = uvicorn.Config(
         made.app,
+        http=patience.protocol(),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -23,6 +23,7 @@ TITLES = {
     403: "Refused",
     404: "Not there",
     405: "Not done here",
+    408: "Too slow",
     409: "It changed, or must be confirmed",
     412: "It changed meanwhile",
     413: "Too long",
@@ -79,6 +80,8 @@ def problem(status: int, sentence: str, **more: Any) -> Ready:
         headers.append((b"www-authenticate", b"Bearer"))
     if status in (429, 503):
         headers.append((b"retry-after", b"1"))
+    if status == 408:
+        headers.append((b"connection", b"close"))
     if status == 405:
         headers.append((b"allow", str(more.get("allow", "")).encode()))
     return Ready(status, tuple(headers), as_json({**told, "detail": sentence, **more}))

@@ -40,7 +40,7 @@ from commonplace.doors.http.answers import (
     problem_of,
 )
 from commonplace.doors.http.calls import ROUTES, Call, ToolCall
-from commonplace.doors.http.guard import COOKIE, Guard, pass_of
+from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of
 from commonplace.doors.http.later import Later
 from commonplace.doors.http.routes import Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
@@ -165,7 +165,7 @@ class Gateway:
             routes=[*routes, nowhere, Path("/{name:path}", self._page, methods=METHODS)],
             exception_handlers={
                 CommonplaceError: _told,
-                ClientDisconnect: _too_long,
+                ClientDisconnect: _cut_short,
                 HTTPException: _told_wrong,
                 Exception: _broken,
             },
@@ -439,8 +439,9 @@ async def _told(request: Request, error: Any) -> Any:
     return problem_of(error)
 
 
-async def _too_long(request: Request, error: Any) -> Any:
-    return problem(413, "The body is too long.")
+async def _cut_short(request: Request, error: Any) -> Any:
+    """The body was too long or too slow; who has gone away reads nothing of this."""
+    return problem(*request.scope.get(FAULT, (400, "The body is not whole.")))
 
 
 async def _told_wrong(request: Request, error: Any) -> Any:

@@ -7,18 +7,22 @@ ours, and a token is asked for on every route but the ones that need none to log
 
 from __future__ import annotations
 
-from asyncio import to_thread
+from asyncio import timeout, to_thread
 from collections.abc import Callable, Iterable
 
-from commonplace.clock import Clock
+from commonplace.clock import Clock, monotonic
 from commonplace.doors.http.answers import App, Scope, problem
 from commonplace.doors.http.tokens import Pass, Tokens
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any
 
 COOKIE = "commonplace"
+FAULT = "commonplace.fault"
+"""Where a request keeps why its body was not read to the end."""
 BODY_LIMIT = 12_000_000
 """Bytes of a request: the longest document, with room for how JSON spells it."""
+BODY_SECONDS = 60.0
+"""How long one may take to send that."""
 RATE, BURST = 400.0, 800.0
 """Requests a second that one token may send for long, and at once."""
 POLICY = "; ".join(
@@ -77,7 +81,7 @@ class Guard:
         if fault:
             await problem(*fault)(scope, receive, _hardened(send))
             return
-        await self._inner(scope, _bounded(receive), _hardened(send))
+        await self._inner(scope, _bounded(scope, receive), _hardened(send))
 
     def _fault(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why the request is refused, as a status and a sentence; None when it is not."""
@@ -181,15 +185,27 @@ def _is_short(length: str) -> bool:
     return length.isdecimal() and len(length) < 12 and int(length) <= BODY_LIMIT
 
 
-def _bounded(receive: Any) -> Any:
-    """The body as far as it may go: a stream that hides its length ends like a lost connection."""
-    seen = 0
+def _bounded(scope: Scope, receive: Any) -> Any:
+    """The body as far as it may go: more, or what never comes, ends like a lost connection."""
+    deadline = monotonic() + BODY_SECONDS
+    seen, more = 0, True
 
     async def bounded() -> Any:
-        nonlocal seen
-        message = await receive()
+        nonlocal seen, more
+        if not more:
+            return await receive()
+        try:
+            async with timeout(deadline - monotonic()):
+                message = await receive()
+        except TimeoutError:
+            scope[FAULT] = 408, "The body did not come in time."
+            return {"type": "http.disconnect"}
+        more = message.get("more_body", False)
         seen += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if seen > BODY_LIMIT else message
+        if seen <= BODY_LIMIT:
+            return message
+        scope[FAULT] = 413, "The body is too long."
+        return {"type": "http.disconnect"}
 
     return bounded
 

@@ -196,6 +196,9 @@ def serve(application: App, listener: socket) -> None:
         import uvicorn
     except ImportError:
         raise MissingExtra("MCP over HTTP", "mcp") from None
-    server = uvicorn.Server(uvicorn.Config(application, log_level="warning"))
+    from commonplace.doors import patience
+
+    config = uvicorn.Config(application, http=patience.protocol(), log_level="warning")
+    server = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listener])

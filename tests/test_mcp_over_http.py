@@ -24,9 +24,20 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from commonplace.doors.mcp import over_http
+from commonplace.doors.mcp.eras import VERSION_KEY
 from commonplace.doors.sessions import shared_session
 from commonplace.memory import Memory
-from tests.mcp_client import ENVELOPE, HANDSHAKE, STATELESS, ask, call, initialize, opener
+from tests.mcp_client import (
+    ENVELOPE,
+    HANDSHAKE,
+    STATELESS,
+    ask,
+    ask_stateless,
+    call,
+    initialize,
+    opener,
+    talk,
+)
 from tests.test_mcp import with_client
 
 
@@ -273,3 +284,114 @@ def test_nobody_is_kept_waiting_for_messages_that_never_come(tmp_path: Path) -> 
     with asked(tmp_path) as web:
         answer = web.get("/mcp", headers={"accept": "text/event-stream"})
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+WRONG: dict[str, tuple[Any, dict[str, str]]] = {
+    "no protocol": ({"id": 1, "method": "ping"}, {}),
+    "an id that is null": ({"jsonrpc": "2.0", "id": None, "method": "ping"}, {}),
+    "an id that is true": ({"jsonrpc": "2.0", "id": True, "method": "ping"}, {}),
+    "params in a list": (ask("ping", []), {}),
+    "a method that is a number": ({"jsonrpc": "2.0", "id": 1, "method": 7}, {}),
+    "a version that is a number": (
+        ask("prompts/list", {"_meta": {VERSION_KEY: 3}}),
+        {"mcp-protocol-version": STATELESS},
+    ),
+    "a version without capabilities": (
+        ask("prompts/list", {"_meta": {VERSION_KEY: STATELESS}}),
+        {"mcp-protocol-version": STATELESS},
+    ),
+    "a version to come": (
+        ask("prompts/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2030-01-01"}}),
+        {"mcp-protocol-version": "2030-01-01"},
+    ),
+    "a version to come, in the body alone": (
+        ask("prompts/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2030-01-01"}}),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_message_that_is_wrong_is_refused_as_over_stdio(tmp_path: Path, case: str) -> None:
+    message, headers = WRONG[case]
+    with asked(tmp_path, dialect="native") as web:
+        answer = web.post("/mcp", json=message, headers=headers)
+    assert answer.status_code == 400
+    assert [answer.json()] == talk(tmp_path, message)
+
+
+@pytest.mark.parametrize("version", ["1999-01-01", "2026-07-29", "latest"])
+def test_a_version_in_the_header_that_nobody_speaks_is_refused(
+    tmp_path: Path, version: str
+) -> None:
+    with asked(tmp_path) as web:
+        answer = web.post(
+            "/mcp", json=ask("prompts/list"), headers={"mcp-protocol-version": version}
+        )
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32022)
+
+
+@pytest.mark.parametrize("header", ["", *HANDSHAKE])
+def test_a_header_that_disagrees_with_the_body_is_refused(tmp_path: Path, header: str) -> None:
+    headers = {"mcp-protocol-version": header} if header else {}
+    with asked(tmp_path) as web:
+        answer = web.post("/mcp", json=ask_stateless("prompts/list"), headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32020)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[]", b"7", b"[" * 100_000, b'{"a": NaN}'])
+def test_a_body_that_is_no_message_is_refused(tmp_path: Path, body: bytes) -> None:
+    kind = {"content-type": "application/json"}
+    with asked(tmp_path) as web:
+        answer = web.post("/mcp", content=body, headers=kind)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] in (-32700, -32600)
+
+
+def test_the_server_names_itself_and_takes_a_level_of_logging(tmp_path: Path) -> None:
+    [begins, level] = initialize(), ask("logging/setLevel", {"level": "debug"})
+    with asked(tmp_path, dialect="native") as web:
+        begun_here = told(web.post("/mcp", json=begins))["result"]
+        [over_stdio, _] = talk(tmp_path, begins, level)
+        assert begun_here["serverInfo"] == over_stdio["result"]["serverInfo"]
+        assert begun_here["capabilities"].keys() == over_stdio["result"]["capabilities"].keys()
+        assert told(web.post("/mcp", json=level, headers=OLD))["result"] == {}
+        loud = ask("logging/setLevel", {"level": "loud"})
+        assert told(web.post("/mcp", json=loud, headers=OLD))["error"]["code"] == -32602
+
+
+MADE_UP = (
+    "nonsense",
+    "http-0123456789abcdef",
+    "http-0123456789abcdef-0123456789abcdef",
+    "-",
+    "http-",
+)
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+@pytest.mark.parametrize("given", MADE_UP)
+def test_a_session_that_nobody_was_given_is_not_found(
+    tmp_path: Path, given: str, method: str
+) -> None:
+    named = {"mcp-session-id": given}
+    with asked(tmp_path) as web:
+        answer = web.request(method, "/mcp", json=call("memory_brief"), headers=OLD | named)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, -32600)
+
+
+def test_the_session_of_another_credential_is_not_found(tmp_path: Path) -> None:
+    with asked(tmp_path) as web:
+        web.headers["authorization"] = "Bearer mine"
+        mine = begun(web)
+        assert stored(web, "A", **mine)
+        web.headers["authorization"] = "Bearer yours"
+        assert web.post("/mcp", json=call("memory_brief"), headers=mine).status_code == 404
+
+
+def test_a_session_is_known_after_a_restart(tmp_path: Path) -> None:
+    with asked(tmp_path) as web:
+        client = begun(web)
+        assert stored(web, "A", **client)
+    with asked(tmp_path) as web:
+        assert not stored(web, "B", **client)

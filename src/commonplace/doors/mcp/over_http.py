@@ -9,14 +9,14 @@ import hmac
 import os
 import secrets
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
-from commonplace.doors.mcp import methods, wire, words
+from commonplace.doors.mcp import eras, methods, words
 from commonplace.doors.mcp.calls import fault_of
-from commonplace.doors.mcp.wire import Object
+from commonplace.doors.mcp.checks import ID, App, Checked, refuse
 from commonplace.doors.sessions import (
     GROUP_HEADER,
     HEADER,
@@ -32,7 +32,6 @@ from commonplace.lean import digest
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
-App = Callable[[Any, Any, Any], Awaitable[None]]
 RESULTS = {
     "tools/list": ("on_list_tools", "ListToolsResult"),
     "tools/call": ("on_call_tool", "CallToolResult"),
@@ -44,10 +43,12 @@ RESULTS = {
     "completion/complete": ("on_completion", "CompleteResult"),
 }
 """For each method, what the SDK calls its handler and its result."""
+FURTHER = {
+    "logging/setLevel": ("SetLevelRequestParams", "EmptyResult"),
+    "server/discover": ("RequestParams", "DiscoverResult"),
+}
+"""What the SDK would do otherwise, or warns of: what each takes and answers."""
 PATH = "/mcp"
-ID = "mcp-session-id"
-VERSION = "mcp-protocol-version"
-"""What a client sends from its second request on."""
 
 
 def app(open_memory: Callable[[str], Memory], *, dialect: str, session: str, token: str) -> App:
@@ -71,37 +72,15 @@ def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) 
         name: _handler(method, getattr(mcp_types, result), dialect, held)
         for method, (name, result) in RESULTS.items()
     }
-    made: Any = Server("commonplace", instructions=words.INSTRUCTIONS, **handlers)
+    made: Any = Server(**eras.server_info(), instructions=words.INSTRUCTIONS, **handlers)
+    for method, (taken, result) in FURTHER.items():
+        handler = _handler(method, getattr(mcp_types, result), dialect, held)
+        made.add_request_handler(method, getattr(mcp_types, taken), handler)
     # Nothing has to come back to the process that it came to before.
     application: Any = made.streamable_http_app(stateless_http=True)
-    application.add_middleware(_Welcome)
+    application.add_middleware(Checked)
     welcoming: App = application
     return welcoming
-
-
-class _Welcome:
-    """Gives each client that begins an id, and keeps none: what it is brought back with, names it.
-
-    Nothing is ever said but in answers, so who would listen for more is told that there is none.
-    """
-
-    def __init__(self, app: App) -> None:
-        self._inner = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def welcoming(message: Any) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                given = (ID.encode(), new_session("http").encode())
-                message = {**message, "headers": [*message["headers"], given]}
-            await send(message)
-
-        method, brought = scope.get("method"), dict(scope.get("headers", ()))
-        if method == "GET":
-            told = {"error": "method_not_allowed", "detail": "Here is nothing to listen to: POST."}
-            await _refuse(send, 405, told, (b"allow", b"POST"))
-            return
-        begins = method == "POST" and not brought.keys() & {ID.encode(), VERSION.encode()}
-        await self._inner(scope, receive, welcoming if begins else send)
 
 
 class _Held:
@@ -149,6 +128,8 @@ def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
             found = await run_sync(answer, given, context)
         except Exception as error:
             fault = fault_of(error)
+            if context.protocol_version in eras.STATELESS:
+                fault = eras.stateless_fault(fault)
             raise MCPError(fault.code, fault.message, fault.data) from None
         return result.model_validate(found, by_name=False)
 
@@ -162,21 +143,15 @@ def guarded(inner: App, *, token: str) -> App:
     async def outer(scope: Any, receive: Any, send: Any) -> None:
         brought = dict(scope.get("headers", ())).get(b"authorization", b"")
         if scope["type"] == "http" and scope["path"].rstrip("/") != PATH:
-            await _refuse(send, 404, {"error": "not_found", "detail": f"MCP is at {PATH}."})
+            await refuse(send, 404, {"error": "not_found", "detail": f"MCP is at {PATH}."})
         elif scope["type"] != "http" or hmac.compare_digest(brought, expected):
             await inner(scope, receive, send)
         else:
             told = "The token is missing or wrong: 'commonplace mcp --http PORT' prints it."
             said = {"error": "invalid_token", "detail": told}
-            await _refuse(send, 401, said, (b"www-authenticate", b"Bearer"))
+            await refuse(send, 401, said, (b"www-authenticate", b"Bearer"))
 
     return outer
-
-
-async def _refuse(send: Any, status: int, said: Object, *headers: tuple[bytes, bytes]) -> None:
-    kind = (b"content-type", b"application/json")
-    await send({"type": "http.response.start", "status": status, "headers": [kind, *headers]})
-    await send({"type": "http.response.body", "body": wire.encoded(said)})
 
 
 def token_in(state: Path) -> str:

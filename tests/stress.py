@@ -341,9 +341,6 @@ def run(place: str, *, seed: int, calls: int = 0, minutes: float = 0) -> bool:
     in_files = "://" not in place
     with Memory.open(place, create=True) as memory:
         memory.store("There before anybody came", kind="fact")
-        for section in SECTIONS:
-            memory.update(f"- First of {section}\n", section=section)
-            memory.update(f"{section} is new.\n", mode="section", section=section, document=STATE)
     context = multiprocessing.get_context("spawn")
     until, stop = time.monotonic() + minutes * 60, context.Event()
     with tempfile.TemporaryDirectory() as directory:

@@ -674,3 +674,67 @@ def test_what_both_sides_appended_stands_once() -> None:
     both = "- one\n  more\n"
     made = merge("# Memory\n", f"# Memory\n{both}- ours\n", f"# Memory\n{both}- theirs\n")
     assert made.text == f"# Memory\n{both}- theirs\n- ours\n"
+
+
+TITLES = st.lists(st.sampled_from(["## One", "## Two", "## Three", "## Four"]), unique=True)
+
+
+@given(ours=TITLES, theirs=TITLES)
+def test_sections_that_two_add_at_once_stand_once_with_what_each_put_into_them(
+    ours: list[str], theirs: list[str]
+) -> None:
+    def added(who: str, titles: list[str]) -> str:
+        return "".join(f"\n{title}\n*Updated*\n\n- {who} {title}\n" for title in titles)
+
+    base = "# Memory\n\n- there before\n"
+    made = merge(base, base + added("ours", ours), base + added("theirs", theirs))
+    found = sections(made.text)
+    assert sorted(section.title for section in found) == sorted(
+        title.lstrip("# ") for title in {"# Memory", *ours, *theirs}
+    )
+    for who, titles in (("ours", ours), ("theirs", theirs)):
+        for title in titles:
+            at = made.text.index(f"- {who} {title}\n")
+            [home] = [section for section in found if section.title == title.lstrip("# ")]
+            assert home.body <= at < home.end
+            assert not any(home.body < other.start < at for other in found)
+
+
+def test_a_heading_in_a_fence_is_no_section() -> None:
+    fence = "```\n# a comment\n```\n"
+    made = merge("# M\n", f"# M\n- one\n{fence}- two\n", "# M\n- three\n# a comment\n")
+    assert f"- one\n{fence}" in made.text
+
+
+def test_subsections_that_two_add_stay_in_their_sections() -> None:
+    base = "# M\n"
+    ours = "## A\n### New\n- ours\n## B\n- ours too\n"
+    theirs = "## A\n### Old\n- theirs\n## B\n### New\n- theirs too\n"
+    made = merge(base, base + ours, base + theirs)
+    assert made.text == (
+        "# M\n## A\n### Old\n- theirs\n\n### New\n- ours\n## B\n- ours too\n### New\n- theirs too\n"
+    )
+
+
+@given(ours=TITLES, theirs=TITLES, data=st.data())
+def test_a_section_that_two_add_at_different_places_stands_once(
+    ours: list[str], theirs: list[str], data: st.DataObject
+) -> None:
+    def added(who: str, titles: list[str]) -> str:
+        whole = [*chapters]
+        for title in titles:
+            place = data.draw(st.integers(0, len(whole)))
+            whole.insert(place, f"{title}\n*Updated*\n\n- {who} {title}\n\n")
+        return "".join(("# Memory\n\n", *whole))
+
+    chapters = [f"## Old {n}\n\n- there before {n}\n\n" for n in range(3)]
+    made = merge(added("", []), added("ours", ours), added("theirs", theirs))
+    found = {section.title: section for section in sections(made.text)}
+    assert len(found) == len(sections(made.text))
+    for who, titles in (("ours", ours), ("theirs", theirs)):
+        for title in titles:
+            home = found[title.lstrip("# ")]
+            assert f"- {who} {title}\n" in made.text[home.body : home.end]
+    for number in range(3):
+        home = found[f"Old {number}"]
+        assert made.text[home.body : home.end].split() == f"- there before {number}".split()

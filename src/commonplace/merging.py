@@ -5,6 +5,7 @@ It knows lines, not what they say: no records, no sections.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from commonplace.hints import NamedTuple
@@ -13,6 +14,8 @@ from commonplace.values import frozen
 WIDTH = 200
 """Characters of a line that a difference shows."""
 FENCES = ("```", "~~~")
+DEEPEST = 6
+"""The deepest level of a heading."""
 
 
 @frozen
@@ -57,7 +60,7 @@ def _merge_lines(old: list[str], ours: list[str], theirs: list[str]) -> tuple[li
         merged += added.get(number, ())
         if number < len(old) and number not in gone:
             merged.append(old[number])
-    return merged, _conflicts(our_hunks, their_hunks)
+    return _with_chapters_once(merged, ours, theirs), _conflicts(our_hunks, their_hunks)
 
 
 def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
@@ -75,7 +78,103 @@ class _Hunk(NamedTuple):
 
 
 def _union(first: list[str], second: list[str]) -> list[str]:
-    """All of both, with what they have in common once.
+    """All of both, with what they have in common once. What is below a heading stays below it."""
+    level = min(filter(None, (*_levels(first), *_levels(second))), default=0)
+    if not level:
+        return _woven(first, second)
+    united = _chapters(first, level)
+    for heading, below in _chapters(second, level).items():
+        if heading in united:
+            united[heading] = _spaced(united[heading], below)
+        else:
+            _set_off(united)
+            united[heading] = below
+    return [
+        line
+        for (title, _), below in united.items()
+        for line in ((title, *below) if title else below)
+    ]
+
+
+def _with_chapters_once(merged: list[str], ours: list[str], theirs: list[str]) -> list[str]:
+    """Put what both added below the same heading, at different places, below the first of them."""
+    paths = _paths(merged)
+    spare = Counter(paths) - (Counter(_paths(ours)) | Counter(_paths(theirs)))
+    del spare[()]
+    for path in spare:
+        first, second = [n for n, each in enumerate(paths) if each == path][:2]
+        end, second_end = _chapter_end(merged, first), _chapter_end(merged, second)
+        below = _spaced(merged[first + 1 : end], merged[second + 1 : second_end])
+        rest = merged[end:second] + merged[second_end:]
+        return _with_chapters_once([*merged[: first + 1], *below, *rest], ours, theirs)
+    return merged
+
+
+def _paths(lines: list[str]) -> list[tuple[str, ...]]:
+    """The headings above each line that is one, and itself; nothing for any other line."""
+    path: list[tuple[int, str]] = []
+    paths: list[tuple[str, ...]] = []
+    for line, level in zip(lines, _levels(lines), strict=True):
+        if level:
+            path = [*(each for each in path if each[0] < level), (level, line.rstrip())]
+        paths.append(tuple(title for _, title in path) if level else ())
+    return paths
+
+
+def _chapter_end(lines: list[str], start: int) -> int:
+    """Where the chapter of the heading in line `start` ends."""
+    levels = _levels(lines)
+    ends = (n for n in range(start + 1, len(lines)) if 0 < levels[n] <= levels[start])
+    return next(ends, len(lines))
+
+
+def _spaced(first: list[str], second: list[str]) -> list[str]:
+    """The union of two chapters, with the blank lines at their ends at its end."""
+    blank = max(len(lines) - _text_end(lines) for lines in (first, second))
+    return _union(first[: _text_end(first)], second[: _text_end(second)]) + [""] * blank
+
+
+def _text_end(lines: list[str]) -> int:
+    return max((n + 1 for n, line in enumerate(lines) if line.strip()), default=0)
+
+
+def _levels(lines: list[str]) -> list[int]:
+    """The level of each line's heading; 0 for a line that is none."""
+    levels, fenced = [], False
+    for line in lines:
+        marks = len(line) - len(line.lstrip("#"))
+        is_heading = not fenced and line[marks : marks + 1] in (" ", "\t", "")
+        levels.append(marks if is_heading and marks <= DEEPEST else 0)
+        fenced ^= line.startswith(FENCES)
+    return levels
+
+
+def _chapters(lines: list[str], level: int) -> dict[tuple[str, int], list[str]]:
+    """What is below each heading of a level, by the heading and which of the same words it is.
+
+    What is above the first heading has the key `("", 0)`.
+    """
+    below: list[str] = []
+    chapters, seen = {("", 0): below}, Counter[str]()
+    for line, marks in zip(lines, _levels(lines), strict=True):
+        if marks != level:
+            below.append(line)
+            continue
+        below = []
+        chapters[line.rstrip(), seen[line.rstrip()]] = below
+        seen[line.rstrip()] += 1
+    return chapters
+
+
+def _set_off(chapters: dict[tuple[str, int], list[str]]) -> None:
+    """Put a blank line at the end of the last chapter that has lines, if there is none."""
+    last = [*chapters.values()][-1]
+    if last and last[-1].strip():
+        last.append("")
+
+
+def _woven(first: list[str], second: list[str]) -> list[str]:
+    """All of both in one run of lines, with what they have in common once.
 
     Whole items are compared, not their lines: two items with a line in common would be woven into
     each other.

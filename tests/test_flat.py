@@ -429,7 +429,7 @@ def test_two_models_have_a_file_each_and_the_dropped_one_none(path: Path) -> Non
 def test_a_disk_without_room_for_it_keeps_the_vectors(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
     with monkeypatch.context() as disk:

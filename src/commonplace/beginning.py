@@ -5,8 +5,10 @@ It does not know who asks, nor whether there should be a vault at all.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from commonplace import machine_files
 from commonplace.clock import Clock
 from commonplace.config import FILE
 from commonplace.errors import BadValue
@@ -118,11 +120,9 @@ def write_settings(root: Path, layout: Layout, *, alone: bool) -> list[str]:
 
 
 def _write_options(root: Path, layout: Layout) -> list[str]:
-    path = root / FILE
-    if path.exists():
-        return []
-    path.write_text(SETTINGS.format(dialect=layout.name), encoding="utf-8")
-    return [FILE]
+    text = SETTINGS.format(dialect=layout.name)
+    made = machine_files.make(os.path.join(os.path.realpath(root), FILE), text.encode())
+    return [FILE] if made else []
 
 
 def _write_ignored(root: Path, layout: Layout, *, alone: bool) -> list[str]:
@@ -130,14 +130,22 @@ def _write_ignored(root: Path, layout: Layout, *, alone: bool) -> list[str]:
     where, wanted = IGNORED[layout.name]
     if where == "." and alone:
         wanted = ["*"]
-    path = (root / where).resolve() / ".gitignore"
-    there = path.read_text(encoding="utf-8") if path.exists() else ""
+    path = str((root / where).resolve() / ".gitignore")
+    there = _text_of(path)
     lines = there.split("\n")
     missing = [] if "*" in lines else [line for line in wanted if line not in lines]
     if not missing:
         return []
     guard = "" if not there or there.endswith("\n") else "\n"
     # Added to, not rewritten: somebody else may be adding to it as well.
-    with path.open("a", encoding="utf-8") as file:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    with open(machine_files.opened(path, flags), "a", encoding="utf-8") as file:
         file.write(guard + "\n".join(missing) + "\n")
     return [".gitignore"]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return machine_files.read(path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

@@ -1,41 +1,49 @@
 """Machine state that cannot be written, as a copy in a directory of this process's own.
 
-So the past of a vault on a read-only disk can be read, and its index follow the documents. It does
-not know what the files say; whoever borrows must not write to the vault.
+So the past of a vault on a read-only disk can be read, and its index follow the documents. Kept
+texts are many and never change: they are read where they are. It does not know what the files say;
+whoever borrows must not write to the vault.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import stat
 from tempfile import mkdtemp
+
+from commonplace import machine_files
+from commonplace.errors import StrangeFile
 
 PREFIX = "commonplace-"
 VERSIONS = "versions"
-"""Kept texts are many and never change: they are linked to, not copied."""
 
 
 def borrowed(state: str) -> str:
     """The copy of a state directory; an empty one where nothing can be read of it."""
-    own, state = mkdtemp(prefix=PREFIX), os.path.abspath(state)
-    try:
-        names = os.listdir(state)
-    except OSError:
-        return own
-    for name in names:
-        _copy(os.path.join(state, name), os.path.join(own, name))
+    own = os.path.realpath(mkdtemp(prefix=PREFIX))
+    _copy(os.path.abspath(state), own, depth=0)
     return own
 
 
-def _copy(path: str, to: str) -> None:
-    linked = os.path.basename(path) == VERSIONS
+def _copy(directory: str, to: str, *, depth: int) -> None:
+    """Copy what this user may read, and what is ours: the rest is as if it were not there."""
     try:
-        if os.path.isdir(path):
-            shutil.copytree(path, to, copy_function=os.symlink if linked else shutil.copyfile)
-            for directory, _, _ in os.walk(to):
-                os.chmod(directory, 0o700)
-        elif os.path.isfile(path):
-            shutil.copyfile(path, to)
-    except (OSError, shutil.Error):
-        # What this user may not read is as if it were not there.
+        names = machine_files.names_in(directory, depth=depth)
+    except (OSError, StrangeFile):
+        return
+    for name in names:
+        if depth or name != VERSIONS:
+            _copy_one(os.path.join(directory, name), os.path.join(to, name), depth=depth + 1)
+
+
+def _copy_one(path: str, to: str, *, depth: int) -> None:
+    try:
+        found = machine_files.look(path, depth=depth)
+        if found and stat.S_ISDIR(found.st_mode):
+            os.mkdir(to, 0o700)
+            _copy(path, to, depth=depth)
+        elif found:
+            data = machine_files.read(path, depth=depth)
+            machine_files.write(to, data)
+    except (OSError, StrangeFile):
         return

@@ -22,8 +22,10 @@ from commonplace.errors import CommonplaceError
 from commonplace.history.sqlite import SqliteHistory
 from commonplace.index import Query
 from commonplace.layouts import SKIPPED, flaw_of
+from commonplace.machine_files import is_shared
 from commonplace.memory import Memory
 from commonplace.safety import neutralise, one_line
+from commonplace.state_places import STATE, strange_in
 from commonplace.stores import HISTORY
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
@@ -154,17 +156,38 @@ def _place(memory: Memory) -> Iterator[Finding]:
         f"{len(loose)} documents can be read by others" if loose else "only you can read it",
         f"chmod -R go= {memory.root}",
     )
-    links = [
-        str(path.relative_to(memory.root))
-        for path in memory.root.rglob("*.md")
-        if path.is_symlink()
-    ]
+    links = sorted(_links(memory))
     yield Finding(
         "links",
         not links,
         f"{', '.join(links[:3])}: links are not followed" if links else "none",
         "Put the file itself into the vault.",
     )
+    yield from _state(memory)
+
+
+def _links(memory: Memory) -> Iterator[str]:
+    """Links where a document, or a directory of documents, would be read."""
+    for directory, below, files in os.walk(memory.root):
+        below[:] = [name for name in below if name[0] != "." and name not in SKIPPED]
+        for name in (*below, *(name for name in files if name.endswith(".md"))):
+            path = os.path.join(directory, name)
+            if os.path.islink(path):
+                yield one_line(os.path.relpath(path, memory.root))
+
+
+def _state(memory: Memory) -> Iterator[Finding]:
+    """Where machine state is, and what in the vault's own directory for it is not used."""
+    place = memory.stores.apart
+    if place:
+        yield Finding("state", False, place)
+    inside = os.path.join(memory.root, STATE)
+    strange = sorted(strange_in(inside, shared=is_shared(inside), deep=True))
+    for name, flaw in strange[:MOST]:
+        says = f"{one_line(name)} is not used: {flaw}"
+        yield Finding("state", False, says, f"Look at what it is, and delete it: ls -l {inside}")
+    if not place and not strange:
+        yield Finding("state", True, f"{memory.state_path}, of plain files that are yours")
 
 
 def _lock(memory: Memory) -> Iterator[Finding]:

@@ -39,6 +39,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
     │   │   └── TooBig                 … because it is too long
+    │   ├── StrangeFile                a machine file that is a link, or somebody else's
     │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
     │   ├── Closed                     a memory that is used after it was closed
@@ -478,6 +479,16 @@ class NewerHistory(VaultTrouble):
             f"{path} has the shape {found}, and this commonplace knows up to {known}. Nothing was "
             "changed.",
             next_step="Update commonplace on this machine.",
+        )
+
+
+class StrangeFile(VaultTrouble):
+    """A file of the machine's own that is a link, has other names, or is somebody else's."""
+
+    def __init__(self, path: str, flaw: str) -> None:
+        super().__init__(
+            f"{path} is not used: {flaw}. Nothing was changed.",
+            next_step="Look at what it is, and delete it; 'commonplace doctor' names others.",
         )
 
 

@@ -13,6 +13,7 @@ import os
 from commonplace.errors import ReadOnly
 from commonplace.hints import TYPE_CHECKING, Protocol, StrPath
 from commonplace.index import Known, Signature
+from commonplace.machine_files import opened
 
 if TYPE_CHECKING:
     from commonplace.database import Database
@@ -91,9 +92,8 @@ class FileHeads:
         if self._process == os.getpid():
             return self._descriptor
         self.close()
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
-            self._descriptor = os.open(self.path, flags, 0o600)
+            self._descriptor = opened(self.path, os.O_RDWR | os.O_CREAT)
         except OSError:
             raise ReadOnly(os.path.dirname(self.path)) from None
         self._process = os.getpid()

@@ -11,15 +11,17 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
+from commonplace import machine_files
 from commonplace.clock import Clock, parse_stamp, stamp
 from commonplace.errors import Busy
 from commonplace.hints import Protocol, StrPath
-from commonplace.lean import digest, unfinished
-from commonplace.notes import private
+from commonplace.lean import digest
 from commonplace.values import frozen
 from commonplace.vault.locks import Lock
 
 HELD = ".held"
+DEPTH = 2
+"""The leases' directory, and the state's."""
 LONG_AGO = 86_400.0
 """Seconds after which an ended lease is cleared away."""
 
@@ -57,7 +59,8 @@ class FileLeases:
 
     def note(self, session: str, *, seconds: float) -> Lease:
         lease = Lease(session, self._after(seconds))
-        _note(self._path(session), lease)
+        # At once or not at all: others read it while this process is killed.
+        machine_files.write(self._path(session), _text(lease), depth=DEPTH)
         return lease
 
     def end(self, session: str) -> None:
@@ -66,10 +69,10 @@ class FileLeases:
     @contextmanager
     def held(self, session: str, *, seconds: float) -> Iterator[Lease]:
         path = self._path(self.clock.new_id(), HELD)
-        lock = Lock(path, seconds=5, clock=self.clock)
+        lock = Lock(path, seconds=5, clock=self.clock, depth=DEPTH)
         with lock.held():
             lease = Lease(session, self._after(seconds))
-            _write(path, lease)
+            os.write(lock.descriptor, _text(lease))
             try:
                 yield lease
             finally:
@@ -81,11 +84,7 @@ class FileLeases:
 
     def _found(self) -> Iterator[tuple[str, Lease]]:
         """Every lease that can be read; one that is being made cannot yet."""
-        try:
-            names = sorted(os.listdir(self.directory))
-        except FileNotFoundError:
-            return
-        for name in names:
+        for name in sorted(machine_files.names_in(self.directory)):
             path = os.path.join(self.directory, name)
             lease = None if name.startswith(".") else _read(path)
             if lease:
@@ -103,7 +102,7 @@ class FileLeases:
         """Whether somebody holds the lock of a held lease; a noted one needs nobody."""
         if not path.endswith(HELD):
             return True
-        lock = Lock(path, seconds=0, clock=self.clock)
+        lock = Lock(path, seconds=0, clock=self.clock, depth=DEPTH)
         try:
             with lock.held():
                 return False
@@ -118,32 +117,22 @@ class FileLeases:
         return stamp(self.clock.now() + timedelta(seconds=seconds))
 
     def _path(self, name: str, ending: str = ".json") -> str:
-        with suppress(FileExistsError):
-            os.mkdir(self.directory, 0o700)
+        machine_files.make_directory(self.directory)
         return os.path.join(self.directory, digest(name.encode()) + ending)
 
 
-def _note(path: str, lease: Lease) -> None:
-    """At once or not at all: others read it while this process is killed."""
-    fresh = unfinished(path)
-    _write(fresh, lease)
-    os.replace(fresh, path)
-
-
-def _write(path: str, lease: Lease) -> None:
-    with open(path, "wb", opener=private) as file:
-        file.write(json.dumps(lease.__dict__).encode())
+def _text(lease: Lease) -> bytes:
+    return json.dumps(lease.__dict__).encode()
 
 
 def _remove(path: str) -> None:
     with suppress(FileNotFoundError):
-        os.unlink(path)
+        machine_files.remove(path, depth=DEPTH)
 
 
 def _read(path: str) -> Lease | None:
     try:
-        with open(path, "rb") as file:
-            lease = Lease(**json.loads(file.read()))
+        lease = Lease(**json.loads(machine_files.read(path, depth=DEPTH)))
         parse_stamp(lease.until)
         return lease
     except (OSError, ValueError, TypeError):

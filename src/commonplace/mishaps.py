@@ -9,6 +9,9 @@ import os
 import sys
 from collections.abc import Mapping
 
+from commonplace import machine_files
+from commonplace.errors import StrangeFile
+
 NAME = "hooks.log"
 MOST = 64 * 1024
 """Bytes of the log; one older log of the same size is kept beside it."""
@@ -20,7 +23,8 @@ def log_path(environ: Mapping[str, str] = os.environ) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     local = environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
     above = environ.get("XDG_STATE_HOME") or local or (home and f"{home}/.local/state")
-    return os.path.join(above, "commonplace", NAME) if above else ""
+    # It may be behind a link of the person's own.
+    return os.path.join(os.path.realpath(os.path.join(above, "commonplace")), NAME) if above else ""
 
 
 def note(what: str, *, at: str, environ: Mapping[str, str] = os.environ) -> None:
@@ -29,7 +33,7 @@ def note(what: str, *, at: str, environ: Mapping[str, str] = os.environ) -> None
     line = f"{at} {' '.join(what.split())}"[:LINE].encode("utf-8", "replace") + b"\n"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = machine_files.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             full = os.fstat(descriptor).st_size + len(line) > MOST
             os.write(descriptor, line)
@@ -37,17 +41,16 @@ def note(what: str, *, at: str, environ: Mapping[str, str] = os.environ) -> None
             os.close(descriptor)
         if full:
             os.replace(path, f"{path}.1")
-    except OSError:
+    except (OSError, StrangeFile):
         return
 
 
 def last(count: int, environ: Mapping[str, str] = os.environ) -> list[str]:
     """The newest lines, oldest first."""
-    path, found = log_path(environ), ""
+    path, found = log_path(environ), b""
     for name in (f"{path}.1", path):
         try:
-            with open(name, encoding="utf-8", errors="replace") as file:
-                found += file.read()
-        except OSError:
+            found += machine_files.read(name)
+        except (OSError, StrangeFile):
             continue
-    return found.splitlines()[-count:]
+    return found.decode("utf-8", "replace").splitlines()[-count:]

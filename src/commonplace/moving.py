@@ -18,8 +18,8 @@ from commonplace.experiences import NAME as EXPERIENCES
 from commonplace.history import History, message_of
 from commonplace.index import Query
 from commonplace.memory import Memory
-from commonplace.roots import STATE
 from commonplace.sessions import DIRECTORY as SESSIONS
+from commonplace.state_places import STATE
 from commonplace.stores import Stores, stores_at
 from commonplace.upkeep.heartbeat import LOG as HEARTBEATS
 from commonplace.upkeep.reports import LOG as COMPACTIONS

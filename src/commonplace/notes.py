@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
+from commonplace import machine_files
 from commonplace.clock import Clock
 from commonplace.hints import Protocol, StrPath
-from commonplace.lean import unfinished
 
 CHANGES = "notes.lock"
 CHANGE_SECONDS = 10.0
@@ -57,25 +57,17 @@ class FileNotes:
 
     def read(self, name: str) -> bytes | None:
         try:
-            with open(self._path(name), "rb") as file:
-                return file.read()
+            return machine_files.read(self._path(name), depth=_depth(name))
         except OSError:
             return None
 
     def has(self, name: str) -> bool:
-        return os.path.exists(self._path(name))
+        return machine_files.look(self._path(name), depth=_depth(name)) is not None
 
     def write(self, name: str, data: bytes, *, durable: bool = False) -> None:
-        path = self._path(name)
-        with suppress(FileExistsError):
-            os.mkdir(os.path.dirname(path), 0o700)
-        fresh = unfinished(path)
-        with open(fresh, "wb", opener=private) as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(fresh, path)
+        path, depth = self._path(name), _depth(name)
+        machine_files.make_directory(os.path.dirname(path), depth=depth - 1)
+        machine_files.write(path, data, depth=depth, durable=durable)
 
     def change(self, name: str, new: Callable[[bytes | None], bytes]) -> None:
         with self._changing():
@@ -83,7 +75,10 @@ class FileNotes:
 
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
         with self._changing() if most else nullcontext():
-            with open(self._path(name), "ab", opener=private) as file:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            with open(
+                machine_files.opened(self._path(name), flags, depth=_depth(name)), "ab"
+            ) as file:
                 file.write(ended(line))
                 size = file.tell()
             if most and size > most:
@@ -102,21 +97,18 @@ class FileNotes:
             lock.close()
 
     def names(self, directory: str) -> list[str]:
-        try:
-            found = os.listdir(self._path(directory))
-        except FileNotFoundError:
-            return []
+        found = machine_files.names_in(self._path(directory), depth=_depth(directory))
         return [f"{directory}/{name}" for name in sorted(found) if not name.startswith(".")]
 
     def remove(self, name: str) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(self._path(name))
+            machine_files.remove(self._path(name), depth=_depth(name))
 
     @contextmanager
     def alone(self, name: str) -> Iterator[tuple[int, ...]]:
         from commonplace.vault.locks import Lock
 
-        lock = Lock(self._path(name), seconds=0, clock=Clock())
+        lock = Lock(self._path(name), seconds=0, clock=Clock(), depth=_depth(name))
         try:
             with lock.held():
                 yield (lock.descriptor,)
@@ -137,6 +129,6 @@ def last_lines(log: bytes, count: int) -> bytes:
     return b"".join(log.splitlines(keepends=True)[-count:])
 
 
-def private(path: str, flags: int) -> int:
-    """An opener of files that their owner alone may look into."""
-    return os.open(path, flags, 0o600)
+def _depth(name: str) -> int:
+    """How many directories of the machine's are above a note."""
+    return 1 + name.count("/")

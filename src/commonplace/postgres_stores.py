@@ -34,6 +34,8 @@ SERVERS_OWN = (
 class PostgresStores:
     """A vault in a profile of a PostgreSQL database."""
 
+    apart = ""
+
     def __init__(
         self,
         path: StrPath,
@@ -65,6 +67,9 @@ class PostgresStores:
         self.index = PostgresIndex(database, rank=self.layout.rank)
         self.heads = ProfileHeads(database)
         self.notes = PostgresNotes(database)
+
+    def own(self) -> str:
+        return self.state
 
     def leases(self) -> Leases:
         return PostgresLeases(self.database, clock=self.clock)

@@ -1,4 +1,4 @@
-"""Where a vault is and what it shows: its root, its dialect, and the place of its machine state.
+"""Where a vault is and what it shows: its root and its dialect.
 
 It knows names of files and how a document begins, not what any document says.
 """
@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 
+from commonplace import machine_files
 from commonplace.config import Options
-from commonplace.errors import NoSuchVault, ReadOnly, StateTaken
+from commonplace.errors import NoSuchVault, ReadOnly, StrangeFile
 from commonplace.hints import StrPath
 from commonplace.layouts import LAYOUTS, SHARED, Layout, detect, layout_named
-from commonplace.lean import unfinished
+from commonplace.state_places import STATE, was_written
 from commonplace.vault.tree import Tree
 
-STATE = ".commonplace"
-JOURNAL, FIRST = "journal.jsonl", 4096
-"""The journal, and more bytes than its first line has."""
-OWNER = "vault"
-"""The file in a state directory apart that names the vault it belongs to."""
+DIALECT = "dialect"
+"""The file of a state directory that names what its vault was written in."""
 
 
 def make_directory(path: StrPath) -> None:
@@ -56,16 +54,7 @@ def _is_noted(path: StrPath) -> bool:
     Whoever only looked into an empty directory has made no vault of it.
     """
     state = os.path.join(path, STATE)
-    return _noted_dialect(state) in LAYOUTS and _was_written(state)
-
-
-def _was_written(state: str) -> bool:
-    """Whether the journal says more than when it was begun."""
-    try:
-        with open(os.path.join(state, JOURNAL), "rb", buffering=0) as file:
-            return file.read(FIRST).partition(b"\n")[2] != b""
-    except OSError:
-        return False
+    return _noted_dialect(state) in LAYOUTS and was_written(state)
 
 
 def detected(path: StrPath) -> Layout | None:
@@ -102,7 +91,7 @@ def layout_of(root: StrPath, options: Options, state: str) -> Layout:
     apart = not options.dialect or options.dialect in SHARED
     asked = None if apart else layout_named(options.dialect)
     noted = LAYOUTS.get(_noted_dialect(state))
-    written = noted if noted and _was_written(state) else detected(root)
+    written = noted if noted and was_written(state) else detected(root)
     layout = asked or written or noted or LAYOUTS["native"]
     own = written or layout
     if noted != own:
@@ -112,57 +101,12 @@ def layout_of(root: StrPath, options: Options, state: str) -> Layout:
 
 def _noted_dialect(state: str) -> str:
     try:
-        with open(os.path.join(state, "dialect"), "rb") as file:
-            return file.read().decode("utf-8", "replace").strip()
-    except OSError:
+        said = machine_files.read(os.path.join(state, DIALECT), most=100)
+    except (OSError, StrangeFile):
         return ""
+    return said.decode("utf-8", "replace").strip()
 
 
 def _note_dialect(state: str, name: str) -> None:
     """At once or not at all: other processes open the vault while this one is killed."""
-    path = os.path.join(state, "dialect")
-    fresh = unfinished(path)
-    with open(fresh, "wb") as file:
-        file.write(f"{name}\n".encode())
-    os.replace(fresh, path)
-
-
-def state_directory(root: str, options: Options) -> tuple[str, bool]:
-    """Where machine state lives; a copy of this process's own when that cannot be written."""
-    apart = os.path.expanduser(options.state_dir)
-    chosen = apart or os.path.join(root, STATE)
-    try:
-        os.makedirs(chosen, 0o700, exist_ok=True)
-        ignore = os.path.join(chosen, ".gitignore")
-        if not os.path.exists(ignore):
-            with open(ignore, "wb") as file:
-                file.write(b"*\n")
-        if os.access(chosen, os.W_OK):
-            if apart:
-                _claim(chosen, os.path.realpath(root))
-            return chosen, False
-    except OSError:
-        if apart:
-            raise ReadOnly(chosen) from None
-    from commonplace.borrowing import borrowed
-
-    return borrowed(chosen), True
-
-
-def _claim(state: str, root: str) -> None:
-    """Have a state directory belong to this vault: with the journal of another it would lose both.
-
-    One whose vault is no longer there was moved along with it.
-    """
-    path = os.path.join(state, OWNER)
-    try:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(root)
-    except FileExistsError:
-        with open(path, encoding="utf-8") as file:
-            owner = file.read()
-        if owner != root and os.path.isdir(owner):
-            raise StateTaken(state, owner) from None
-        if owner != root:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(root)
+    machine_files.write(os.path.join(state, DIALECT), f"{name}\n".encode())

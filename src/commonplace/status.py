@@ -34,6 +34,7 @@ def status_of(library: Library, stores: Stores) -> dict[str, Any]:
         "upkeep": schedule.told(stores.notes) or "never",
         "read only": stores.read_only,
         "troubles": [
+            *filter(None, (stores.apart,)),
             *library.troubles.values(),
             *library.unmerged(),
             *(notice.sentence for notice in library.notices.open()),

@@ -18,8 +18,11 @@ from commonplace.index.sqlite import SqliteIndex
 from commonplace.journal import Journal
 from commonplace.journal.files import FileJournal
 from commonplace.layouts import Layout, configured
+from commonplace.machine_files import look
 from commonplace.notes import FileNotes, Notes
-from commonplace.roots import find_root, layout_of, make_directory, state_directory
+from commonplace.roots import find_root, layout_of, make_directory
+from commonplace.state_places import own_place
+from commonplace.state_places import place_of as state_of
 from commonplace.vault import Vault
 from commonplace.vault.files import FileVault
 
@@ -42,6 +45,8 @@ class Stores(Protocol):
     """The directory of the documents; this machine's own where they are in no directory."""
     state: str
     """What belongs to this machine: what hooks could not say at once, the gateway's token."""
+    apart: str
+    """Why machine state is not in the vault though nobody chose that, as it is told to people."""
     database: Database | None
     """Where the rows are; None of a vault in files."""
     read_only: bool
@@ -58,6 +63,9 @@ class Stores(Protocol):
         """Clear away what was erased, and tell where it may still be, beside anywhere else."""
 
     def leases(self) -> Leases: ...
+
+    def own(self) -> str:
+        """Where the person keeps what opens doors, or is written elsewhere: never in a vault."""
 
     def history(self) -> History:
         """The messages; opened once, and closed with the stores."""
@@ -120,7 +128,9 @@ class FileStores:
         self.root = self.place = self.shown = find_root(named)
         self.options = Options.load(self.root, environ=environ, arguments=options)
         self.clock = clock or Clock(zone=self.options.timezone)
-        self.state, self.read_only = state_directory(self.root, self.options)
+        self._environ = environ
+        place = state_of(self.root, self.options, environ)
+        self.state, self.read_only, self.apart = place.path, place.read_only, place.told()
         self.layout = configured(layout_of(self.root, self.options, self.state), self.options)
         self.vault = FileVault(
             self.root,
@@ -130,7 +140,7 @@ class FileStores:
             lock_seconds=self.options.lock_seconds,
             limit=self.options.document_limit,
         )
-        self.journal = FileJournal(self.state, clock=self.clock)
+        self.journal = FileJournal(self.state, clock=self.clock, copied=place.copied)
         self.index = self._open_index()
         self.heads = FileHeads(os.path.join(self.state, "heads.json"), root=self.root)
         self.notes = FileNotes(self.state)
@@ -144,6 +154,9 @@ class FileStores:
             return SqliteIndex(os.path.join(self.state, "index.db"), rank=self.layout.rank)
         except DiskFull:
             return SqliteIndex(None, rank=self.layout.rank)
+
+    def own(self) -> str:
+        return own_place(self.root, self._environ)
 
     def leases(self) -> Leases:
         from commonplace.leases import FileLeases
@@ -166,7 +179,7 @@ class FileStores:
         return SqliteHistory(os.path.join(self.state, HISTORY))
 
     def has_history(self) -> bool:
-        return bool(self.options.history) or os.path.exists(os.path.join(self.state, HISTORY))
+        return bool(self.options.history) or look(os.path.join(self.state, HISTORY)) is not None
 
     def in_database(self) -> Database:
         if not self.options.history:

@@ -7,8 +7,10 @@ stopped after a time.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 
+from commonplace import machine_files
 from commonplace.clock import monotonic
 from commonplace.errors import BadStatement, TooSlow
 from commonplace.hints import StrPath
@@ -57,6 +59,7 @@ def _opened(path: StrPath) -> sqlite3.Connection:
     from pathlib import Path
 
     place = Path(path).absolute().as_uri()
+    machine_files.identity(os.fspath(path))
     db = sqlite3.connect(f"{place}?mode=ro", uri=True, isolation_level=None)
     for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
         db.execute(f"PRAGMA {pragma}")

@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from commonplace import machine_files
 from commonplace.errors import BadValue, CommonplaceError
 from commonplace.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.history import FIELDS, Conversation, Message, Table, line_of, loaded
@@ -71,7 +72,7 @@ class SqliteHistory:
     """The messages of one vault; of a program's own while it runs when there is no path."""
 
     def __init__(self, path: StrPath | None) -> None:
-        is_new = path is not None and not os.path.exists(path)
+        is_new = path is not None and machine_files.look(os.fspath(path)) is None
         self._connections = Connections(path, migrate=migrate)
         if path and is_new:
             _keep_name(os.path.dirname(path))

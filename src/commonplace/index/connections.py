@@ -13,7 +13,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
-from commonplace.errors import Busy, DiskFull, ReadOnly, VaultTrouble
+from commonplace import machine_files
+from commonplace.errors import Busy, DiskFull, ReadOnly, StrangeFile, VaultTrouble
 from commonplace.hints import Any, StrPath
 from commonplace.lean import RLock, WeakSet, local, ref
 
@@ -179,7 +180,7 @@ class Connections:
         self._start()
         for suffix in ("-wal", "-shm", "") if self.path else ():
             with told_of_disk(self.path), suppress(FileNotFoundError):
-                os.unlink(f"{self.path}{suffix}")
+                machine_files.remove(f"{self.path}{suffix}")
 
     def before_fork(self) -> None:
         if self.path:
@@ -213,13 +214,16 @@ def _opened(path: str | None, prepare: Callable[[sqlite3.Connection], None]) -> 
     if path:
         # Only a file that was not there: closing a descriptor beside SQLite's own drops every lock
         # that this process has on the file, and whoever closes next deletes the log under us.
-        with told_of_disk(path), suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with told_of_disk(path):
+            machine_files.make(path)
+    before = machine_files.identity(path) if path else None
     db = sqlite3.connect(
         path or ":memory:", timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
         prepare(db)
+        if path and before != machine_files.identity(path):
+            raise StrangeFile(path, "it was exchanged while it was opened")
     except BaseException:
         db.close()
         raise

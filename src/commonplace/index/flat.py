@@ -25,6 +25,8 @@ from mmap import ACCESS_READ, mmap
 from struct import Struct
 from zlib import crc32
 
+from commonplace import machine_files
+from commonplace.errors import StrangeFile
 from commonplace.hints import NamedTuple
 from commonplace.index.codes import PAGE_BITS, Coded, Page, keys_of
 
@@ -58,7 +60,7 @@ class Flat:
 
     def __init__(self, path: str) -> None:
         """A ValueError when it is none."""
-        with open(path, "rb") as file:
+        with open(machine_files.opened(path, os.O_RDONLY), "rb") as file:
             held = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
         if len(held) < DIRECTORY:
             raise ValueError("it is cut off")
@@ -141,7 +143,7 @@ def opened(path: str) -> Flat | None:
     """The file; None where there is none, or it is not as it was written."""
     try:
         return Flat(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, StrangeFile):
         return None
 
 
@@ -163,8 +165,10 @@ class Watched:
 def _mark(path: str) -> tuple[int, ...]:
     """What tells a file from the one that was put into its place; nothing where there is none."""
     try:
-        found = os.stat(path)
+        found = machine_files.look(path)
     except OSError:
+        return ()
+    if found is None:
         return ()
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -176,15 +180,9 @@ def write(
 
     Not if there is no room: to go without it is no loss. Two must not do it at once.
     """
-    path, unfinished = _paths(path)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(unfinished, flags, 0o600), "wb") as file:
-            file.writelines(_file(width, noted, fresh, old))
-        os.replace(unfinished, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(unfinished)
+    with suppress(OSError):
+        path, unfinished = _paths(path)
+        machine_files.write(path, *_file(width, noted, fresh, old), fresh=unfinished)
 
 
 def _file(
@@ -234,7 +232,7 @@ def remove(index: str, model: int | None = None) -> None:
     """Leave none of a model, or of all, nor what is left of one that was being written."""
     for path in _beside(index):
         if model is None or path in _paths(beside(index, model)):
-            os.unlink(path)
+            machine_files.remove(path)
 
 
 def size(index: str) -> int:
@@ -253,5 +251,5 @@ def _paths(path: str) -> tuple[str, str]:
 
 def _beside(index: str) -> list[str]:
     directory, name = os.path.split(index)
-    found = os.listdir(directory or os.curdir)
+    found = machine_files.names_in(directory or os.curdir, depth=0)
     return [os.path.join(directory, each) for each in found if each.startswith(name + SUFFIX)]

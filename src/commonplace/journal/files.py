@@ -10,27 +10,29 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from commonplace import machine_files
 from commonplace.clock import Clock
 from commonplace.errors import DiskFull, ReadOnly, ToBeFinished, VaultTrouble
 from commonplace.hints import TYPE_CHECKING, StrPath
 from commonplace.journal import Entry, coding
-from commonplace.lean import unfinished
 from commonplace.records import etag_of
 from commonplace.values import replace
 
 if TYPE_CHECKING:
     from mmap import mmap
 
-FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
 SYNC = getattr(os, "fdatasync", os.fsync)
 
 
 class FileJournal:
     """One journal below a state directory."""
 
-    def __init__(self, state: StrPath, *, clock: Clock) -> None:
+    def __init__(self, state: StrPath, *, clock: Clock, copied: str = "") -> None:
+        """`copied`: the state that this is a copy of, but for the kept texts, which are many."""
         self.path = os.path.join(state, "journal.jsonl")
         self._versions = os.path.join(state, "versions")
+        self._copied = copied and os.path.join(copied, "versions")
         self._clock = clock
         self._descriptor = -1
         self._process = 0
@@ -51,7 +53,7 @@ class FileJournal:
     def _reopen(self) -> int:
         self.close()
         try:
-            self._descriptor = os.open(self.path, FLAGS, 0o600)
+            self._descriptor = machine_files.opened(self.path, FLAGS)
         except OSError:
             raise ReadOnly(os.path.dirname(self.path)) from None
         self._process = os.getpid()
@@ -128,7 +130,7 @@ class FileJournal:
 
     def _blank(self, position: int) -> None:
         """Overwrite everything from a position on: what can't be read announces nothing."""
-        descriptor = os.open(self.path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
+        descriptor = machine_files.opened(self.path, os.O_WRONLY)
         try:
             size = os.fstat(descriptor).st_size - position
             os.pwrite(descriptor, b" " * (size - 1) + b"\n", position)
@@ -155,7 +157,7 @@ class FileJournal:
     def _lines(self, since: int) -> Iterator[tuple[int, bytes]]:
         if since >= self.end():
             return
-        with open(self.path, "rb") as file:
+        with open(machine_files.opened(self.path, os.O_RDONLY), "rb") as file:
             file.seek(since)
             position = since
             for line in file:
@@ -165,7 +167,7 @@ class FileJournal:
     def lines(self, *, since: int = 0) -> Iterator[tuple[int, bytes]]:
         if since >= self.end():
             return
-        with open(self.path, "rb") as file:
+        with open(machine_files.opened(self.path, os.O_RDONLY), "rb") as file:
             file.seek(since)
             for line in file:
                 if line.endswith(b"\n"):
@@ -184,39 +186,41 @@ class FileJournal:
 
     def keep(self, data: bytes) -> str:
         name = etag_of(data)
-        if not os.path.exists(self._version_path(name)):
+        if all(machine_files.look(path, depth=3) is None for path in self._version_paths(name)):
             self.take_in_version(name, coding.packed(data))
         return name
 
     def packed(self, name: str) -> bytes | None:
-        try:
-            with open(self._version_path(name), "rb") as file:
-                return file.read()
-        except FileNotFoundError:
-            return None
+        for path in self._version_paths(name):
+            with suppress(FileNotFoundError):
+                return machine_files.read(path, depth=3)
+        return None
 
     def take_in_version(self, name: str, data: bytes) -> None:
-        path = self._version_path(name)
+        path = self._version_paths(name)[0]
         try:
-            # One by one: the mode is not for what has to be made above.
-            for directory in (self._versions, os.path.dirname(path)):
-                os.makedirs(directory, 0o700, exist_ok=True)
-            _write_whole(path, data)
+            machine_files.make_directory(self._versions)
+            machine_files.make_directory(os.path.dirname(path), depth=2)
+            machine_files.write(path, data, depth=3, durable=True)
         except OSError as error:
             raise _trouble(error, path) from None
 
-    def _version_path(self, name: str) -> str:
-        return os.path.join(self._versions, name[:2], f"{name}.z")
+    def _version_paths(self, name: str) -> list[str]:
+        """Where a text may be kept: the first is where one is written."""
+        places = filter(None, (self._versions, self._copied))
+        return [os.path.join(place, name[:2], f"{name}.z") for place in places]
 
     def version(self, name: str) -> bytes | None:
         data = self.packed(name)
         return None if data is None else coding.unpacked(data)
 
     def versions(self) -> Iterator[str]:
-        from glob import glob
-
-        for path in sorted(glob("??/*.z", root_dir=self._versions)):
-            yield os.path.basename(path).removesuffix(".z")
+        found: set[str] = set()
+        for place in filter(None, (self._versions, self._copied)):
+            for start in machine_files.names_in(place):
+                names = machine_files.names_in(os.path.join(place, start), depth=2)
+                found |= {name for name in names if name.endswith(".z") and name[0] != "."}
+        yield from (name.removesuffix(".z") for name in sorted(found))
 
     def scrub(
         self, ids: Iterable[str], *, needles: Iterable[str], clean: Callable[[bytes], bytes]
@@ -242,7 +246,8 @@ class FileJournal:
         data = self.version(name) or b""
         cleaned = coding.cleaned(data, needles, clean)
         if cleaned != data:
-            _write_whole(self._version_path(name), coding.packed(cleaned))
+            path = self._version_paths(name)[0]
+            machine_files.write(path, coding.packed(cleaned), depth=3, durable=True)
         return cleaned != data
 
 
@@ -269,22 +274,6 @@ def _lines_with(journal: mmap, needles: list[bytes]) -> Iterator[tuple[int, byte
     for start in sorted(starts):
         stop = journal.find(b"\n", start)
         yield start, journal[start : stop if stop >= 0 else len(journal)]
-
-
-def _write_whole(path: str, data: bytes) -> None:
-    """Write a file that is there whole or not at all."""
-    fresh = unfinished(path)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(fresh, path)
-    except OSError:
-        with suppress(FileNotFoundError):
-            os.unlink(fresh)
-        raise
 
 
 def _trouble(error: OSError, path: str) -> VaultTrouble:

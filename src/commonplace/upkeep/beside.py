@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from hashlib import sha1
 from math import sqrt
 
-from commonplace.errors import Busy
+from commonplace import machine_files
+from commonplace.errors import Busy, StrangeFile
 from commonplace.hints import Any
 from commonplace.lean import unfinished
 from commonplace.notes import Notes
@@ -86,7 +87,7 @@ def _remove(directory: int) -> None:
 def _found(directory: int, now: float) -> tuple[bytes | None, float]:
     """What a lock says that is there, and its age in seconds."""
     try:
-        descriptor = os.open(LOCK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
+        descriptor = os.open(LOCK, os.O_RDONLY | machine_files.LEAF, dir_fd=directory)
         with os.fdopen(descriptor, "rb") as file:
             return file.read(20), now - os.fstat(descriptor).st_mtime
     except OSError:
@@ -176,8 +177,7 @@ def still_there(root: str, ids: Sequence[str]) -> tuple[str, ...]:
 
 def _names(path: str, ids: Sequence[str]) -> bool:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
+        text = machine_files.read(path).decode("utf-8", "replace")
+    except (OSError, StrangeFile):
         return False
     return any(json.dumps(key) in text for key in ids)

@@ -19,7 +19,7 @@ from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_
 from commonplace.lazily import pattern
 from commonplace.vault import Listing, Moved, Staged, Stat
 from commonplace.vault.locks import Lock
-from commonplace.vault.tree import DESCRIPTORS, NO_ATIME, Tree, trouble
+from commonplace.vault.tree import DESCRIPTORS, LEAF, NO_ATIME, Tree, trouble
 
 SETTLED = 0.05
 """Seconds without a write after which a text counts as saved."""
@@ -402,7 +402,9 @@ def _clear_away(leaf: str, directory: int | None) -> None:
 
 def _delete_if(path: str, needles: Sequence[bytes]) -> bool:
     """Delete a file in which one of these is."""
-    with open(path, "rb") as file:
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        return False
+    with open(os.open(path, os.O_RDONLY | LEAF), "rb") as file:
         text = file.read()
     there = any(needle in text for needle in needles)
     if there:

@@ -14,13 +14,15 @@ from commonplace.clock import Clock, monotonic
 from commonplace.errors import Busy, ReadOnly
 from commonplace.hints import StrPath
 from commonplace.lean import RLock
+from commonplace.machine_files import opened
 
 
 class Lock:
     """Held by one thread of one process at a time; the same thread may take it again."""
 
-    def __init__(self, path: StrPath, *, seconds: float, clock: Clock) -> None:
+    def __init__(self, path: StrPath, *, seconds: float, clock: Clock, depth: int = 1) -> None:
         self.path = os.fspath(path)
+        self._below = depth
         self.seconds = seconds
         self._clock = clock
         self._threads = RLock()
@@ -64,9 +66,8 @@ class Lock:
             pause = min(pause * 1.5, 0.004)
 
     def _open(self) -> None:
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
-            self._descriptor = os.open(self.path, flags, 0o600)
+            self._descriptor = opened(self.path, os.O_RDWR | os.O_CREAT, depth=self._below)
         except OSError:
             raise ReadOnly(os.path.dirname(self.path)) from None
         self._process = os.getpid()

@@ -168,6 +168,7 @@ def _run(words: Sequence[str]) -> int:
 def _telling(arguments: Namespace, code: int) -> int:
     """Say what others did to the documents that was never said. Returns the command's exit code."""
     opened, _opened[:] = list(_opened), []
+    complain({memory.stores.apart for memory in opened if memory.stores.apart})
     if any(memory.may_have_news() for memory in opened):
         with open_memory(arguments) as memory:
             untold = memory.tell_notices()

@@ -428,7 +428,7 @@ def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
     with open_memory(arguments) as memory:
         in_files = memory.place == str(memory.root)
         vault = str(memory.root.resolve()) if in_files else memory.place
-        state = memory.state
+        state = Path(memory.stores.own())
     return run(arguments, vault=vault, state=state, undo=undo)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 
 from commonplace.hints import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ def _over_http(arguments: argparse.Namespace) -> int:
     from commonplace.doors.sessions import shared_session
 
     with _open(arguments, arguments.session) as memory:
-        token = over_http.token_in(memory.state)
+        token = over_http.token_in(Path(memory.stores.own()))
     application = over_http.app(
         lambda session: _open(arguments, session),
         dialect=arguments.dialect or _dialect(arguments),

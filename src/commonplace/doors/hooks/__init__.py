@@ -143,7 +143,8 @@ def open_for(asked: Asked, session: str) -> Memory:
     from commonplace.config import is_url
     from commonplace.doors.opening import open_vault, vault_path
     from commonplace.doors.sessions import NAMED, is_clients_own
-    from commonplace.roots import STATE, has_layout
+    from commonplace.roots import has_layout
+    from commonplace.state_places import STATE
 
     path = vault_path(asked.vault, asked.dialect)
     if not is_url(path) and not (

@@ -2,7 +2,8 @@
 
 A client kills what a session's end starts after about a second, so only this is written then. A
 file is there whole or not at all, and is taken away when its work is done: work may be done twice.
-It does not know what the work is.
+As it names files to read, it is kept with the person's own data: a vault may be a stranger's. It
+does not know what the work is.
 """
 
 from __future__ import annotations
@@ -12,49 +13,46 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from commonplace import machine_files
+from commonplace.errors import StrangeFile
 from commonplace.hints import Any, StrPath
-from commonplace.lean import digest, unfinished
+from commonplace.lean import digest
 
 AT_ONCE = 8
 """Sessions whose work one start takes over: the person waits."""
 LARGEST = 64 * 1024
+DEPTH = 2
+"""The spool's directory, and the one that it is in."""
 
 
-def leave(state: StrPath, session: str, work: Mapping[str, Any]) -> None:
+def leave(own: StrPath, session: str, work: Mapping[str, Any]) -> None:
     """Write down what is left to do for a session, instead of what was left before."""
-    directory = os.path.join(state, "spool")
-    os.makedirs(directory, 0o700, exist_ok=True)
+    os.makedirs(own, 0o700, exist_ok=True)
+    directory = os.path.join(own, "spool")
+    machine_files.make_directory(directory)
     path = os.path.join(directory, f"{digest(session.encode())}.json")
-    fresh = unfinished(path)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, json.dumps(dict(work)).encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(fresh, path)
+    machine_files.write(path, json.dumps(dict(work)).encode(), depth=DEPTH, durable=True)
 
 
-def waiting(state: StrPath) -> Iterator[dict[str, Any]]:
+def waiting(own: StrPath) -> Iterator[dict[str, Any]]:
     """What is left to do, each taken away after its turn. One that is no such work is dropped."""
+    directory = os.path.join(own, "spool")
     try:
-        directory = os.path.join(state, "spool")
-        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
-    except OSError:
+        found = machine_files.names_in(directory)
+    except (OSError, StrangeFile):
         return
-    for name in names[:AT_ONCE]:
+    for name in sorted(name for name in found if name.endswith(".json"))[:AT_ONCE]:
         # What is left meanwhile gets the old name, and is not taken away with this.
-        taken = os.path.join(directory, f"{name.partition('.')[0]}.{os.urandom(6).hex()}.json")
+        taken = f"{name.partition('.')[0]}.{os.urandom(6).hex()}.json"
         with suppress(FileNotFoundError):
-            os.rename(os.path.join(directory, name), taken)
-            yield _read(taken)
-            os.unlink(taken)
+            machine_files.rename(os.path.join(directory, name), taken, depth=DEPTH)
+            yield _read(os.path.join(directory, taken))
+            machine_files.remove(os.path.join(directory, taken), depth=DEPTH)
 
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
-            work = json.loads(file.read(LARGEST))
-    except (OSError, ValueError):
+        work = json.loads(machine_files.read(path, depth=DEPTH, most=LARGEST))
+    except (OSError, StrangeFile, ValueError, RecursionError):
         return {}
     return work if isinstance(work, dict) else {}

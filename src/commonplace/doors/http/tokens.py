@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+from commonplace import machine_files
 from commonplace.clock import Clock
 from commonplace.config import is_url
 from commonplace.errors import AlreadyExists, BadValue, NotFound
@@ -165,7 +166,8 @@ class FilePasses:
     far = False
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # The directory may be behind a link of the person's own; nothing in it may be one.
+        path = self._path = path.parent.resolve() / path.name
         self._lock = Lock(path.with_suffix(".lock"), seconds=LOCK_SECONDS, clock=Clock())
         self._seen: tuple[object, dict[str, Pass]] = (None, {})
         """How the file looked when it was last read, and what it said."""
@@ -175,9 +177,8 @@ class FilePasses:
 
     def all(self) -> dict[str, Pass]:
         """What the file says; read again only when it changed."""
-        try:
-            stat = self._path.stat()
-        except FileNotFoundError:
+        stat = machine_files.look(str(self._path)) if self._path.parent.is_dir() else None
+        if stat is None:
             return {}
         look = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
         if look != self._seen[0]:
@@ -215,19 +216,14 @@ class FilePasses:
 
     def _read(self) -> dict[str, Pass]:
         try:
-            told = json.loads(self._path.read_text(encoding="utf-8"))
+            told = json.loads(machine_files.read(str(self._path)))
         except FileNotFoundError:
             return {}
         return {key: _pass_of(each) for key, each in told.items()}
 
     def _write(self, passes: dict[str, Pass]) -> None:
-        fresh = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            json.dump({key: vars(each) for key, each in passes.items()}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, self._path)
+        text = json.dumps({key: vars(each) for key, each in passes.items()})
+        machine_files.write(str(self._path), text.encode(), durable=True)
 
 
 class DatabasePasses:

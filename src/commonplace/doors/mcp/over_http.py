@@ -6,7 +6,6 @@ It knows the SDK and the web; what a method answers it takes from `methods`, as 
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 import threading
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
+from commonplace import machine_files
 from commonplace.doors.mcp import eras, methods, words
 from commonplace.doors.mcp.calls import fault_of
 from commonplace.doors.mcp.checks import ID, App, Checked, refuse
@@ -156,13 +156,10 @@ def guarded(inner: App, *, token: str) -> App:
 
 def token_in(state: Path) -> str:
     """The token of a vault, made at first use and readable by its owner alone."""
-    path = state / "token"
-    if not path.exists():
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(32))
-    return path.read_text(encoding="ascii").strip()
+    path = str(state / "token")
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    machine_files.make(path, secrets.token_urlsafe(32).encode())
+    return machine_files.read(path).decode("ascii", "replace").strip()
 
 
 def serve(application: App, listener: socket) -> None:

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="DIR",
-        help="claude: write the plugin to DIR (default: the vault's state) for --plugin-dir",
+        help="claude: write the plugin to DIR (default: with your data) for --plugin-dir",
     )
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace import machine_files
 from commonplace.config import OPTIONS
 from commonplace.doors.setup import clients, plugin
 from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
@@ -100,7 +101,7 @@ def plan(
         wanted = plugin.targets(root, launch, hooks=hooks)
     else:
         wanted = clients.targets(client, launch, where, hooks=hooks)
-    found = tuple(change for target in wanted if (change := _change(target)))
+    found = tuple(change for target in wanted if (change := _change(target, project)))
     notes = (CLIENTS[client].note, CLIENTS[client].hooks_note if hooks else "")
     return Plan(client, found, tuple(note for note in notes if note))
 
@@ -118,8 +119,9 @@ def _check_words(launch: Launch) -> None:
             raise BadValue("--vault", problem, next_step="Rename it, or use a link to it.")
 
 
-def _change(target: Target) -> Change | None:
+def _change(target: Target, project: Path | None) -> Change | None:
     path = real(target.path)
+    _check_stays(path, target.path, project)
     before = text_of(path)
     with _explained(path):
         after = put(target, before)
@@ -131,8 +133,18 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def _check_stays(path: Path, named: Path, project: Path | None) -> None:
+    """No link of a project leads out of it: it may be a stranger's. No file is another user's."""
+    if project and real(project) not in path.parents:
+        raise _unusable(named, f"it is a link to {path}, outside of the project")
+    if (found := machine_files.look(str(path))) and (flaw := machine_files.flaw_of(found)):
+        raise _unusable(path, flaw)
+
+
 def text_of(path: Path) -> str | None:
     """What a file says; None when it is not there."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise _unusable(path, "it is no plain file")
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:

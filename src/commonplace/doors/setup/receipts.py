@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from commonplace import machine_files
 from commonplace.doors.setup.editing import Kind
 
 
@@ -55,7 +56,7 @@ def _digest(text: str) -> str:
 def load(state: Path, client: str) -> dict[Path, Receipt]:
     """The receipts of a client, by file."""
     try:
-        kept = json.loads(file(state, client).read_bytes())
+        kept = json.loads(machine_files.read(str(file(state, client)), depth=2))
     except FileNotFoundError:
         return {}
     return {

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from commonplace import machine_files
 from commonplace.clock import Clock
 from commonplace.doors.setup import receipts
 from commonplace.doors.setup.plans import Change, Plan, text_of, without_us
@@ -93,10 +94,12 @@ def _keep(state: Path, client: str, kept: Mapping[Path, Receipt]) -> None:
     path = receipts.file(state, client)
     try:
         if kept:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(path, receipts.serialised(kept))
+            machine_files.make_directory(str(path.parent))
+            text = receipts.serialised(kept).encode()
+            machine_files.write(str(path), text, depth=2, durable=True)
         else:
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                machine_files.remove(str(path), depth=2)
             with suppress(OSError):
                 path.parent.rmdir()
     except OSError as error:

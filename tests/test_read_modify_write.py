@@ -937,6 +937,7 @@ READING = {
     "expand",
     "review",
     "review_reasons",
+    "guards",
     "peek",
     "kind",
     "is_shut",

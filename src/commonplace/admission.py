@@ -12,8 +12,8 @@ from commonplace import budgets
 from commonplace.clock import Clock
 from commonplace.config import Options
 from commonplace.errors import SecretFound
-from commonplace.records import Record
-from commonplace.safety import needs_review, neutralise
+from commonplace.records import PLAIN, Origin, Record
+from commonplace.safety import Trust, needs_review, neutralise, trust_of
 from commonplace.secrets import Secret, find_secrets, redact
 
 
@@ -95,6 +95,13 @@ def _clean_words(words: tuple[str, ...], options: Options) -> tuple[str, ...]:
     return tuple(without_secrets(word, options) for word in words)
 
 
-def must_wait(record: Record) -> bool:
-    """Whether a person has to approve it first."""
-    return needs_review(behavioral=record.behavioral, origin=record.origin, tainted=False)
+def must_wait(record: Record, trust: str) -> bool:
+    """Whether a person has to approve it first; `trust` is the option of that name.
+
+    Of untrusted text also what is of a kind that nobody knows: its name may be an order.
+    """
+    if trust == "hold" and record.behavioral:
+        return record.origin != Origin.OWNER
+    strange = trust_of(record.origin) == Trust.NONE and record.kind not in PLAIN
+    rules = record.behavioral or strange
+    return needs_review(behavioral=rules, origin=record.origin, tainted=False)

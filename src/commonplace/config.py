@@ -66,6 +66,12 @@ class Options:
     secrets: str = _option(
         "redact", "what to do with a secret in a text: redact, refuse or allow", harmless=False
     )
+    trust: str = _option(
+        "quotes",
+        "rules of sessions that read untrusted text: quotes tells them in the user's words, hold "
+        "lets all rules of agents wait, open lets those of such sessions wait",
+        harmless=False,
+    )
     session_stores: int = _option(20, "stores of agents' tools a session; 0: any number")
     session_supersedes: int = _option(5, "replacements of agents' tools a session; 0: any number")
     session_deletes: int = _option(5, "deletes of agents' tools a session; 0: any number")
@@ -303,6 +309,8 @@ def _check_choice(key: str, value: Any, *, source: str) -> None:
         raise BadOption(key, f"{value!r} is not estimate or o200k", source=source)
     if key == "secrets" and value not in ("redact", "refuse", "allow"):
         raise BadOption(key, f"{value!r} is not redact, refuse or allow", source=source)
+    if key == "trust" and value not in ("quotes", "hold", "open"):
+        raise BadOption(key, f"{value!r} is not quotes, hold or open", source=source)
     if key == "summarizer" and value not in ("extractive", "command", "openai"):
         raise BadOption(key, f"{value!r} is not extractive, command or openai", source=source)
 

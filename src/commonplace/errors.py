@@ -419,14 +419,26 @@ class HeldForReview(Refused):
 
     status = 202
 
-    def __init__(self, record_id: str, *, forgotten: str = "") -> None:
-        """`forgotten` is the day on which the owner forgot the text, if that is why it waits."""
+    def __init__(
+        self, record_id: str, *, forgotten: str = "", document: str = "", told: str = ""
+    ) -> None:
+        """`forgotten` is the day on which the owner forgot the text, if that is why it waits.
+
+        `document` is what it is for, and `told` what was written there in the user's own words.
+        """
         self.record_id = record_id
+        self.told = told
         why = "This tells agents how to behave and may come from untrusted text"
+        if document:
+            why = f"{document} tells agents who they are and what to do"
+        if told:
+            why += f". It was kept there in the user's words: {told}"
         if forgotten:
             why = f"The owner forgot this on {forgotten}"
         super().__init__(
-            f"{why}, so it waits for the user's approval as {record_id}.",
+            f"{why}; your wording waits for the user's approval as {record_id}."
+            if told
+            else f"{why}, so it waits for the user's approval as {record_id}.",
             next_step="Go on without it; the user sees it with 'commonplace review'.",
         )
 

@@ -36,7 +36,7 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.safety import lowest, may_supersede, needs_review
+from commonplace.safety import Trust, lowest, may_supersede, needs_review, trust_of
 from commonplace.tombstones import normal, pieces
 from commonplace.values import frozen, replace
 
@@ -261,11 +261,19 @@ class Library(Erasing):
     def _forgotten_among(self, records: Iterable[Record]) -> list[Record]:
         return [record for record in records if self.forgotten_by_owner(pieces(record.text))]
 
-    def hold(self, record: Record, *, author: Author) -> Record:
-        """Keep a record for a person to approve or reject. It goes into no document."""
-        return self.locked(lambda: self._hold(record, author))
+    def hold(
+        self, record: Record, *, author: Author, change: Mapping[str, str] | None = None
+    ) -> Record:
+        """Keep a record for a person to approve or reject. It goes into no document.
 
-    def _hold(self, record: Record, author: Author) -> Record:
+        One that waits already, word for word, is not held twice. `change` tells of a text for a
+        document how it is to be changed.
+        """
+        return self.locked(lambda: self._hold(record, author, change))
+
+    def _hold(
+        self, record: Record, author: Author, change: Mapping[str, str] | None = None
+    ) -> Record:
         """Why it is held, when the owner forgot it, is when, and what an approval lifts."""
         found = self.forgotten_by_owner(pieces(record.text))
         for each in self.held() if found else ():
@@ -273,8 +281,25 @@ class Library(Erasing):
                 return each
         why = " ".join((FORGOTTEN, max(found.values()), *found)) if found else ""
         line = lines.write(record, "native")
-        self._note(Op.HOLD, record, author, lines=(line,), why=why)
+        data = {record.id: dict(change)} if change else {}
+        self._note(Op.HOLD, record, author, lines=(line,), why=why, data=data)
         return record
+
+    def held_changes(self) -> dict[str, dict[str, str]]:
+        """Of the held texts that are meant for a document, how each is to be changed."""
+        return {
+            entry.ids[0]: entry.data[entry.ids[0]]
+            for entry in self.tombstones.entries_of(Op.HOLD)
+            if entry.ids[0] in entry.data
+        }
+
+    def decisions(self) -> dict[str, str]:
+        """What a person decided on held records, by their ids: approve or reject."""
+        return {
+            entry.ids[0]: str(op)
+            for op in (Op.APPROVE, Op.REJECT)
+            for entry in self.tombstones.entries_of(op)
+        }
 
     def forgotten_days(self) -> dict[str, str]:
         """Of the records that are held because the owner forgot them, the days of that."""
@@ -290,12 +315,12 @@ class Library(Erasing):
         return list(waiting.values())
 
     def approve(self, record_id: str, *, to: Sequence[str], author: Author) -> Record:
-        """Let a held record into the documents, exactly as it was held."""
+        """Let a held record into the documents, its text exactly as it was held."""
 
         def work() -> Record:
             record = self._held(record_id)
             self.take_in_changes()
-            chains.check_unreplaced(self.index, record)
+            record = _believed(self._linked(record))
             with self.together():
                 self._add([record], to, author)
                 self.levelling.marks.forgot = -1
@@ -303,6 +328,22 @@ class Library(Erasing):
             return record
 
         return self.locked(work)
+
+    def _linked(self, record: Record) -> Record:
+        """A wording whose sentence is gone, or was replaced by another wording, replaces nothing.
+
+        Whatever else would replace what is replaced already is refused.
+        """
+        old = self.index.get(record.supersedes) if record.supersedes else None
+        is_free = old is not None and not chains.newer(self.index, old.record)
+        if record.words_one_of((record.supersedes,)) and not is_free:
+            return replace(record, supersedes="")
+        chains.check_unreplaced(self.index, record)
+        return record
+
+    def approved(self, record_id: str, *, author: Author) -> None:
+        """Note that a held text was let in, in whatever way."""
+        self.locked(lambda: self._note(Op.APPROVE, self._held(record_id), author))
 
     def reject(self, record_id: str, *, author: Author) -> Record:
         """Take a held record off the list. The journal keeps it."""
@@ -611,6 +652,12 @@ class Library(Erasing):
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found
+
+
+def _believed(record: Record) -> Record:
+    """A record that a person has approved: who is shown it is not shown untrusted text any more."""
+    doubtful = trust_of(record.origin) == Trust.NONE
+    return replace(record, origin=Origin.AGENT) if doubtful else record
 
 
 def _may_stand_for(old: Record, new: Record) -> bool:

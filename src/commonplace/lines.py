@@ -52,7 +52,7 @@ MARKED = ("--", "<", ">", "\x7f")
 
 CARRIED = pattern(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
 
-LISTS = frozenset(("tags", "sources", "seen"))
+LISTS = frozenset(("tags", "sources", "seen", "evidence", "found_by"))
 FIELDS = frozenset(fields_of(Record))
 STRINGS = FIELDS - LISTS - {"confidence", "origin"}
 ORIGINS = tuple(Origin)
@@ -74,6 +74,8 @@ CLAW_EXTRAS = (
     "sources",
     "replaced_by",
     "seen",
+    "evidence",
+    "found_by",
 )
 CLAW_READS = CLAW_KEYS | {name: name for name in CLAW_EXTRAS}
 

@@ -58,7 +58,7 @@ from commonplace.safety import BELIEVED, Trust, stamped, trust_of
 from commonplace.sessions import SessionKind, Sessions, session_kind
 from commonplace.standing import by_standing
 from commonplace.stores import Stores, stores_at
-from commonplace.values import frozen, replace
+from commonplace.values import field, frozen, replace
 from commonplace.views import Given, View, shown_of
 
 if TYPE_CHECKING:
@@ -73,9 +73,11 @@ if TYPE_CHECKING:
         embed,
         past,
         permission,
+        quoting,
         recalling,
         rewriting,
         status,
+        steering,
         times,
     )
     from commonplace.asking import Miss
@@ -99,6 +101,7 @@ else:
     admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
     copies = Lazy("copies")
     past, permission, recalling = Lazy("past"), Lazy("permission"), Lazy("recalling")
+    quoting, steering = Lazy("quoting"), Lazy("steering")
     rewriting, status, times = Lazy("rewriting"), Lazy("status"), Lazy("times")
     agents, sources = Lazy("inject.agents"), Lazy("inject.sources")
     scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compact")
@@ -134,6 +137,8 @@ class Remembered:
 
     record: Record
     new: bool
+    waits: str = ""
+    """The id of the agent's wording, where the record is in the user's words and that waits."""
 
 
 @frozen
@@ -144,6 +149,8 @@ class _Stored:
     waiting: list[Record]
     new: frozenset[str]
     """The ids of records that were not there before, if they are among those stored."""
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    """Of records in the user's words, the ids of the agents' wordings that wait."""
 
 
 class Memory:
@@ -367,8 +374,10 @@ class Memory:
         """Store one memory. When this returns it is safe.
 
         Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
-        valid_from, valid_to. Of what is remembered already, the record that is there is returned;
-        `remember` tells which it was.
+        valid_from, valid_to, and `quote`: the user's own words that it rests on. In a session that
+        has read untrusted text a rule is stored in the user's words, and this wording waits for a
+        person. Of what is remembered already, the record that is there is returned; `remember`
+        tells which it was.
         """
         return self.remember(text, kind=kind, **rest).record
 
@@ -381,7 +390,7 @@ class Memory:
         if not done.stored:
             raise Refused("This text was forgotten.", next_step="Only its owner brings it back.")
         [record] = done.stored
-        return Remembered(record, new=record.id in done.new)
+        return Remembered(record, new=record.id in done.new, waits=done.wordings.get(record.id, ""))
 
     def nearby(self, record: Record) -> near.Nearby:
         """What says nearly the same as a record, or disagrees with it."""
@@ -409,18 +418,29 @@ class Memory:
 
     def _stored(self, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool) -> _Stored:
         tainted = self.sessions.read(self.session).tainted
-        records = given = [self._record(**memory, tainted=tainted) for memory in memories]
+        quotes = [memory.get("quote") or "" for memory in memories]
+        records = given = [
+            self._record(**{name: value for name, value in memory.items() if name != "quote"})
+            for memory in memories
+        ]
         named = [memory["id"] for memory in memories if memory.get("id")]
         # Elsewhere everything that is told is written: there a document is a log.
         once = self.layout.name == "native" and not of_the_day and not named
         if self.origin == Origin.IMPORT:
             records = self.library.locked(lambda: self.library.without_forgotten(given))
-        ready = [record for record in records if not admission.must_wait(record)]
         author = Author(stamped(self.origin, tainted=tainted), self.session)
+        given_quotes = {record.id: quote for record, quote in zip(given, quotes)}
+        ready: list[Record] = []
+        wordings: dict[str, Record] = {}
         waiting: list[Record] = []
         there: list[Record] = []
         for record in records:
-            if admission.must_wait(record):
+            grounds = self._grounds(record, given_quotes[record.id])
+            if grounds.told:
+                ready.append(grounds.told)
+                if grounds.held:
+                    wordings[grounds.told.id] = grounds.held
+            elif grounds.held:
                 old = self.library.already(record) if once else None
                 (there if old else waiting).append(old or self.library.hold(record, author=author))
         if not ready:
@@ -435,7 +455,44 @@ class Memory:
         if self.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
             self._compact_in_background()
         new = frozenset(record.id for record in (ready if once else stored))
-        return _Stored((*there, *stored), waiting, new)
+        kept = [record for record in ready if record not in back]
+        waits = {
+            now.id: self._hold_wording(now, wordings[told.id], author).id
+            for told, now in zip(kept, stored)
+            if told.id in wordings
+        }
+        return _Stored((*there, *stored), waiting, new, waits)
+
+    def _grounds(self, record: Record, quote: str) -> quoting.Grounds:
+        """Whether a memory is told as it is, in the user's words, or waits whole."""
+        budgets.check_type(quote, str, "quote")
+        if not admission.must_wait(record, self.options.trust):
+            return quoting.Grounds(self._cited(record, quote) if quote else record)
+        if self.options.trust != "quotes" or self.origin != Origin.AGENT:
+            return quoting.Grounds(held=record)
+        said = quoting.said_by(self.user_messages())
+        return quoting.grounds(record, said, quote, self._alike_words(), new_id=self.clock.new_id)
+
+    def _cited(self, record: Record, quote: str) -> Record:
+        evidence = quoting.checked(quoting.said_by(self.user_messages()), quote)
+        return quoting.cited(record, evidence)
+
+    def _alike_words(self) -> Callable[[str, str], float]:
+        """How near two words lie, by the encoder that comes with the package."""
+        from commonplace.embed.nearness import nearness
+        from commonplace.embed.static import StaticEncoder
+
+        return nearness(StaticEncoder())
+
+    def _hold_wording(self, told: Record, wording: Record, author: Author) -> Record:
+        """Let the agent's wording wait, to replace the sentence when a person approves it."""
+        held = replace(wording, supersedes=wording.supersedes or told.id)
+        same = (
+            each
+            for each in self.library.held()
+            if (each.text, each.supersedes) == (held.text, held.supersedes)
+        )
+        return next(same, None) or self.library.hold(held, author=author)
 
     def trim(self) -> tuple[str, ...]:
         """Take the oldest records out of the main document where it grew past its window.
@@ -604,8 +661,10 @@ class Memory:
         return {key: f"the owner forgot this on {day}" for key, day in days.items()}
 
     def approve(self, record_id: str) -> Record:
-        """Let a held record in, exactly as it was held."""
+        """Let a held record in, its text exactly as it was held; or make a change that waits."""
         key = self._meant_of_held(record_id)
+        if key in (changes := self.library.held_changes()):
+            return steering.approve(self.library, key, changes[key], author=self.author)
         record = self.library.approve(key, to=self._targets(), author=self.author)
         self.trim()
         return record
@@ -625,7 +684,7 @@ class Memory:
         }
         return [names[role] for role in roles or self.layout.writes]
 
-    def _record(self, *, tainted: bool, group: str = "", **given: Any) -> Record:
+    def _record(self, *, group: str = "", **given: Any) -> Record:
         if given.get("supersedes"):
             given["supersedes"] = self._meant(given["supersedes"], argument="supersedes")
         record = admission.admitted(
@@ -633,7 +692,7 @@ class Memory:
             self.options,
             session=self.session,
             group=group or self.group,
-            origin=stamped(self.origin, tainted=tainted),
+            origin=self.author.origin,
             **given,
         )
         if record.supersedes:
@@ -908,6 +967,9 @@ class Memory:
         self, ids: Sequence[str], *, history: bool, words: str, bring_back: bool
     ) -> Receipt:
         self.library.refresh()
+        if self.origin == Origin.OWNER:
+            # A wording that waits goes with the sentence that it words.
+            ids = [*ids, *(each.id for each in self.library.held() if each.words_one_of(ids))]
         held = self._withheld(ids)
         doomed = [held.get(key) or self.get(key).record for key in ids]
         permission.check_erases(self.author.origin, doomed)
@@ -1040,9 +1102,30 @@ class Memory:
                 f"it is how sync programs name a copy of {original}",
                 next_step="'commonplace conflicts --merge' unites the two; or use another name.",
             )
-        if self._steers(name):
-            permission.check_steers(self.author.origin, name)
         return name
+
+    def guards(self, document: str) -> bool:
+        """Whether what this session writes there waits for a person: prompts are made of it."""
+        if not self._steers(document) or self.origin == Origin.OWNER:
+            return False
+        if permission.is_believed(self.author.origin):
+            return self.options.trust == "hold" and self.origin == Origin.AGENT
+        if self.options.trust == "open" or self.origin != Origin.AGENT:
+            permission.check_steers(self.author.origin, document)
+        return True
+
+    def _let_wait(self, name: str, change: steering.Change) -> None:
+        """Hold a change of what prompts are made of, and tell what of it the user said."""
+        quotes = self.options.trust == "quotes"
+        waiting = steering.let_wait(
+            self.library,
+            name,
+            change,
+            author=self.author,
+            said=quoting.said_by(self.user_messages()) if quotes else (),
+            alike=self._alike_words(),
+        )
+        raise HeldForReview(waiting.id, document=name, told=waiting.told)
 
     def _steers(self, name: str) -> bool:
         """Whether prompts are made of a document: who agents are, whom they serve, what to do."""
@@ -1090,6 +1173,8 @@ class Memory:
         self._check_content(content, may_be_empty=mode == "rewrite")
         content = admission.without_secrets(content, self.options)
         section = admission.without_secrets(section, self.options)
+        if self.guards(name):
+            self._let_wait(name, steering.Change(content, mode, section, etag))
         if mode == "append" and not section:
             written = self.library.locked(lambda: self._appended(name, content))
         else:
@@ -1134,6 +1219,9 @@ class Memory:
             return admission.without_secrets(new, self.options)
 
         name = self._changeable(document)
+        if self.guards(name):
+            text, etag = self.library.text(name)
+            self._let_wait(name, steering.Change(checked(text), "rewrite", etag=etag))
         wanted = rewriting.Rewrite(name, checked, self.author, view=self._view, afresh=True)
         try:
             return self.library.locked(lambda: self._edited(wanted))
@@ -1154,7 +1242,10 @@ class Memory:
         """Make a document that must not be there yet."""
         self._check_content(content, may_be_empty=True)
         content = admission.without_secrets(content, self.options)
-        return self.library.create(self._changeable(document), content, author=self.author)
+        name = self._changeable(document)
+        if self.guards(name):
+            self._let_wait(name, steering.Change(content, "rewrite"))
+        return self.library.create(name, content, author=self.author)
 
     @staticmethod
     def _check_content(content: str, *, may_be_empty: bool) -> None:
@@ -1168,7 +1259,7 @@ class Memory:
 
     def remove(self, *documents: str) -> None:
         """Take whole documents away, all of them or none. It can be undone."""
-        names = [self._changeable(name) for name in documents]
+        names = [self._of_no_prompt(self._changeable(name)) for name in documents]
         self.library.remove(names, author=self.author)
 
     def rename(self, document: str, new: str) -> None:
@@ -1177,8 +1268,17 @@ class Memory:
 
     def rename_all(self, documents: Mapping[str, str]) -> None:
         """Give documents other names, all of them or none. It can be undone."""
-        names = {self._changeable(name): self._changeable(new) for name, new in documents.items()}
+        names = {
+            self._of_no_prompt(self._changeable(name)): self._of_no_prompt(self._changeable(new))
+            for name, new in documents.items()
+        }
         self.library.rename(names, author=self.author)
+
+    def _of_no_prompt(self, name: str) -> str:
+        """The name, unless prompts are made of it and this session is not believed."""
+        if self._steers(name):
+            permission.check_steers(self.author.origin, name)
+        return name
 
     def write_diary(self, text: str) -> Written:
         """Write a diary entry: a document of its own, named by the time, never changed again."""

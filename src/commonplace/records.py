@@ -5,7 +5,7 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from commonplace.hints import Any, StrEnum
 from commonplace.lazily import pattern
@@ -51,6 +51,10 @@ CHECKPOINT = "Checkpoint before compaction:"
 TYPES = ("preference", "fact", "instruction", "context", "correction")
 CATEGORIES = ("turn-summary", COMPACTION, "note", "heartbeat", "learned", "user-preference")
 BEHAVIORAL = frozenset(("preference", "instruction", "correction", "user-preference"))
+PLAIN = frozenset(
+    (*TYPES, *CATEGORIES, "decision", "person", "goal", "event", "message", "experience")
+).difference(BEHAVIORAL)
+"""The kinds that are known to tell what is so, and not what to do."""
 PASSAGE = "passage"
 """The kind of a searchable piece of prose: found like a record, but not stored as one."""
 MESSAGE = "message"
@@ -88,11 +92,36 @@ class Record:
     """The id of a record that replaced this one and has since left the documents."""
     seen: tuple[str, ...] = ()
     """When it was told again, each with the session; the oldest first."""
+    evidence: tuple[str, ...] = ()
+    """The user's message that it rests on: its id, its time, and the sentence where the text is not
+    that sentence itself.
+    """
+    found_by: tuple[str, ...] = ()
+    """Words of the agent's wording by which a sentence of the user's is found, too."""
 
     @property
     def behavioral(self) -> bool:
         """Whether it tells the agent how to behave, rather than what is so."""
         return self.kind in BEHAVIORAL
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether its text is a sentence of the user's, as it was typed."""
+        return len(self.evidence) == 2
+
+    def words_one_of(self, ids: Sequence[str]) -> bool:
+        """Whether it is an agent's wording of one of these sentences of the user's."""
+        return len(self.evidence) == 3 and self.supersedes in ids and self.id not in ids
+
+    @property
+    def said_at(self) -> str:
+        """When it was said, if it is a sentence of the user's; else when it was stored."""
+        return self.evidence[1] if self.is_quote else self.timestamp
+
+    @property
+    def told_text(self) -> str:
+        """The text behind what it is, which says whose words they are."""
+        return f", in the user's words: “{self.text}”" if self.is_quote else f": {self.text}"
 
     @property
     def is_checkpoint(self) -> bool:

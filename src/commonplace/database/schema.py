@@ -219,6 +219,16 @@ def chains_and_duplicates(_: Engine) -> list[str]:
     ]
 
 
+def evidence(_: Engine) -> list[str]:
+    """The user's message that a record rests on, and words of the agent's that find it."""
+    return [
+        """alter table record
+            add column evidence text collate "C" not null default '',
+            add column found_by text collate "C" not null default ''""",
+        "update level set mark = ''",
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -227,6 +237,7 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     gateway_tokens,
     times_of_messages,
     chains_and_duplicates,
+    evidence,
 )
 
 

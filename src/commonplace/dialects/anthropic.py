@@ -86,6 +86,8 @@ def create(memory: Memory, path: str, *, file_text: str) -> str:
         memory.update(_or_nothing(file_text), document=name, mode="rewrite")
         return f"File created successfully at: {path}"
 
+    if memory.guards(name):
+        memory.update(_or_nothing(file_text), document=name, mode="rewrite")
     return memory.library.locked(work)
 
 

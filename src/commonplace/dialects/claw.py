@@ -11,6 +11,7 @@ from copy import copy
 
 from commonplace import budgets
 from commonplace.dialects import Answer, Argument, Tool, tool
+from commonplace.dialects.native import in_users_words
 from commonplace.errors import BadValue, NoSuchDocument, Refused
 from commonplace.hints import Annotated, Any
 from commonplace.memory import Memory
@@ -49,8 +50,10 @@ def remember_this(
     """Remember something when the user says "remember this" or "remember that I prefer X"."""
     _check_offered(memory, remember_this)
     kind = budgets.check_kind(category, argument="category")
-    record = memory.store(text, kind=kind)
-    return Answer(as_mapping(record), f"Remembered as {record.kind} ({record.id}).")
+    done = memory.remember(text, kind=kind)
+    record = done.record
+    told = f" It is {in_users_words(done)}" if record.is_quote else ""
+    return Answer(as_mapping(record), f"Remembered as {record.kind} ({record.id}).{told}")
 
 
 @tool(
@@ -186,6 +189,8 @@ class MemoryStore:
         """The same memory as another session holds it."""
         held = copy(self.memory)
         held.session = budgets.check_word(session, argument="sessionId")
+        for what, _ in self.memory.sessions.read(self.memory.session).taints:
+            held.taint(what)  # Who has read it speaks, whatever the session is called.
         return held
 
 

@@ -11,7 +11,7 @@ from commonplace.clock import Clock
 from commonplace.dialects import Answer, Argument, tool
 from commonplace.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.lazily import Lazy
-from commonplace.memory import Memory
+from commonplace.memory import Memory, Remembered
 from commonplace.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.safety import FRAMING, SUGGESTIONS, Trust, neutralise, one_line, trust_of
 
@@ -43,6 +43,7 @@ def store(
     tags: Tags = (),  # type: ignore[assignment]
     supersedes: Annotated[str, Argument("Id of the record that it corrects.")] = "",
     username: Annotated[str, Argument("Whom it is about.")] = "",
+    quote: Annotated[str, Argument("The user's words it rests on, verbatim.", max_length=300)] = "",
 ) -> Answer:
     """Remember one insight for future sessions, as you learn it.
 
@@ -51,10 +52,15 @@ def store(
     """
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
     with memory.counted_of_agents(*wanted) as spared:
-        done = memory.remember(text, kind=kind, tags=tags, supersedes=supersedes, username=username)
+        done = memory.remember(
+            text, kind=kind, tags=tags, supersedes=supersedes, username=username, quote=quote
+        )
         if not done.new:
             spared.append("stores")
     record = done.record
+    if record.is_quote:
+        waits = {"waits": done.waits} if done.waits else {}
+        return Answer(described(record) | waits, f"Stored {record.id}, {in_users_words(done)}")
     if not done.new:
         return Answer(described(record) | {"already": True}, said_already(record))
     hidden = "[redacted " in record.text and "[redacted " not in text
@@ -63,6 +69,12 @@ def store(
     noted = {"nearby": [*beside.alike, *beside.disagreeing]} if str(beside) else {}
     text = f"Stored {record.id}.{told} {beside}".strip()
     return Answer(described(record) | noted, text)
+
+
+def in_users_words(done: Remembered) -> str:
+    """What an agent is told whose memory was kept as a sentence of the user's."""
+    told = f"kept in the user's words: “{one_line(done.record.text)}”"
+    return f"{told}; your wording waits for the user's approval." if done.waits else f"{told}."
 
 
 def said_already(record: Record) -> str:
@@ -338,11 +350,11 @@ def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     if hit and _is_said(hit):
         said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
         return one_line(f"- {said}: {_shortened(record.text)} [{record.id}]")
-    day = clock.day_of(record.timestamp) or "undated"
+    day = clock.day_of(record.said_at) or "undated"
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
-    return one_line(f"- {day} {record.kind}: {record.text}{named}{where}")
+    return one_line(f"- {day} {record.kind}{record.told_text}{named}{where}")
 
 
 def _briefed(records: list[Record], total: int, clock: Clock) -> str:

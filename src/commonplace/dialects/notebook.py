@@ -57,6 +57,8 @@ def memory_update(
 
     Prefer a section to a rewrite of everything, which is refused when it would lose much.
     """
+    if document and memory.guards(document):
+        memory.update(content, document=document, mode=mode, section=section)
     return memory.library.locked(
         lambda: _updated(memory, content, mode, section, document, confirm)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from commonplace.budgets import check_text
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Answer, Argument, tool
-from commonplace.dialects.native import said_already
+from commonplace.dialects.native import in_users_words, said_already
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
 from commonplace.records import TYPES, Hit, Record
@@ -48,6 +48,8 @@ def memory_store(
             spared.append("stores")
     record = done.record
     note = str(memory.nearby(record)) if done.new else said_already(record)
+    if record.is_quote:
+        note = f"It is {in_users_words(done)}"
     return Answer(
         {
             "id": record.id,

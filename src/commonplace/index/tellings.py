@@ -29,9 +29,8 @@ END = 1 << 62
 
 FIELDS = tuple(fields_of(Record))
 COUNT = len(FIELDS)
-TIMESTAMP, TAGS, CONFIDENCE, SOURCES, SEEN = map(
-    FIELDS.index, ("timestamp", "tags", "confidence", "sources", "seen")
-)
+TIMESTAMP, CONFIDENCE = map(FIELDS.index, ("timestamp", "confidence"))
+LISTED = tuple(map(FIELDS.index, ("tags", "sources", "seen", "evidence", "found_by")))
 COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
 SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
 
@@ -68,9 +67,8 @@ Standing = tuple[int, Identity]
 
 def telling(record: Record) -> Told:
     values = list(_fields_of(record))
-    values[TAGS] = listed(values[TAGS])
-    values[SOURCES] = listed(values[SOURCES])
-    values[SEEN] = listed(values[SEEN])
+    for at in LISTED:
+        values[at] = listed(values[at])
     confidence = float(values[CONFIDENCE])
     values[CONFIDENCE] = repr(confidence)
     # A copy takes half as long as to say each time how long it is to be.
@@ -122,7 +120,7 @@ def differing(
 def record_of(row: Row) -> Record:
     """The record whose values begin a row."""
     values = list(row[:COUNT])
-    for at in (TAGS, SOURCES, SEEN):
+    for at in LISTED:
         values[at] = unlisted(values[at])
     return Record(*values)
 

@@ -58,9 +58,12 @@ counts next to nothing, but never against a text.
 
 
 def indexed(record: Record) -> str:
-    """What is searched beside the text: tags, who, when, other spellings of what is not Latin."""
+    """What is searched beside the text: tags, who, when, an agent's words for it, other spellings
+    of what is not Latin.
+    """
     day = record.timestamp[:10]
-    beside = " ".join((*record.tags, record.username, day, MONTHS.get(day[5:7], "")))
+    said = (*record.tags, record.username, day, MONTHS.get(day[5:7], ""), *record.found_by)
+    beside = " ".join(said)
     if record.kind in BEHAVIORAL:
         beside += " " + record.kind
     if record.text.isascii() and beside.isascii():

@@ -127,8 +127,8 @@ def dated(state: State, record: Record, raw: str = "") -> str:
     if not record.timestamp:
         return as_it_stands(state, record, raw)
     who = f" (@{record.username})" if record.username else ""
-    day = state.library.clock.day_of(record.timestamp)
-    return one_line(f"- {day} {record.kind}{who}: {record.text}")
+    day = state.library.clock.day_of(record.said_at)
+    return one_line(f"- {day} {record.kind}{who}{record.told_text}")
 
 
 def text_of(state: State, name: str) -> str:

@@ -371,7 +371,11 @@ def _entry(state: State, record: Record, raw: str = "") -> str:
     age = state.age_days(record.timestamp)
     about = [record.kind, *record.tags, *([f"{age} days old"] if age is not None else [])]
     about.append(f"#{short_id(record.id)}")
-    return f"- {one_line(record.text)} [{one_line(', '.join(about))}]"
+    text = one_line(record.text)
+    if record.is_quote:
+        said = state.library.clock.day_of(record.said_at)
+        text, about = f"“{text}”", [f"the user's words of {said}", *about]
+    return f"- {text} [{one_line(', '.join(about))}]"
 
 
 @frozen

@@ -1,0 +1,141 @@
+"""Quoting: a rule that comes from a session which has read untrusted text is told in the user's
+own words, and the agent's wording waits for a person.
+
+It knows records and what the user said; how either is kept it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from commonplace.errors import BadValue
+from commonplace.evidence import (
+    LONGEST,
+    SHORTEST,
+    Alike,
+    Evidence,
+    Said,
+    bare,
+    found,
+    quoted,
+    search_words,
+    sentences,
+    untyped,
+)
+from commonplace.history import Message
+from commonplace.records import BEHAVIORAL, Origin, Record
+from commonplace.safety import one_line
+from commonplace.values import frozen, replace
+
+DEFAULT_KIND = "preference"
+"""The kind of a sentence whose memory was of a kind of the agent's own."""
+
+
+@frozen
+class Grounds:
+    """What becomes of one memory: the sentence that is told, and the wording that waits."""
+
+    told: Record | None = None
+    held: Record | None = None
+
+
+@frozen
+class Account:
+    """What a record rests on, as a person is shown it."""
+
+    message: str = ""
+    """The id of the user's message."""
+    time: str = ""
+    sentence: str = ""
+    wording: str = ""
+    wording_id: str = ""
+    state: str = ""
+    untyped: tuple[str, ...] = ()
+    """What the wording names and the user did not type."""
+    taints: tuple[tuple[str, str], ...] = ()
+    """What its session had read: the name of each, and when."""
+    changes: str = ""
+    """What an approval would change."""
+
+
+def said_by(messages: Iterable[Message]) -> list[Said]:
+    """The user's messages, as evidence is looked for in them."""
+    return [Said(each.id, each.time, each.content) for each in messages]
+
+
+def evidence_of(said: Sequence[Said], text: str, quote: str, alike: Alike) -> Evidence | None:
+    """The sentence that a memory rests on: the one that is quoted, or else the nearest."""
+    if quote:
+        return checked(said, quote)
+    return next(iter(found(said, text, alike)), None)
+
+
+def checked(said: Sequence[Said], quote: str) -> Evidence:
+    """The sentence that a quote stands in; fails where it stands in none."""
+    if not SHORTEST <= len(quote.strip()) <= LONGEST:
+        raise BadValue(
+            "quote",
+            f"it has {len(quote.strip())} characters",
+            next_step=f"Quote {SHORTEST} to {LONGEST} characters of the user's message.",
+        )
+    evidence = quoted(said, quote)
+    if evidence is None:
+        raise BadValue(
+            "quote",
+            "it stands in no message that the user typed in this session",
+            next_step="Copy the user's words exactly, not from a pasted text, or leave quote out.",
+        )
+    return evidence
+
+
+def grounds(
+    record: Record, said: Sequence[Said], quote: str, alike: Alike, *, new_id: Callable[[], str]
+) -> Grounds:
+    """The record in the user's words, where a sentence is near, and the wording that waits."""
+    evidence = evidence_of(said, record.text, quote, alike)
+    if evidence is None:
+        return Grounds(held=record)
+    told = in_users_words(record, evidence)
+    if bare(record.text) == bare(told.text) and not record.supersedes:
+        return Grounds(told)
+    cited = (evidence.message, evidence.time, evidence.sentence)
+    return Grounds(told, replace(record, id=new_id(), evidence=cited))
+
+
+def in_users_words(record: Record, evidence: Evidence) -> Record:
+    """A record that says the sentence, and nothing else that the user did not say in it."""
+    typed = f" {bare(evidence.sentence)} "
+    return Record(
+        id=record.id,
+        kind=record.kind if record.kind in BEHAVIORAL else DEFAULT_KIND,
+        text=one_line(evidence.sentence),
+        timestamp=record.timestamp,
+        tags=tuple(tag for tag in record.tags if f" {bare(tag)} " in typed and bare(tag)),
+        session=record.session,
+        group=record.group,
+        sensitivity=record.sensitivity,
+        origin=Origin.AGENT,
+        evidence=(evidence.message, evidence.time),
+        found_by=search_words(record.text, evidence.sentence),
+    )
+
+
+def cited(record: Record, evidence: Evidence) -> Record:
+    """A record in the agent's wording that cites the user's sentence."""
+    return replace(record, evidence=(evidence.message, evidence.time, evidence.sentence))
+
+
+def strange_names(wording: str, said: Iterable[Said]) -> tuple[str, ...]:
+    """What a wording names and the user did not type in the session."""
+    return untyped(wording, (each for one in said for each in sentences(one.text)))
+
+
+def lines_of(
+    added: Iterable[str], said: Sequence[Said], alike: Alike, day_of: Callable[[str], str]
+) -> list[str]:
+    """The lines for a document in the user's words: a sentence for each line that rests on one."""
+    near = (evidence_of(said, line, "", alike) for line in added if any(map(str.isalnum, line)))
+    told = {each.sentence: each for each in near if each}
+    return [
+        f"- “{one_line(each.sentence)}” (the user, {day_of(each.time)})" for each in told.values()
+    ]

@@ -141,13 +141,13 @@ def test_a_prompt_that_nothing_is_relevant_to_gets_nothing(hook: Hook) -> None:
 def test_setup_writes_only_hooks_that_are_there() -> None:
     launch = Launch("/bin/commonplace", "/v", env={"COMMONPLACE_STATE_DIR": "/s p"})
     for client, each in SET_UP.items():
-        for event in each.events:
+        for event in each.events.values():
             words = launch.hook_words(event, client)[1:]
             asked = hooks.parse(words, {})
             assert (asked.event, asked.client, asked.vault) == (event, client, "/v")
             assert asked.options == ("state_dir=/s p",)
     assert {client for client, each in SET_UP.items() if each.events} == set(CLIENTS)
-    assert set(SET_UP["claude"].events) == set(EVENTS)
+    assert set(SET_UP["claude"].events.values()) == set(EVENTS)
     assert hook_groups("claude", launch)["Stop"]["hooks"][0]["command"].endswith("'state_dir=/s p'")
 
 

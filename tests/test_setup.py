@@ -67,7 +67,16 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "vscode": {"type": "stdio", "command": COMMAND, "args": ARGUMENTS},
 }
 LEADING = ("CLAUDE_", "CODEX_", "GEMINI_", "XDG_", "QWEN_", "COPILOT_", "CLINE_", "VSCODE_")
-EVENTS = ["SessionStart", "UserPromptSubmit", "PreCompact", "PostCompact", "Stop", "SessionEnd"]
+EVENTS = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PreCompact",
+    "PostCompact",
+    "Stop",
+    "SessionEnd",
+]
 
 # Each is a file that its client reads.
 ODD: dict[str, dict[str, str]] = {
@@ -728,12 +737,20 @@ def hook_commands(data: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def test_hooks_are_wired_to_the_events_of_each_client(home: Path) -> None:
     names = {
-        "claude": (".claude/settings.json", EVENTS),
+        "claude": (".claude/settings.json", [*EVENTS, "PostToolUseFailure"]),
         "codex": (".codex/hooks.json", EVENTS),
-        "qwen": (".qwen/settings.json", EVENTS),
+        "qwen": (".qwen/settings.json", [*EVENTS, "PostToolUseFailure"]),
         "gemini": (
             ".gemini/settings.json",
-            ["SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "SessionEnd"],
+            [
+                "SessionStart",
+                "BeforeAgent",
+                "BeforeTool",
+                "AfterTool",
+                "PreCompress",
+                "AfterAgent",
+                "SessionEnd",
+            ],
         ),
     }
     for client, (file, events) in names.items():
@@ -753,6 +770,9 @@ def test_copilot_gets_a_file_of_hooks_for_either_shell(home: Path) -> None:
     assert list(data["hooks"]) == [
         "sessionStart",
         "userPromptSubmitted",
+        "preToolUse",
+        "postToolUse",
+        "postToolUseFailure",
         "preCompact",
         "agentStop",
         "sessionEnd",
@@ -787,7 +807,7 @@ def test_the_hooks_of_others_stay_where_they_are(home: Path) -> None:
             {
                 "hooks": {
                     "Stop": [{"matcher": "", "hooks": [theirs, {"command": mine}]}],
-                    "PreToolUse": [{"hooks": [theirs]}],
+                    "Notification": [{"hooks": [theirs]}],
                     "disabled": True,
                 }
             }
@@ -798,7 +818,7 @@ def test_the_hooks_of_others_stay_where_they_are(home: Path) -> None:
     hooks = json.loads(settings.read_text())["hooks"]
     assert hooks.pop("disabled") is True
     commands = hook_commands({"hooks": hooks})
-    assert commands["PreToolUse"] == ["make check"]
+    assert commands["Notification"] == ["make check"]
     assert commands["Stop"] == [
         "make check",
         f"{COMMAND} --vault /vaults/mine hook stop --client claude",
@@ -808,7 +828,7 @@ def test_the_hooks_of_others_stay_where_they_are(home: Path) -> None:
     assert json.loads(settings.read_text()) == {
         "hooks": {
             "Stop": [{"matcher": "", "hooks": [theirs]}],
-            "PreToolUse": [{"hooks": [theirs]}],
+            "Notification": [{"hooks": [theirs]}],
             "disabled": True,
         }
     }
@@ -841,7 +861,7 @@ def test_claude_gets_a_plugin_where_it_looks_for_plugins(home: Path) -> None:
     servers = json.loads((root / ".mcp.json").read_text())["mcpServers"]
     assert servers == {"commonplace": ENTRIES["claude"]}
     commands = hook_commands(json.loads((root / "hooks/hooks.json").read_text()))
-    assert list(commands) == EVENTS
+    assert list(commands) == [*EVENTS, "PostToolUseFailure"]
     assert commands["PostCompact"] == [
         f"{COMMAND} --vault /vaults/mine hook post-compact --client claude"
     ]

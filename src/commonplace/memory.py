@@ -775,9 +775,10 @@ class Memory:
 
     def _mind(self, records: Iterable[Record | Beside | Line]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
-        agent = self.origin == Origin.AGENT and self.session and not self.read_only
-        if agent and any(trust_of(record.origin) == Trust.NONE for record in records):
-            self.taint()
+        if self.origin == Origin.AGENT and self.session and not self.read_only:
+            for origin in {record.origin for record in records}:
+                if trust_of(origin) == Trust.NONE:
+                    self.taint(f"a memory from {origin or 'nobody knows where'}")
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
         """What is most alike by vectors, among the newest records."""
@@ -1346,11 +1347,11 @@ class Memory:
 
     def _mind_said(self, said: Iterable[tuple[str, str]]) -> None:
         """What a tool answered may come from anywhere, and so may what a tainted session said."""
-        agent = self.origin == Origin.AGENT and self.session and not self.read_only
-        if agent and any(
-            role == "tool" or self.sessions.read(session).tainted for session, role in set(said)
-        ):
-            self.taint()
+        if not (self.origin == Origin.AGENT and self.session and not self.read_only):
+            return
+        for session, role in sorted(set(said)):
+            if role == "tool" or self.sessions.read(session).tainted:
+                self.taint(f"what was said in session {session}")
 
     def blame(self, document: str) -> list[past.Blame]:
         """Each line of a document with the change that brought it."""

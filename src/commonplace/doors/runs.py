@@ -141,6 +141,28 @@ def agent_run() -> str:
     return run_of(in_proc if os.path.exists("/proc/self/stat") else _listed().get, os.getppid())
 
 
+def ancestors() -> list[Process]:
+    """What stands above this process, up to the program that runs it; none where nothing tells."""
+    if not os.path.exists("/proc/self/stat"):
+        return []
+    found: list[Process] = []
+    for process in _upwards(in_proc, os.getppid()):
+        found.append(process)
+        if process.pid <= 1 or process.name not in SHELLS | WRAPPERS:
+            break
+    return found
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The variables that a process was started with; none where nothing tells."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            words = file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return {}
+    return {name: value for name, equals, value in (w.partition("=") for w in words) if equals}
+
+
 def in_proc(pid: int) -> Process | None:
     """A process as Linux shows it."""
     try:

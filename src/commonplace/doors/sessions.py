@@ -19,6 +19,11 @@ HEADER = "x-commonplace-session"
 GROUP_HEADER = "x-commonplace-group"
 GROUP_KEYS = ("groupid", "group", "chatid", "chat")
 """How a group is named that what is stored belongs to, over HTTP and in `_meta`."""
+TAINT_HEADER = "x-commonplace-tainted"
+TAINT_KEY = "tainted"
+"""How a host says that the session has read untrusted content: by its name, or by `true`."""
+NO = ("", "0", "false", "no")
+YES = ("1", "true", "yes")
 
 
 def session_of(meta: object, environ: Mapping[str, str]) -> str:
@@ -36,6 +41,22 @@ def session_of(meta: object, environ: Mapping[str, str]) -> str:
 def group_of(meta: object) -> str:
     """The group that the client sent; empty when it sent none."""
     return _named_in(meta, GROUP_KEYS)
+
+
+def taint_of(meta: object) -> str | None:
+    """The name of what a request says that its session has read; None when it says nothing."""
+    for key, value in meta.items() if isinstance(meta, Mapping) else ():
+        if _spelt(str(key)) == TAINT_KEY:
+            return taint_named("true" if value is True else value if _is_plain(value) else "")
+    return None
+
+
+def taint_named(said: str) -> str | None:
+    """The name of what was read, by what a host says: empty when it does not name it."""
+    said = said.strip()
+    if said.lower() in NO:
+        return None
+    return "" if said.lower() in YES else said
 
 
 def _named_in(meta: object, keys: Sequence[str]) -> str:

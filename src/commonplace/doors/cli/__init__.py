@@ -31,6 +31,7 @@ OTHER_COMMANDS = (
     "history",
     "context",
     "conversation",
+    "session",
     "heartbeat",
     "blame",
     "restore",
@@ -214,6 +215,7 @@ def defaults() -> dict[str, Any]:
         "group": environ.get("COMMONPLACE_GROUP", ""),
         "json": False,
         "main": False,
+        "tainted": False,
     }
 
 
@@ -328,6 +330,7 @@ def unconfirmed() -> int:
 
 def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
     """The vault that the options, the environment or the working directory name."""
+    from commonplace.doors import attached
     from commonplace.doors.opening import open_vault
 
     memory = open_vault(
@@ -339,6 +342,10 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
         main=arguments.main or arguments.session == os.environ.get("CLAUDE_CODE_SESSION_ID"),
     )
     _opened.append(memory)
+    attached.heed(memory)
+    if arguments.tainted:
+        memory.origin = "agent"
+        attached.mark(memory, "")
     return memory
 
 

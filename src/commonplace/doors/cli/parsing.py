@@ -76,6 +76,7 @@ def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
     add("session", metavar="ID", help="the session that this belongs to")
     add("main", action="store_true", help="the session is claw's main one, whatever its id")
     add("group", metavar="NAME", help="the group, such as a chat, that memories are recorded with")
+    add("tainted", action="store_true", help="what is written may come from untrusted text")
     add("json", action="store_true", help="print JSON")
     return options
 
@@ -106,6 +107,10 @@ def _add_command(commands: Any, name: str) -> None:
         from commonplace.doors.cli import conversation, heartbeat
 
         {"heartbeat": heartbeat, "conversation": conversation}[name].add(commands, shared)
+    elif name == "session":
+        from commonplace.doors.cli import session
+
+        session.add(commands, shared)
     else:
         from commonplace.doors.cli import commands as others
 

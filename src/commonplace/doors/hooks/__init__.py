@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from commonplace.errors import BadValue, CommonplaceError, NoSuchVault
+from commonplace.errors import BadValue, CommonplaceError, NoSuchVault, Refused
 from commonplace.hints import TYPE_CHECKING
 from commonplace.values import frozen
 
@@ -20,9 +20,21 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 CLIENTS = ("claude", "codex", "gemini", "qwen", "copilot")
-EVENTS = ("session-start", "prompt-submit", "pre-compact", "post-compact", "stop", "session-end")
+EVENTS = (
+    "session-start",
+    "prompt-submit",
+    "pre-tool",
+    "post-tool",
+    "pre-compact",
+    "post-compact",
+    "stop",
+    "session-end",
+)
+AROUND_TOOLS = ("pre-tool", "post-tool")
 LOCK_SECONDS = 1.0
-"""A person waits for a hook: no longer than this for another writer."""
+"""A person waits for a hook: no longer than this for another writer …"""
+TOOL_LOCK_SECONDS = 5.0
+"""… but a session that read something must not pass for one that did not."""
 MOST = 64 * 1024 * 1024
 """Bytes of a hook's input."""
 VALUED = ("--vault", "--dialect", "--session", "--client", "--set")
@@ -120,9 +132,15 @@ def parse(words: Sequence[str], environ: Mapping[str, str]) -> Asked:
 
 def run_or_fail(asked: Asked) -> None:
     """Read the client's input, do what the event asks for, and answer in one piece."""
+    from commonplace.doors import attached
     from commonplace.doors.hooks import events
     from commonplace.doors.hooks.inputs import read_call
 
+    if attached.is_from_shell(asked.client):
+        raise Refused(
+            "A hook that a command of the agent's called is not heeded.",
+            next_step="Only the client itself calls hooks.",
+        )
     given = sys.stdin.buffer.read(MOST)
     call = read_call(
         given,
@@ -152,7 +170,8 @@ def open_for(asked: Asked, session: str) -> Memory:
     ):
         raise NoSuchVault(path)
     environ = {**os.environ, **dict(map(_variable, asked.options))}
-    waits = min(LOCK_SECONDS, float(environ.get("COMMONPLACE_LOCK_SECONDS", LOCK_SECONDS)))
+    most = TOOL_LOCK_SECONDS if asked.event in AROUND_TOOLS else LOCK_SECONDS
+    waits = min(most, float(environ.get("COMMONPLACE_LOCK_SECONDS", most)))
     return open_vault(
         path,
         dialect=asked.dialect,

@@ -5,10 +5,12 @@ It does not know clients, only a `Call`; a fault here is caught by whoever calle
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
-from commonplace.doors.hooks import outputs, spool
-from commonplace.doors.hooks.inputs import Call
+from commonplace.doors import attached, runs
+from commonplace.doors.hooks import outputs, reading, spool
+from commonplace.doors.hooks.inputs import Call, Tool
 from commonplace.errors import DiskFull, SecretFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.lean import digest
@@ -39,7 +41,14 @@ hear of this.
 
 def answered(memory: Memory, call: Call) -> str:
     """What to say to the client; nothing, often."""
+    _tried(lambda: _note_client(memory))
     return DEEDS[call.event](memory, call)
+
+
+def _note_client(memory: Memory) -> None:
+    """Note which session the client is in: servers that it starts may not be told."""
+    if not memory.read_only:
+        attached.note(memory.notes, runs.agent_run(), memory.session)
 
 
 def session_start(memory: Memory, call: Call) -> str:
@@ -82,6 +91,45 @@ def prompt_submit(memory: Memory, call: Call) -> str:
         text = memory.relevant(call.prompt, characters=AT_PROMPT).text
     _note_unreadable(memory, call)
     return outputs.at_prompt(call.client, text) if text else ""
+
+
+def pre_tool(memory: Memory, call: Call) -> str:
+    return ""
+
+
+def post_tool(memory: Memory, call: Call) -> str:
+    """Mark the session with the name of what a tool read that is not the user's own words."""
+    tool = call.tool
+    if tool is None or not memory.session or memory.read_only or not reading.reads(tool):
+        return ""
+    if document := _own_document(memory, tool):
+        memory.note_read(document)
+    else:
+        memory.taint(_name_of(memory, tool))
+    return ""
+
+
+def _own_document(memory: Memory, tool: Tool) -> str:
+    """The document that a tool was asked for: what its lines may be from is known of each."""
+    path = reading.file_of(tool)
+    if not path or not memory.root_path:
+        return ""
+    found = os.path.realpath(os.path.join(tool.directory, os.path.expanduser(path)))
+    root = os.path.realpath(memory.root_path)
+    if not found.startswith(root + os.sep):
+        return ""
+    name = os.path.relpath(found, root).replace(os.sep, "/")
+    memory.library.refresh()
+    return name if memory.library.known_of(name) else ""
+
+
+def _name_of(memory: Memory, tool: Tool) -> str:
+    from commonplace.admission import without_secrets
+
+    try:
+        return without_secrets(reading.name_of(tool), memory.options)
+    except SecretFound:
+        return tool.name
 
 
 def pre_compact(memory: Memory, call: Call) -> str:
@@ -262,6 +310,8 @@ def _note_unreadable(memory: Memory, call: Call) -> None:
 DEEDS: dict[str, Callable[[Memory, Call], str]] = {
     "session-start": session_start,
     "prompt-submit": prompt_submit,
+    "pre-tool": pre_tool,
+    "post-tool": post_tool,
     "pre-compact": pre_compact,
     "post-compact": post_compact,
     "stop": stop,

@@ -12,10 +12,34 @@ from collections.abc import Mapping
 from commonplace.doors.sessions import session_of
 from commonplace.errors import BadInput
 from commonplace.hints import Any
-from commonplace.values import frozen
+from commonplace.values import field, frozen
 
 TURN = ("promptid", "turnid")
+MACHINES = (
+    "hook_context",
+    "task-notification",
+    "system-reminder",
+    "local-command-stdout",
+    "local-command-stderr",
+    "bash-stdout",
+    "bash-stderr",
+    "untrusted_context",
+)
+"""Tags around what clients put into a prompt that nobody typed, our own words among it."""
 REPLY = ("lastassistantmessage", "promptresponse")
+
+
+@frozen
+class Tool:
+    """One call of a tool, as a client tells it before or after: what was asked for alone."""
+
+    name: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    """The client's own id of the call, where it has one."""
+    server: str = ""
+    """The MCP server that has the tool, where the client tells it apart."""
+    directory: str = ""
 
 
 @frozen
@@ -37,6 +61,8 @@ class Call:
     again: bool = False
     """Whether the agent goes on because a hook asked it to: it must not be asked once more."""
     transcript: str = ""
+    tool: Tool | None = None
+    """The tool that is about to run, or has run."""
     dialect: str = ""
     """The dialect whose wording was asked for; empty: the vault's own."""
 
@@ -60,13 +86,53 @@ def read_call(
         turn=_first(spelt, TURN),
         source=_text(spelt.get("source")),
         trigger=_text(spelt.get("trigger")),
-        prompt=_text(spelt.get("prompt")),
+        prompt=typed(_text(spelt.get("prompt"))),
         reply=_first(spelt, REPLY),
         summary=_text(spelt.get("compactsummary")),
         again=spelt.get("stophookactive") is True,
         transcript=_text(spelt.get("transcriptpath")),
+        tool=_tool(spelt),
         dialect=dialect,
     )
+
+
+def typed(prompt: str) -> str:
+    """What a person typed of a prompt: without what the client put there.
+
+    Of each tag all from its first opening to its last end goes, or what stands inside could end it.
+    """
+    for tag in MACHINES:
+        before, opening, rest = prompt.partition(f"<{tag}>")
+        if opening:
+            _, end, after = rest.rpartition(f"</{tag}>")
+            prompt = f"{before.rstrip()}\n{after.lstrip()}".strip() if end else before.rstrip()
+    return prompt
+
+
+def _tool(spelt: Mapping[str, Any]) -> Tool | None:
+    """The tool of a call: Copilot CLI says `toolArgs` where others say `tool_input`."""
+    name = _text(spelt.get("toolname"))
+    if not name:
+        return None
+    given, context = spelt.get("toolinput") or spelt.get("toolargs"), spelt.get("mcpcontext")
+    if isinstance(given, str) and given.startswith("{"):
+        given = _opened(given)
+    return Tool(
+        name,
+        given if isinstance(given, dict) else {},
+        id=_text(spelt.get("tooluseid")),
+        server=_text(context.get("server_name")) if isinstance(context, dict) else "",
+        directory=_text(spelt.get("cwd")),
+    )
+
+
+def _opened(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from commonplace.doors.hooks.inputs import typed
 from commonplace.hints import Any
 from commonplace.values import frozen
 
@@ -43,7 +44,7 @@ def read(path: str) -> list[Said]:
         if entry.get("isMeta") or entry.get("isSidechain") or entry.get("isCompactSummary"):
             continue
         turn = str(entry.get("promptId") or turn)
-        text = _words(entry.get("message"))
+        text = typed(_words(entry.get("message")))
         if not turn or not text.strip():
             continue
         said = Said(turn, role, text, str(entry.get("timestamp") or ""))

@@ -46,7 +46,13 @@ from commonplace.doors.http.routes import Route
 from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.doors.http.workers import Workers
-from commonplace.doors.sessions import GROUP_HEADER, HEADER, LONGEST
+from commonplace.doors.sessions import (
+    GROUP_HEADER,
+    HEADER,
+    LONGEST,
+    TAINT_HEADER,
+    taint_named,
+)
 from commonplace.errors import BadValue, CommonplaceError, Refused
 from commonplace.hints import Any
 from commonplace.records import Origin
@@ -373,7 +379,8 @@ def _allowed(request: Request, scope: str) -> Pass:
 
 def _reader(request: Request, found: Pass) -> Reader:
     session, group = (request.headers.get(name, "")[:LONGEST] for name in (HEADER, GROUP_HEADER))
-    return Reader(found.origin, session, group)
+    read = taint_named(request.headers.get(TAINT_HEADER, "")[:LONGEST])
+    return Reader(found.origin, session, group, read)
 
 
 def _conditions(request: Request) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from commonplace.config import is_url
+from commonplace.doors import attached
 from commonplace.errors import NotFound
 from commonplace.hints import TYPE_CHECKING
 from commonplace.values import frozen
@@ -38,6 +39,8 @@ class Reader:
     origin: str
     session: str = ""
     group: str = ""
+    read: str | None = None
+    """What the session has read that is untrusted, if its host says so."""
 
 
 class Vaults:
@@ -64,6 +67,7 @@ class Vaults:
             self._close(held.pop(next(iter(held))))
         bounded = memory.for_session(reader.session, group=reader.group)
         bounded.bounded = True
+        attached.mark(bounded, reader.read)
         return bounded
 
     def close(self) -> None:

@@ -9,12 +9,13 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
 
 from commonplace.doors.mcp import eras, methods, wire
 from commonplace.doors.mcp.calls import Batch, Call, Deliver
 from commonplace.doors.mcp.wire import Fault, Message, Object
 from commonplace.doors.mcp.worker import Pulse, Worker
-from commonplace.doors.sessions import group_of, new_session, session_of
+from commonplace.doors.sessions import group_of, new_session, session_of, taint_of
 from commonplace.hints import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -164,18 +165,35 @@ class Loop:
         """Answer a call, in the worker's thread."""
         message = call.message
         session = self.session or session_of(message.meta, self.environ) or self._own_session
-        group = group_of(message.meta)
 
         def work() -> Object:
             method = methods.WITH_MEMORY[message.method]
             with self._pulse(call):
                 return method(
-                    message.params, self.offered, lambda: self._worker.memory(session, group)
+                    message.params, self.offered, lambda: self._memory(session, message.meta)
                 )
 
         call.answer(work)
         if self._calls.get(message.id) is call:
             del self._calls[message.id]
+
+    def _memory(self, session: str, meta: Object) -> Memory:
+        """The memory of a session. One that no client names may be that of the client's hooks."""
+        from commonplace.doors import attached
+
+        memory = self._worker.memory(session, group_of(meta))
+        if session == self._own_session:
+            hooked = attached.session_of_run(memory.notes, self._run)
+            memory = memory.for_session(hooked, main=memory.main) if hooked else memory
+        attached.mark(memory, taint_of(meta))
+        return memory
+
+    @cached_property
+    def _run(self) -> str:
+        """The process of the client."""
+        from commonplace.doors.runs import agent_run
+
+        return agent_run()
 
     def _pulse(self, call: Call) -> AbstractContextManager[None]:
         """Progress, every second that the call takes, if its sender asked for it."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from socket import socket
 
 from commonplace import machine_files
+from commonplace.doors import attached
 from commonplace.doors.mcp import eras, methods, words
 from commonplace.doors.mcp.calls import fault_of
 from commonplace.doors.mcp.checks import ID, App, Checked, refuse
@@ -21,9 +22,12 @@ from commonplace.doors.sessions import (
     GROUP_HEADER,
     HEADER,
     LONGEST,
+    TAINT_HEADER,
     group_of,
     new_session,
     session_of,
+    taint_named,
+    taint_of,
 )
 from commonplace.errors import MissingExtra
 from commonplace.hints import TYPE_CHECKING, Any
@@ -105,6 +109,8 @@ class _Held:
         group = (group_of(context.meta) or headers.get(GROUP_HEADER, ""))[:LONGEST]
         memory = self._memory.for_session(session[:LONGEST], main=not named, group=group)
         memory.bounded = memory.for_agents = True
+        for read in (taint_of(context.meta), taint_named(headers.get(TAINT_HEADER, "")[:LONGEST])):
+            attached.mark(memory, read)
         return memory
 
 

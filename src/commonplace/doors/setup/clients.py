@@ -30,14 +30,21 @@ OPENCODE = """{
 
 PREFIX = "COMMONPLACE_"
 """How the variables begin that set options."""
-ALIKE = {
-    "session-start": "SessionStart",
-    "prompt-submit": "UserPromptSubmit",
-    "pre-compact": "PreCompact",
-    "post-compact": "PostCompact",
-    "stop": "Stop",
-    "session-end": "SessionEnd",
+CODEX = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "prompt-submit",
+    "PreToolUse": "pre-tool",
+    "PostToolUse": "post-tool",
+    "PreCompact": "pre-compact",
+    "PostCompact": "post-compact",
+    "Stop": "stop",
+    "SessionEnd": "session-end",
 }
+ALIKE = {**CODEX, "PostToolUseFailure": "post-tool"}
+MATCHERS = {
+    ("claude", "pre-tool"): "Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit|mcp__.*",
+}
+"""The tools that an event is about, where a client can be told: each hook takes a while."""
 SECONDS = 10
 # Clients wait no longer for a session's end; Codex says so in a warning.
 LAST_SECONDS = 3
@@ -116,6 +123,7 @@ class Client:
     entry: Entry
     shape: Shape
     events: Mapping[str, str] = field(default_factory=dict)
+    """What the client calls them, and what they are to us."""
     hooks_file: Callable[[Where], Path] | None = None
     note: str = ""
     hooks_note: str = ""
@@ -234,7 +242,7 @@ CLIENTS = {
         lambda where: _codex_directory(where) / "config.toml",
         _codex_entry,
         Shape(Kind.TOML, "mcp_servers", STRICT),
-        events=ALIKE,
+        events=CODEX,
         hooks_file=lambda where: _codex_directory(where) / "hooks.json",
         hooks_note="Codex skips hooks until you trust them: open it and type /hooks.",
     ),
@@ -244,11 +252,13 @@ CLIENTS = {
         _plain,
         _servers(COMMENTED),
         events={
-            "session-start": "SessionStart",
-            "prompt-submit": "BeforeAgent",
-            "pre-compact": "PreCompress",
-            "stop": "AfterAgent",
-            "session-end": "SessionEnd",
+            "SessionStart": "session-start",
+            "BeforeAgent": "prompt-submit",
+            "BeforeTool": "pre-tool",
+            "AfterTool": "post-tool",
+            "PreCompress": "pre-compact",
+            "AfterAgent": "stop",
+            "SessionEnd": "session-end",
         },
         note="Gemini CLI starts servers only in folders that you trust.",
     ),
@@ -272,11 +282,14 @@ CLIENTS = {
         _copilot_entry,
         _servers(RELAXED),
         events={
-            "session-start": "sessionStart",
-            "prompt-submit": "userPromptSubmitted",
-            "pre-compact": "preCompact",
-            "stop": "agentStop",
-            "session-end": "sessionEnd",
+            "sessionStart": "session-start",
+            "userPromptSubmitted": "prompt-submit",
+            "preToolUse": "pre-tool",
+            "postToolUse": "post-tool",
+            "postToolUseFailure": "post-tool",
+            "preCompact": "pre-compact",
+            "agentStop": "stop",
+            "sessionEnd": "session-end",
         },
         hooks_file=_copilot_hooks_file,
     ),
@@ -301,7 +314,7 @@ CLIENTS = {
 def hook_groups(name: str, launch: Launch) -> dict[str, Any]:
     """What a client's file says for each event that it has."""
     events = CLIENTS[name].events
-    return {events[event]: _group(name, launch, event) for event in events}
+    return {theirs: _group(name, launch, event) for theirs, event in events.items()}
 
 
 def _group(name: str, launch: Launch, event: str) -> dict[str, Any]:
@@ -309,7 +322,8 @@ def _group(name: str, launch: Launch, event: str) -> dict[str, Any]:
     # Gemini CLI counts in milliseconds, and so does Qwen Code from 1,000 up, in all its versions.
     timeout = seconds * 1000 if name in ("gemini", "qwen") else seconds
     hook = {"type": "command", "command": launch.hook(event, name), "timeout": timeout}
-    return ({"matcher": "*"} if name == "gemini" else {}) | {"hooks": [hook]}
+    matcher = "*" if name == "gemini" else MATCHERS.get((name, event))
+    return ({"matcher": matcher} if matcher else {}) | {"hooks": [hook]}
 
 
 def _copilot_hooks(launch: Launch) -> dict[str, Any]:
@@ -318,7 +332,7 @@ def _copilot_hooks(launch: Launch) -> dict[str, Any]:
         "version": 1,
         "hooks": {
             theirs: [_copilot_hook(launch, event)]
-            for event, theirs in CLIENTS["copilot"].events.items()
+            for theirs, event in CLIENTS["copilot"].events.items()
         },
     }
 

@@ -1,0 +1,111 @@
+"""Which session a client's process is in: its hooks note that, and other doors look it up.
+
+Some clients give the servers and shells that they start no session. But hook, server and shell
+have the client's process above them. It does not know what a session is for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+
+from commonplace.doors import runs
+from commonplace.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.notes import Notes
+
+NOTE = "clients.json"
+MOST = 64
+"""Processes that are remembered, those that said something last."""
+SHELL_MARKS = {
+    "claude": "AI_AGENT",
+    "codex": "CODEX_TOOL_CALL_ID",
+    "gemini": "GEMINI_CLI",
+    "qwen": "QWEN_CODE",
+    "copilot": "COPILOT_AGENT_SESSION_ID",
+}
+"""Variables that clients set for the commands of their agents, and not for hooks."""
+HARNESS = "_harness"
+"""How Claude Code's ends for hooks, which have it too."""
+
+
+def note(notes: Notes, run: str, session: str) -> None:
+    """Remember that the process is in this session now."""
+    if not run or not session or _kept(notes.read(NOTE)).get(run) == session:
+        return
+
+    def changed(data: bytes | None) -> bytes:
+        kept = _kept(data)
+        kept.pop(run, None)
+        newest = [*kept.items(), (run, session)][-MOST:]
+        return json.dumps(dict(newest)).encode()
+
+    notes.change(NOTE, changed)
+
+
+def session_of_run(notes: Notes, run: str) -> str:
+    """The session that the process is in; empty when nothing was noted."""
+    return _kept(notes.read(NOTE)).get(run, "") if run else ""
+
+
+def heed(memory: Memory) -> None:
+    """Let a command of an agent's belong to the session of its client, with what that has read.
+
+    A session that the command names itself is another; but what it writes may come from the same
+    reading.
+    """
+    if memory.origin != "agent" or not memory.notes.has(NOTE):
+        return
+    session = session_of_run(memory.notes, runs.agent_run())
+    if not session or session == memory.session:
+        return
+    if not memory.session:
+        memory.session = session
+    elif memory.sessions.read(session).tainted and not memory.read_only:
+        memory.taint(f"session {session}")
+
+
+def mark(memory: Memory, read: str | None) -> None:
+    """Mark the session with what a host says it has read; without one, this object alone."""
+    if read is None or memory.read_only:
+        return
+    if not memory.session:
+        from commonplace.sessions import Sessions
+
+        memory.sessions = Sessions(memory.notes)
+    memory.taint(read)
+
+
+def is_from_shell(client: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a hook was called by a command of the client's agent, and not by the client.
+
+    What was in the environment when the client was started tells nothing.
+    """
+    mark = SHELL_MARKS.get(client, "")
+    above = list(runs.ancestors())
+    if above and _is_marked(mark, runs.environment(above[-1].pid)):
+        return False
+    below = (runs.environment(process.pid) for process in above[:-1])
+    return any(_is_marked(mark, each) for each in (environ, *below))
+
+
+def _is_marked(mark: str, environ: Mapping[str, str]) -> bool:
+    value = environ.get(mark, "")
+    return bool(value) and not value.endswith(HARNESS)
+
+
+def _kept(data: bytes | None) -> dict[str, str]:
+    try:
+        kept = json.loads(data or b"{}")
+    except ValueError:
+        return {}
+    return dict(_plain(kept)) if isinstance(kept, dict) else {}
+
+
+def _plain(kept: Mapping[object, object]) -> Iterator[tuple[str, str]]:
+    for run, session in kept.items():
+        if isinstance(run, str) and isinstance(session, str):
+            yield run, session

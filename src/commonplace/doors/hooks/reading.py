@@ -1,0 +1,138 @@
+"""What a call of a tool may have read, and whether it can write files: by its name and arguments.
+
+Every tool counts as one that reads what is not the user's own words, but for those listed here: a
+tool that nobody has heard of is not to be trusted. It does not know sessions.
+"""
+
+from __future__ import annotations
+
+from commonplace.doors.hooks.inputs import Tool
+
+OWN_SERVERS = frozenset(["commonplace", "plugin_commonplace_commonplace"])
+"""How clients call the server that `setup` enters: what its tools show is judged line by line."""
+OWN_SKILL = "commonplace:commonplace"
+SHELLS = frozenset(
+    [
+        "bash",
+        "shell",
+        "execcommand",
+        "localshell",
+        "powershell",
+        "runshellcommand",
+        "monitor",
+        "writestdin",
+        "writebash",
+    ]
+)
+"""Tools that run a command, which may read and write anything."""
+WRITERS = frozenset(
+    [
+        "write",
+        "writefile",
+        "edit",
+        "multiedit",
+        "notebookedit",
+        "replace",
+        "applypatch",
+        "create",
+        "strreplaceeditor",
+    ]
+)
+"""Tools that write files, and nothing else."""
+READS_NOTHING = frozenset(
+    [
+        "write",
+        "writefile",
+        "create",
+        "askuser",
+        "askuserquestion",
+        "requestuserinput",
+        "enterplanmode",
+        "exitplanmode",
+        "reportintent",
+        "taskcreate",
+        "tasklist",
+        "taskupdate",
+        "taskstop",
+        "todoread",
+        "todowrite",
+        "toolsearch",
+        "updateplan",
+        "updatetopic",
+        "writetodos",
+    ]
+)
+"""Tools that show the agent nothing but what it said itself, or what the user answers."""
+TELLING = (
+    "url",
+    "uri",
+    "query",
+    "file_path",
+    "absolute_path",
+    "notebook_path",
+    "path",
+    "command",
+    "cmd",
+    "pattern",
+    "prompt",
+    "skill",
+    "server",
+)
+"""Arguments that say best what was read, the best first."""
+FILES = ("file_path", "absolute_path", "path")
+IN_BACKGROUND = ("run_in_background", "is_background")
+
+
+def reads(tool: Tool) -> bool:
+    """Whether what it showed the agent may be somebody else's words."""
+    own = _is_own(tool) or _said(tool, "skill") == OWN_SKILL
+    return not own and _plain(tool.name) not in READS_NOTHING
+
+
+def name_of(tool: Tool) -> str:
+    """What was read, by its name: the tool, and the page, file or command that it was asked for."""
+    asked = next((text for key in TELLING if (text := _said(tool, key))), "")
+    return f"{tool.name} {asked}".strip()
+
+
+def file_of(tool: Tool) -> str:
+    """The one file that a tool was asked for; empty when it is not told, or is a command's."""
+    return "" if is_shell(tool) else next((p for key in FILES if (p := _said(tool, key))), "")
+
+
+def is_shell(tool: Tool) -> bool:
+    """Whether it runs a command."""
+    return _plain(tool.name) in SHELLS
+
+
+def writes(tool: Tool) -> bool:
+    """Whether files may have changed while it ran, which other servers' tools may do too."""
+    name = _plain(tool.name)
+    return name in SHELLS or name in WRITERS or (_is_servers(tool) and not _is_own(tool))
+
+
+def goes_on(tool: Tool) -> bool:
+    """Whether it runs on after the client calls it done."""
+    return any(tool.given.get(key) is True for key in IN_BACKGROUND)
+
+
+def _is_own(tool: Tool) -> bool:
+    if tool.server:
+        return tool.server in OWN_SERVERS
+    server, _, rest = tool.name.removeprefix("mcp__").replace("-", "__", 1).partition("__")
+    return server in OWN_SERVERS and bool(rest) and "-" not in rest
+
+
+def _is_servers(tool: Tool) -> bool:
+    return bool(tool.server) or tool.name.startswith("mcp_")
+
+
+def _said(tool: Tool, key: str) -> str:
+    value = tool.given.get(key)
+    if isinstance(value, list):
+        value = " ".join(str(word) for word in value)
+    return value if isinstance(value, str) else ""
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()

@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import date
+from functools import lru_cache
 
 from commonplace import lines
 from commonplace.hints import NamedTuple
@@ -643,8 +644,9 @@ def carried(text: str) -> frozenset[str]:
     return frozenset(_key(item) for item in items if carries(item))
 
 
+@lru_cache(maxsize=8192)
 def carries(item: str) -> bool:
-    """Whether a list item says itself who it is."""
+    """Whether a list item says itself who it is. A rewrite asks it of each item several times."""
     line = lines.read(item, reading=NOWHERE)
     return line.record is not None and not line.derived
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 else:
     documents, lines = Lazy("documents"), Lazy("lines")
 
+KEPT = 4
+"""Texts of which it is remembered what they say."""
+
 
 class Reader:
     """The documents of one vault as text with a meaning."""
@@ -33,6 +36,7 @@ class Reader:
         self.clock = clock
         self._carried_data: dict[str, dict[str, Any]] = {}
         self._carried_upto = 0
+        self._parsed: dict[tuple[str, str], Parsed] = {}
 
     def reading(self, name: str) -> Reading:
         """What a line of this document means beyond what it says."""
@@ -49,7 +53,17 @@ class Reader:
 
     def parse(self, name: str, text: str, *, seen: dict[str, Record] | None = None) -> Parsed:
         """A document's text as items. `seen` has records read elsewhere, by their lines."""
-        return documents.parse(text, reading=self.reading(name), seen=seen)
+        found = self._parsed.get((name, text))
+        if found is None:
+            found = documents.parse(text, reading=self.reading(name), seen=seen)
+            self._keep(name, text, found)
+        return found
+
+    def _keep(self, name: str, text: str, parsed: Parsed) -> None:
+        """Keep the last few: a rewrite asks several times what its texts say."""
+        self._parsed[name, text] = parsed
+        for oldest in list(self._parsed)[:-KEPT]:
+            self._parsed.pop(oldest, None)
 
     def line_record(
         self, line: str, record_id: str, reading: Reading, seen: dict[str, Record]

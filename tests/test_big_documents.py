@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import doctor
-from commonplace.errors import BadOption, DocumentFull, Refused, TooBig
+from commonplace.errors import DocumentFull, Refused, TooBig
 from commonplace.layouts import LAYOUTS
 from commonplace.memory import Memory
 
@@ -159,8 +159,7 @@ def test_a_document_that_has_another_name_elsewhere_is_replaced_and_not_written_
     assert not list(root.rglob(".mem-*"))
 
 
-def test_the_limit_is_no_option_of_a_file_that_came_by_clone(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+def test_the_limit_is_no_option_of_a_file_that_nobody_trusted(tmp_path: Path) -> None:
     (tmp_path / "commonplace.toml").write_text("document_limit = 0\n", encoding="utf-8")
-    with pytest.raises(BadOption):
-        Memory.open(tmp_path)
+    with Memory.open(tmp_path) as memory:
+        assert memory.options.document_limit == 8_000_000

@@ -24,6 +24,7 @@ from commonplace.upkeep import beside, reports
 from commonplace.upkeep.beside import vector_of
 from commonplace.upkeep.cron import read
 from tests.test_compact import LONG, old_notes, opened
+from tests.trusting import trust_as_it_is
 
 EXPERIENCES: Any = {"experience_store_enabled": True, "inject_experience_context": True}
 
@@ -275,7 +276,10 @@ def test_the_configuration_of_cursorclaw_is_read(tmp_path: Path) -> None:
         },
     }
     (tmp_path / "openclaw.json").write_text(json.dumps(said))
-    options = Options.load(tmp_path, environ={})
+    environ = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    assert Options.load(tmp_path, environ=environ) == Options(), "nobody trusted it yet"
+    trust_as_it_is(tmp_path, environ)
+    options = Options.load(tmp_path, environ=environ)
     assert options.memory_max_records == 7
     assert options.memory_compaction_enabled
     assert options.memory_compaction_schedule == "0 3 * * *"
@@ -325,9 +329,11 @@ def test_a_store_in_a_shell_does_not_wait_for_the_compaction_it_calls_for(tmp_pa
         'memory_compaction_threshold_records = 4\nsummarizer = "command"\n'
         f'summarizer_command = "{sys.executable} {tmp_path}/waits.py {begun} {go}"\n'
     )
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    trust_as_it_is(vault, environ)
     done = subprocess.run(
         [sys.executable, "-m", "commonplace", "--vault", str(vault), "store", "One more"],
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        env=environ,
         capture_output=True,
         text=True,
         check=False,

@@ -168,6 +168,7 @@ USAGE = {
     "put-back": ["NUMBER", "--dismiss"],
     "conflicts": ["COPY", "--merge"],
     "review": ["id", "--approve", "--reject"],
+    "trust": ["PATH", "--list", "--revoke", "--shared", "--yes"],
     "rebuild": [],
     "why-not": ["ID", "QUERY", "--limit"],
     "eval": ["file", "--self", "--limit", "--seed"],

@@ -18,6 +18,7 @@ from commonplace.moving import move
 from commonplace.upkeep.heartbeat import Heartbeat
 from tests.contracts.history import HistoryContract, told
 from tests.postgres import fresh_url
+from tests.trusting import trust_as_it_is
 
 OPENED: list[Memory] = []
 
@@ -61,6 +62,7 @@ def test_memories_are_on_disk_and_messages_are_not(tmp_path: Path) -> None:
 def test_the_environment_and_a_file_name_it_too(tmp_path: Path) -> None:
     url = fresh_url()
     (tmp_path / "commonplace.toml").write_text(f'history = "{url}"\n')
+    trust_as_it_is(tmp_path)
     with Memory.open(tmp_path, session="monday") as memory:
         memory.conversations.record("user", "Hello")
     with Memory.open(
@@ -69,11 +71,10 @@ def test_the_environment_and_a_file_name_it_too(tmp_path: Path) -> None:
         assert told(memory.messages.last("", 5)) == ["Hello"]
 
 
-def test_a_file_that_came_with_a_repository_does_not_name_it(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+def test_a_file_that_nobody_trusted_does_not_name_it(tmp_path: Path) -> None:
     (tmp_path / "commonplace.toml").write_text('history = "postgresql://h/db"\n')
-    with pytest.raises(BadOption):
-        Memory.open(tmp_path)
+    with Memory.open(tmp_path) as memory:
+        assert memory.options.history == ""
 
 
 @pytest.mark.parametrize("value", ["history.db", "mysql://me:pa55@h/db", "/tmp/pa55"])
@@ -148,6 +149,7 @@ def test_forgetting_reaches_the_server_and_says_what_it_keeps(tmp_path: Path) ->
 def test_messages_go_along_when_the_vault_moves(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "commonplace.toml").write_text(f'history = "{fresh_url()}"\n')
+    trust_as_it_is(tmp_path / "old")
     with Memory.open(tmp_path / "old", session="monday", create=True) as memory:
         memory.store("The parrot is called Ahab")
         memory.conversations.record("user", "And its age?")

@@ -68,8 +68,10 @@ def test_an_agent_that_names_no_session_has_twenty_stores_by_whatever_shell(tmp_
 PYTHON, NODE, CODE = "python3.11", "node", "code"
 
 
-def process(pid: int, parent: int, name: str, **more: bool) -> Process:
-    return Process(pid, parent, name, f"at-{pid}", more.pop("at_terminal", False), **more)
+def process(
+    pid: int, parent: int, name: str, *, at_terminal: bool = False, for_one_command: bool = False
+) -> Process:
+    return Process(pid, parent, name, f"at-{pid}", at_terminal, for_one_command)
 
 
 def table(*processes: Process) -> Mapping[int, Process]:

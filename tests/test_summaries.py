@@ -283,17 +283,6 @@ def test_the_options_name_the_summarizer(tmp_path: Path) -> None:
         options(summarizer="magic")
 
 
-def test_a_file_in_a_repository_may_not_name_a_program_or_an_endpoint() -> None:
-    for name, value in (
-        ("summarizer", "command"),
-        ("summarizer_command", "rm"),
-        ("summarizer_url", "http://x/v1"),
-        ("summarizer_daily_tokens", 5),
-    ):
-        with pytest.raises(BadOption, match="repository"):
-            Options().overlaid({name: value}, source="file", trusted=False)
-
-
 def test_status_shows_what_of_the_days_tokens_is_spent(endpoint: str, tmp_path: Path) -> None:
     Endpoint.answer = said_with("Talked about the kitchen of the Miller house.", 321)
     old_notes(tmp_path, dialect="native")

@@ -12,6 +12,7 @@ from commonplace import doctor, tools
 from commonplace.doors.cli import main
 from commonplace.layouts import LAYOUTS
 from commonplace.memory import Memory
+from tests.trusting import trust_as_it_is
 
 LIMIT = 4_000
 
@@ -62,6 +63,7 @@ def harmed(
     (root / "commonplace.toml").write_text(
         f'dialect = "{dialect}"\ndocument_limit = {LIMIT}\n', encoding="utf-8"
     )
+    trust_as_it_is(root)
     return root, harm(root / name)
 
 

@@ -1,7 +1,7 @@
 """The options: one value, filled from defaults < files < environment < arguments.
 
-It does not know what an option does, only its name, type and whether a file that came with a
-repository may set it.
+It does not know what an option does, only its name, type and whether the files of a vault that
+nobody trusted by hand may set it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from commonplace.clock import zone_of
 from commonplace.errors import BadOption, Unreadable
 from commonplace.hints import Any, StrPath
+from commonplace.trusted import Trusted, trusted
 from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"
@@ -24,6 +25,8 @@ CLAW_NAMES = {
 }
 """Keys of CursorClaw's configuration that are called otherwise here."""
 URLS = ("postgresql://", "postgres://")
+LONGEST = 1 << 20
+"""Bytes of a file of options that are read."""
 
 
 def is_url(vault: object) -> bool:
@@ -139,7 +142,7 @@ class Options:
     summarizer_url: str = _option(
         "", "OpenAI-compatible endpoint, such as http://localhost:11434/v1", harmless=False
     )
-    summarizer_model: str = _option("", "model that the endpoint is asked for")
+    summarizer_model: str = _option("", "model that the endpoint is asked for", harmless=False)
     summarizer_daily_tokens: int = _option(
         0,
         "most tokens a day that go to the endpoint; 0: none, so it is never asked",
@@ -149,7 +152,9 @@ class Options:
         "", "when to take in experiences; empty: with compaction, or daily"
     )
     scan_schedule: str = _option("", "when to look the vault over; empty: never")
-    heartbeat_schedule: str = _option("", "when upkeep runs the heartbeat; empty: never")
+    heartbeat_schedule: str = _option(
+        "", "when upkeep runs the heartbeat; empty: never", harmless=False
+    )
     heartbeat_command: str = _option(
         "", "the agent's command that upkeep's heartbeat runs", harmless=False
     )
@@ -169,45 +174,38 @@ class Options:
         arguments: Mapping[str, Any] | None = None,
     ) -> Options:
         """The options in force: later sources win."""
-        options = cls()
-        if os.path.isfile(path := _user_file(environ)):
-            options = options.overlaid(_read(path), source=path)
-        if path := _claw_file(root, environ):
-            options = options.overlaid(_continuity(path), source=path)
-        if root and os.path.isfile(path := os.path.join(root, FILE)):
-            trusted = not _in_repository(os.fspath(root))
-            options = options.overlaid(_read(path), source=path, trusted=trusted)
-        prefix = "COMMONPLACE_"
-        spoken = {
-            name: environ[prefix + name.upper()]
-            for name in OPTIONS
-            if prefix + name.upper() in environ
-        }
-        options = options.overlaid(spoken, source="environment")
-        given = {name: value for name, value in (arguments or {}).items() if value is not None}
-        return options.overlaid(given, source="arguments")
+        return load(root, environ=environ, arguments=arguments).options
 
-    def overlaid(self, values: Mapping[str, Any], *, source: str, trusted: bool = True) -> Options:
+    def overlaid(self, values: Mapping[str, Any], *, source: str) -> Options:
         """These options with `values` laid over them."""
+        return self._laid(_flattened(values), source=source)
+
+    def _laid(self, values: Mapping[str, Any], *, source: str) -> Options:
+        """The same, of values that have the options' own names."""
         changes: dict[str, Any] = {}
-        for key, value in _flattened(values).items():
+        for key, value in values.items():
             option = OPTIONS.get(key)
             if option is None:
                 raise BadOption(key, "there is no such option", source=source)
-            if not trusted and not option.about["harmless"]:
-                raise BadOption(
-                    key, "a file inside a repository may not set it; use your own", source=source
-                )
             changes[key] = _typed(key, value, type(option.default), source=source)
             _check_choice(key, changes[key], source=source)
         return replace(self, **changes) if changes else self
+
+    def of_vault(self, found: VaultFiles, *, root: StrPath, is_trusted: bool) -> Options:
+        """These options with what a vault's files say, as far as it counts."""
+        options = self
+        for name, said in ((CLAW_FILE, found.claw), (FILE, found.own)):
+            ignored = {} if is_trusted else found.harmful.get(name, {})
+            counts = {key: value for key, value in said.items() if key not in ignored}
+            options = options._laid(counts, source=os.path.join(root, name))
+        return options
 
     def described(self) -> list[dict[str, Any]]:
         """Every option with its value, without passwords, and what it does."""
         return [
             {
                 "name": name,
-                "value": _shown(getattr(self, name)),
+                "value": shown_value(getattr(self, name)),
                 "default": option.default,
                 "description": option.about["description"],
             }
@@ -218,7 +216,90 @@ class Options:
 OPTIONS = fields_of(Options)
 
 
-def _shown(value: Any) -> Any:
+@frozen
+class VaultFiles:
+    """What the files in a vault set: its own, and CursorClaw's."""
+
+    own: Mapping[str, Any]
+    claw: Mapping[str, Any]
+
+    @property
+    def harmful(self) -> dict[str, dict[str, Any]]:
+        """For each file what counts only where the person has trusted the vault.
+
+        All that CursorClaw's says is harmful: it is a program's, and comes with its workspace.
+        """
+        own = {key: value for key, value in self.own.items() if not _is_harmless(key)}
+        return {name: dict(said) for name, said in ((CLAW_FILE, self.claw), (FILE, own)) if said}
+
+    @property
+    def keys(self) -> str:
+        """The hash of what is harmful; empty where nothing is."""
+        if not self.harmful:
+            return ""
+        import json
+
+        from commonplace.lean import blake2b
+
+        said = json.dumps(self.harmful, sort_keys=True, default=str)
+        return blake2b(said.encode(), digest_size=32).hexdigest()
+
+    def is_trusted(self, by: Trusted | None) -> bool:
+        """Whether the person has trusted the vault with just these harmful keys."""
+        return by is not None and by.keys == self.keys
+
+
+@frozen
+class Loaded:
+    """The options in force, and for each file of the vault what it sets that does not count."""
+
+    options: Options
+    ignored: Mapping[str, Mapping[str, Any]]
+
+
+def load(
+    root: StrPath | None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    arguments: Mapping[str, Any] | None = None,
+) -> Loaded:
+    """The options in force, later sources winning, and what of the vault's files does not count."""
+    options, ignored = Options(), dict[str, dict[str, Any]]()
+    if os.path.isfile(path := _user_file(environ)):
+        options = options.overlaid(_read(path), source=path)
+    if path := environ.get("CURSORCLAW_CONFIG_PATH", "") if root else "":
+        options = options.overlaid(_continuity(path), source=path)
+    if root:
+        found = vault_files(root, environ)
+        ignored = found.harmful
+        if ignored and found.is_trusted(trusted(root, environ=environ)):
+            ignored = {}
+        options = options.of_vault(found, root=root, is_trusted=not ignored)
+    prefix = "COMMONPLACE_"
+    spoken = {
+        name: environ[prefix + name.upper()] for name in OPTIONS if prefix + name.upper() in environ
+    }
+    options = options.overlaid(spoken, source="environment")
+    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    return Loaded(options.overlaid(given, source="arguments"), ignored)
+
+
+def vault_files(root: StrPath, environ: Mapping[str, str] = os.environ) -> VaultFiles:
+    """What the files in a vault set. CursorClaw's is left out where the person names another."""
+    own, claw = os.path.join(root, FILE), os.path.join(root, CLAW_FILE)
+    named = environ.get("CURSORCLAW_CONFIG_PATH", "")
+    return VaultFiles(
+        _flattened(_read(own)) if os.path.isfile(own) else {},
+        _continuity(claw) if not named and os.path.isfile(claw) else {},
+    )
+
+
+def _is_harmless(key: str) -> bool:
+    """Whether any vault may set it. That there is no such option is said of any vault too."""
+    return key not in OPTIONS or bool(OPTIONS[key].about["harmless"])
+
+
+def shown_value(value: Any) -> Any:
     """A value as it may be printed: a URL without its password."""
     if not isinstance(value, str) or "://" not in value:
         return value
@@ -237,13 +318,6 @@ def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _claw_file(root: StrPath | None, environ: Mapping[str, str]) -> str:
-    """CursorClaw's own configuration, if there is one for this vault."""
-    named = environ.get("CURSORCLAW_CONFIG_PATH", "")
-    path = named or (os.path.join(root, CLAW_FILE) if root else "")
-    return path if root and os.path.isfile(path) else ""
-
-
 def _continuity(path: str) -> dict[str, Any]:
     """What CursorClaw's configuration says of memory, as far as it is an option of ours.
 
@@ -252,8 +326,8 @@ def _continuity(path: str) -> dict[str, Any]:
     import json
 
     try:
-        with open(path, encoding="utf-8") as file:
-            said = json.load(file)["continuity"]
+        with open(path, "rb") as file:
+            said = json.loads(file.read(LONGEST))["continuity"]
         pairs = [_ours(name, value) for name, value in said.items()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
@@ -330,9 +404,12 @@ def _read(path: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        with open(path, encoding="utf-8") as file:
-            return tomllib.loads(file.read())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        with open(path, "rb") as file:
+            data = file.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise BadOption("file", f"it is longer than {LONGEST:,} bytes", source=path)
+        return tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadOption("file", f"it cannot be read: {error}", source=path) from None
     except OSError as error:
         raise Unreadable(path, error.strerror or str(error)) from None
@@ -343,13 +420,3 @@ def _user_file(environ: Mapping[str, str]) -> str:
         environ.get("HOME", "") and environ["HOME"] + "/.config"
     )
     return os.path.join(home, "commonplace", FILE) if home else ""
-
-
-def _in_repository(directory: str) -> bool:
-    """Whether what is in a directory arrived, or could have arrived, by clone."""
-    while not os.path.exists(os.path.join(directory, ".git")):
-        above = os.path.dirname(directory)
-        if above == directory:
-            return False
-        directory = above
-    return True

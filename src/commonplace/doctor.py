@@ -27,6 +27,7 @@ from commonplace.memory import Memory
 from commonplace.safety import neutralise, one_line
 from commonplace.state_places import STATE, strange_in
 from commonplace.stores import HISTORY
+from commonplace.trusted import command_for, trusted, unheeded
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
 
@@ -128,6 +129,7 @@ def _server(memory: Memory) -> Iterator[Finding]:
 
 def _directory(memory: Memory) -> Iterator[Finding]:
     yield from _place(memory)
+    yield from _trust(memory)
     yield from _lock(memory)
     yield from _names(memory)
     leftovers = [path.name for path in memory.root.rglob(".mem-*.tmp*")]
@@ -137,6 +139,12 @@ def _directory(memory: Memory) -> Iterator[Finding]:
         f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
         "Look at them and delete them: find . -name '.mem-*.tmp*'",
     )
+
+
+def _trust(memory: Memory) -> Iterator[Finding]:
+    ignored, known = unheeded(memory.stores.ignored), trusted(memory.root)
+    says = "by hand" if known else "not by hand: hooks and MCP use it only where it is named"
+    yield Finding("trusted", not ignored, ignored or says, command_for(memory.root))
 
 
 def _place(memory: Memory) -> Iterator[Finding]:

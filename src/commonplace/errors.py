@@ -31,6 +31,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── TooSlow                    a question in SQL that takes too long
     │   ├── TargetTaken                a vault is to be copied to where something is already
     │   ├── StateTaken                 a state directory that is another vault's
+    │   ├── NotTrusted                 a vault's state is where it may say only if it is trusted
+    │   ├── NotThePerson               only the person does this, and an agent's program asks
     │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── DocumentFull         507   a document would become longer than documents may be
     │   ├── SecretFound                the text holds a secret and the vault refuses those
@@ -373,6 +375,27 @@ class StateTaken(Refused):
         super().__init__(
             f"{state} keeps the state of the vault at {owner}. Nothing was changed.",
             next_step="Set state_dir to a directory of this vault's own, in its commonplace.toml.",
+        )
+
+
+class NotTrusted(Refused):
+    """A vault whose state is where its own file says, and nobody has trusted that file."""
+
+    def __init__(self, root: str, state: str, *, command: str) -> None:
+        super().__init__(
+            f"The journal of the vault at {root} is in {state}, which its commonplace.toml says, "
+            "and nobody has trusted that file: without its journal the vault is not opened.",
+            next_step=f"Look at the file; '{command}' then trusts it.",
+        )
+
+
+class NotThePerson(Refused):
+    """Something that only the person does was asked for below an agent's program."""
+
+    def __init__(self, deed: str, agent: str) -> None:
+        super().__init__(
+            f"Only the person may {deed}, and this was started by an agent ({agent}).",
+            next_step="Do it yourself, in a terminal of your own.",
         )
 
 

@@ -35,6 +35,7 @@ class PostgresStores:
     """A vault in a profile of a PostgreSQL database."""
 
     apart = ""
+    ignored: Mapping[str, Mapping[str, Any]]
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class PostgresStores:
         environ: Mapping[str, str],
         options: Mapping[str, Any],
     ) -> None:
-        self.options = Options.load(None, environ=environ, arguments=options)
+        self.options, self.ignored = Options.load(None, environ=environ, arguments=options), {}
         self.clock = clock or Clock(zone=self.options.timezone)
         where = place_of(str(path))
         seconds = self.options.lock_seconds

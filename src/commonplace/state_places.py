@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from commonplace import machine_files
-from commonplace.config import Options
-from commonplace.errors import ReadOnly, StateTaken, StrangeFile, VaultTrouble
+from commonplace.config import FILE, Loaded, Options
+from commonplace.errors import NotTrusted, ReadOnly, StateTaken, StrangeFile, VaultTrouble
 from commonplace.lean import digest
-from commonplace.trusted import data_directory, trusted
+from commonplace.trusted import command_for, data_directory, trusted
 from commonplace.values import frozen
 from commonplace.version_control import is_kept
 
@@ -183,6 +183,28 @@ def _is_ready(state: str) -> bool:
     """Whether a state directory takes writes; git is told to let it be."""
     machine_files.make(os.path.join(state, ".gitignore"), b"*\n")
     return os.access(state, os.W_OK)
+
+
+def check_unused(root: str, loaded: Loaded) -> None:
+    """Refuse a vault whose journal is where its own file says while that does not count.
+
+    With another journal, what was forgotten would come back and what was written be unknown.
+    """
+    said = loaded.ignored.get(FILE, {}).get("state_dir")
+    if not isinstance(said, str) or not said or said == loaded.options.state_dir:
+        return
+    state, real = os.path.realpath(os.path.expanduser(said)), os.path.realpath(root)
+    if os.path.isfile(os.path.join(state, JOURNAL)) and _owner_of(state) in ("", real):
+        raise NotTrusted(real, state, command=command_for(real))
+
+
+def _owner_of(state: str) -> str:
+    """The vault that a state directory belongs to; empty if to none that is there."""
+    try:
+        owner = os.fsdecode(machine_files.read(os.path.join(state, OWNER), most=FIRST))
+    except (OSError, StrangeFile):
+        return ""
+    return owner if os.path.isdir(owner) else ""
 
 
 def _claim(state: str, root: str) -> None:

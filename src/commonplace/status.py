@@ -10,6 +10,7 @@ from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.library import Library
 from commonplace.stores import Stores
+from commonplace.trusted import command_for, unheeded
 from commonplace.upkeep import heartbeat, reports, schedule
 from commonplace.upkeep.summarizers import tokens_of
 
@@ -33,13 +34,21 @@ def status_of(library: Library, stores: Stores) -> dict[str, Any]:
         "compaction": _last_compaction(stores),
         "upkeep": schedule.told(stores.notes) or "never",
         "read only": stores.read_only,
+        "ignored": [f"{name}: {key}" for name in stores.ignored for key in stores.ignored[name]],
         "troubles": [
             *filter(None, (stores.apart,)),
+            *_untrusted(stores),
             *library.troubles.values(),
             *library.unmerged(),
             *(notice.sentence for notice in library.notices.open()),
         ],
     }
+
+
+def _untrusted(stores: Stores) -> list[str]:
+    """What the vault's own files set that does not count, and how to let it."""
+    said = unheeded(stores.ignored)
+    return [f"{said} '{command_for(stores.root)}' shows and trusts it."] if said else []
 
 
 def _messages(stores: Stores) -> int | str:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 
 from commonplace.clock import Clock
-from commonplace.config import Options, is_url
+from commonplace.config import Options, is_url, load
 from commonplace.errors import BadValue, CommonplaceError, DiskFull, NoSuchVault, ReadOnly
 from commonplace.heads import FileHeads, Heads
 from commonplace.hints import TYPE_CHECKING, Any, Protocol, StrPath
@@ -21,7 +21,7 @@ from commonplace.layouts import Layout, configured
 from commonplace.machine_files import look
 from commonplace.notes import FileNotes, Notes
 from commonplace.roots import find_root, layout_of, make_directory
-from commonplace.state_places import own_place
+from commonplace.state_places import check_unused, own_place
 from commonplace.state_places import place_of as state_of
 from commonplace.vault import Vault
 from commonplace.vault.files import FileVault
@@ -51,6 +51,8 @@ class Stores(Protocol):
     """Where the rows are; None of a vault in files."""
     read_only: bool
     options: Options
+    ignored: Mapping[str, Mapping[str, Any]]
+    """What the vault's own files set that does not count, because nobody has trusted them."""
     layout: Layout
     clock: Clock
     vault: Vault
@@ -126,7 +128,9 @@ class FileStores:
         if not os.path.isdir(named):
             raise NoSuchVault(os.fspath(named))
         self.root = self.place = self.shown = find_root(named)
-        self.options = Options.load(self.root, environ=environ, arguments=options)
+        loaded = load(self.root, environ=environ, arguments=options)
+        self.options, self.ignored = loaded.options, loaded.ignored
+        check_unused(self.root, loaded)
         self.clock = clock or Clock(zone=self.options.timezone)
         self._environ = environ
         place = state_of(self.root, self.options, environ)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from commonplace.errors import VaultTrouble
 from commonplace.hints import StrPath
@@ -104,6 +104,19 @@ def all_trusted(environ: Mapping[str, str] = ENVIRON) -> list[Trusted]:
         return []
     found = (_read(os.path.join(above, name)) for name in names if name.endswith(".json"))
     return sorted((each for each in found if each), key=lambda each: each.root)
+
+
+def command_for(root: StrPath) -> str:
+    """The command that trusts a vault, to be pasted into a shell: its path may be a stranger's."""
+    import shlex
+
+    return f"commonplace trust {shlex.quote(os.path.realpath(root))}"
+
+
+def unheeded(ignored: Mapping[str, Iterable[str]]) -> str:
+    """A sentence on what a vault's files set that does not count; empty where there is nothing."""
+    named = "; ".join(f"{name}: {', '.join(sorted(keys))}" for name, keys in ignored.items())
+    return f"Set by files of this vault and ignored, as nobody trusted it ({named})." * bool(named)
 
 
 def _path_of(real: str, environ: Mapping[str, str]) -> str:

@@ -23,10 +23,54 @@ HOMES = {"earl": "~/.config/earl/memory"}
 
 def vault_path(vault: str, dialect: str) -> str:
     """The vault that is named, the working directory if it is one, or the one at home."""
-    if vault:
-        return vault if is_url(vault) else os.path.expanduser(vault)
+    return _named(vault) or _vault_here() or _home(dialect)
+
+
+def agents_path(vault: str, dialect: str) -> str:
+    """The same for hooks and MCP, which nobody typed in the working directory.
+
+    It is left out unless the person has trusted it: a folder that came from a stranger would tell
+    agents who they are.
+    """
+    if found := _named(vault):
+        return found
+    here = _vault_here()
+    return here if here and _is_trusted(here) else _home(dialect)
+
+
+def left_out(vault: str) -> str:
+    """A sentence on the working directory where `agents_path` leaves it out; else empty."""
+    here = "" if vault else _vault_here()
+    if not here or _is_trusted(here):
+        return ""
+    from commonplace.safety import one_line
+    from commonplace.trusted import command_for
+
+    return (
+        f"{one_line(here)} looks like a vault, but nobody named or trusted it: it is left out. "
+        f"'{one_line(command_for(here))}' in a terminal trusts it; --vault names one."
+    )
+
+
+def _named(vault: str) -> str:
+    return vault if is_url(vault) else os.path.expanduser(vault)
+
+
+def _home(dialect: str) -> str:
+    return os.path.expanduser(HOMES.get(dialect, HOME))
+
+
+def _vault_here() -> str:
+    """The working directory, if it is a vault; else empty."""
     here = _working_directory()
-    return here if _is_vault(here) else os.path.expanduser(HOMES.get(dialect, HOME))
+    return here if _is_vault(here) else ""
+
+
+def _is_trusted(path: str) -> bool:
+    from commonplace.roots import find_root
+    from commonplace.trusted import trusted
+
+    return trusted(find_root(path)) is not None
 
 
 def _is_vault(path: str) -> bool:
@@ -93,5 +137,9 @@ def _layout_dialect(dialect: str) -> str | None:
 
 
 def _origin() -> str:
-    """A person types at a terminal; anything else is an agent's call."""
-    return "owner" if sys.stdin and sys.stdin.isatty() else "agent"
+    """A person types at a terminal of their own; anything else is an agent's call."""
+    if not (sys.stdin and sys.stdin.isatty()):
+        return "agent"
+    from commonplace.doors.persons import is_person
+
+    return "owner" if is_person() else "agent"

@@ -87,6 +87,7 @@ KEEPERS = frozenset(
 )
 """Programs that start others of any kind, of many runs."""
 DEEPEST = 64
+MOST_WORDS = 8
 
 
 @frozen
@@ -101,6 +102,10 @@ class Process:
     """Whether it leads the session of a terminal, as the shell in a window does."""
     for_one_command: bool = False
     """Whether it is a shell that was given its command."""
+    title: str = ""
+    """What it calls itself."""
+    words: tuple[str, ...] = ()
+    """The first words of its command."""
 
     @property
     def key(self) -> str:
@@ -136,9 +141,17 @@ def _upwards(find: Find, pid: int) -> Iterator[Process]:
 
 def agent_run() -> str:
     """The run of the agent that started this process; empty when nothing tells."""
-    if os.name != "posix":
-        return ""
-    return run_of(in_proc if os.path.exists("/proc/self/stat") else _listed().get, os.getppid())
+    return run_of(_find(), os.getppid()) if os.name == "posix" else ""
+
+
+def all_above(find: Find | None = None) -> Iterator[Process]:
+    """The processes above this one, nearest first, as far as they can be seen."""
+    if find or os.name == "posix":
+        yield from _upwards(find or _find(), os.getppid())
+
+
+def _find() -> Find:
+    return in_proc if os.path.exists("/proc/self/stat") else _listed().get
 
 
 def ancestors() -> list[Process]:
@@ -175,7 +188,16 @@ def in_proc(pid: int) -> Process | None:
     name, rest = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
     _, parent, _, session, terminal = rest[:5]
     leads = int(session) == pid and terminal != "0"
-    return Process(pid, int(parent), _program(pid, name), rest[19], leads, _has_command(words))
+    return Process(
+        pid,
+        int(parent),
+        _program(pid, name),
+        rest[19],
+        leads,
+        _has_command(words),
+        name,
+        tuple(words[:MOST_WORDS]),
+    )
 
 
 def _program(pid: int, name: str) -> str:
@@ -215,5 +237,13 @@ def listed(text: str) -> dict[int, Process]:
             name = os.path.basename(command[0].removeprefix("-"))
             leads = "s" in words[2] and not words[3].startswith("?")
             started = "-".join(words[4:9])
-            found[pid] = Process(pid, int(words[1]), name, started, leads, _has_command(command))
+            found[pid] = Process(
+                pid,
+                int(words[1]),
+                name,
+                started,
+                leads,
+                _has_command(command),
+                words=tuple(command[:MOST_WORDS]),
+            )
     return found

@@ -38,6 +38,7 @@ OTHER_COMMANDS = (
     "put-back",
     "conflicts",
     "review",
+    "trust",
     "rebuild",
     "why-not",
     "eval",

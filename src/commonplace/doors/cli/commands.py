@@ -31,8 +31,11 @@ from commonplace.doors.cli.moving import COMMANDS as MOVING
 from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.returning import COMMANDS as RETURNING
 from commonplace.doors.cli.terminal import paint, progress_bar
+from commonplace.doors.cli.trusting import COMMANDS as TRUSTING
+from commonplace.doors.cli.trusting import trust_what_was_made
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
+from commonplace.doors.persons import require_person
 from commonplace.errors import BadOption, BadValue, Refused
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
@@ -78,6 +81,7 @@ def init(arguments: argparse.Namespace) -> int:
         done = begin_at(named, dialect=arguments.dialect)
     elif _may_become_one(path := Path(named).expanduser(), sure=arguments.yes):
         done = begin(path, dialect=arguments.dialect or _detected(path))
+        trust_what_was_made(done.shown)
     else:
         return 2
     made = ", ".join(done.created) or "nothing was missing"
@@ -311,6 +315,7 @@ def review(arguments: argparse.Namespace) -> int:
 
     with open_memory(arguments) as memory:
         if arguments.id and (arguments.approve or arguments.reject):
+            require_person("decide what is let in")
             if memory.origin != Origin.OWNER and not arguments.as_owner:
                 raise Refused(
                     "Only the owner decides what is let in, and this is not a terminal.",
@@ -429,7 +434,10 @@ def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
         in_files = memory.place == str(memory.root)
         vault = str(memory.root.resolve()) if in_files else memory.place
         state = Path(memory.stores.own())
-    return run(arguments, vault=vault, state=state, undo=undo)
+    code = run(arguments, vault=vault, state=state, undo=undo)
+    if in_files and not (undo or code or arguments.dry_run):
+        trust_what_was_made(vault)
+    return code
 
 
 def _selftest_arguments(parser: argparse.ArgumentParser) -> None:
@@ -564,7 +572,7 @@ RUNS: dict[str, Run] = {
     **{
         name: run
         for name, (run, _) in (
-            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS
+            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS | TRUSTING
         ).items()
     },
 }
@@ -589,7 +597,7 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     **{
         name: arguments
         for name, (_, arguments) in (
-            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS
+            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS | TRUSTING
         ).items()
     },
 }

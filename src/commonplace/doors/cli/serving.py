@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import cache
 from pathlib import Path
 
+from commonplace.errors import NoSuchVault, NotFound
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,15 +32,27 @@ def add(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 
 def mcp(arguments: argparse.Namespace) -> int:
+    named = cache(lambda: _of_agents(arguments))
     if arguments.http is not None:
-        return _over_http(arguments)
+        return _over_http(named())
     from commonplace.doors.mcp import run
 
     return run(
-        lambda session: _open(arguments, session),
-        arguments.dialect or (lambda: _dialect(arguments)),
+        lambda session: _open(named(), session),
+        arguments.dialect or (lambda: _dialect(named())),
         arguments.session,
     )
+
+
+def _of_agents(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments with the vault named: a working directory that nobody trusted is left out."""
+    from commonplace.doors.cli import complain
+    from commonplace.doors.opening import agents_path, left_out
+
+    notice = left_out(arguments.vault)
+    complain([notice] if notice else [])
+    path = agents_path(arguments.vault, arguments.dialect)
+    return argparse.Namespace(**{**vars(arguments), "vault": path, "notice": notice})
 
 
 def _open(arguments: argparse.Namespace, session: str) -> Memory:
@@ -50,7 +64,12 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
         arguments.http is None and is_clients_own(session, arguments.session, os.environ)
     )
     named = argparse.Namespace(**{**vars(arguments), "session": session, "main": main})
-    memory = open_memory(named, for_tools=True)
+    try:
+        memory = open_memory(named, for_tools=True)
+    except NoSuchVault as error:
+        if not arguments.notice:
+            raise
+        raise NotFound(f"{error.what} {arguments.notice}", next_step=error.next_step) from None
     memory.origin = "agent"
     return memory
 
@@ -77,7 +96,6 @@ def _over_http(arguments: argparse.Namespace) -> int:
 
 def _dialect(arguments: argparse.Namespace) -> str:
     from commonplace.doors.cli import tool_dialect
-    from commonplace.errors import NoSuchVault
 
     try:
         return tool_dialect(arguments)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from commonplace.errors import BadValue, CommonplaceError, NoSuchVault, Refused
 from commonplace.hints import TYPE_CHECKING
-from commonplace.values import frozen
+from commonplace.values import frozen, replace
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -135,6 +135,7 @@ def run_or_fail(asked: Asked) -> None:
     from commonplace.doors import attached
     from commonplace.doors.hooks import events
     from commonplace.doors.hooks.inputs import read_call
+    from commonplace.doors.opening import left_out
 
     if attached.is_from_shell(asked.client):
         raise Refused(
@@ -149,8 +150,15 @@ def run_or_fail(asked: Asked) -> None:
         session=asked.session,
         dialect=asked.dialect,
     )
-    with open_for(asked, call.session) as memory:
-        said = events.answered(memory, call)
+    if asked.event == "session-start" and not asked.vault:
+        call = replace(call, notice=left_out(asked.vault))
+    try:
+        with open_for(asked, call.session) as memory:
+            said = events.answered(memory, call)
+    except NoSuchVault:
+        if not call.notice:
+            raise
+        said = events.noticed(call)
     if said:
         sys.stdout.buffer.write(said.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
@@ -159,12 +167,12 @@ def run_or_fail(asked: Asked) -> None:
 def open_for(asked: Asked, session: str) -> Memory:
     """The vault of a hook. A directory that is not one yet is left alone."""
     from commonplace.config import is_url
-    from commonplace.doors.opening import open_vault, vault_path
+    from commonplace.doors.opening import agents_path, open_vault
     from commonplace.doors.sessions import NAMED, is_clients_own
     from commonplace.roots import has_layout
     from commonplace.state_places import STATE
 
-    path = vault_path(asked.vault, asked.dialect)
+    path = agents_path(asked.vault, asked.dialect)
     if not is_url(path) and not (
         os.path.isdir(path) and (os.path.isdir(os.path.join(path, STATE)) or has_layout(path))
     ):

@@ -65,11 +65,17 @@ def session_start(memory: Memory, call: Call) -> str:
     return outputs.at_start(call.client, text) if text else ""
 
 
+def noticed(call: Call) -> str:
+    """What to say where there is a notice, and no memory."""
+    return outputs.at_start(call.client, call.notice)
+
+
 def _fitted(memory: Memory, call: Call) -> str:
-    """The memory as long as clients take it, by the way they count."""
+    """The memory as long as clients take it, by the way they count; a notice before it."""
     most = AT_START
     while True:
         text = memory.context(characters=most, dialect=call.dialect).text
+        text = "\n\n".join(filter(None, [call.notice, text]))
         length = outputs.length(text)
         if length <= AT_START:
             return text

@@ -65,6 +65,8 @@ class Call:
     """The tool that is about to run, or has run."""
     dialect: str = ""
     """The dialect whose wording was asked for; empty: the vault's own."""
+    notice: str = ""
+    """What the person should hear at the start: a working directory that is left out, say."""
 
 
 def read_call(

@@ -83,7 +83,7 @@ def options() -> list[str]:
         "In `commonplace.toml` of the vault, in `~/.config/commonplace/commonplace.toml`, in the",
         "environment as `COMMONPLACE_NAME`, or as arguments of `Memory.open`; later ones win. The",
         "names of CursorClaw's `continuity` table (`memoryMaxRecords`) are accepted for the same.",
-        "Options marked * are not taken from a file inside a git repository.",
+        "Options marked * count in the file of a vault only where the person trusted it (`commonplace trust`).",
         "",
         "| option | default | what it does |",
         "|---|---|---|",

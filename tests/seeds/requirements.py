@@ -1305,7 +1305,8 @@ CLAW = (
         "claw.json-configuration",
         "claw, 7. Rolling window (optional)",
         "The keys below `continuity` of CursorClaw's own `openclaw.json`, in the workspace or "
-        "where `CURSORCLAW_CONFIG_PATH` says, are options; `commonplace.toml` outweighs them.",
+        "where `CURSORCLAW_CONFIG_PATH` says, are options, those in the workspace once its person "
+        "has trusted it; `commonplace.toml` outweighs them.",
     ),
     Claim(
         "claw.key-reference",

@@ -35,6 +35,7 @@ MUST_BE = {
     "state_dir",
     "history",
     "secrets",
+    "trust",
     "main_sessions",
     "encoder",
     "encoder_path",
@@ -49,6 +50,7 @@ OTHER = {
     "state_dir": "/nowhere/state",
     "history": "postgresql://h/db",
     "secrets": "allow",
+    "trust": "open",
     "encoder": "hashed",
     "summarizer": "command",
 }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors.http.application import METHODS, PAGES, PLACES, Gateway
+from commonplace.doors.http.application import APART, METHODS, PAGES, PLACES, Gateway
 from commonplace.doors.mcp import over_http
 from tests.gateways import client, made
 from tests.mcp_client import opener
@@ -28,6 +28,8 @@ UNKNOWN = (
     "/.well-known/openid-configuration",
     "/.well-known/openid-configuration/mcp",
     "/.well-known/security.txt",
+    "/login/x",
+    "/consent",
     "/authorize",
     "/token",
     "/register",
@@ -74,15 +76,22 @@ def test_a_path_is_a_place_a_file_a_door_or_nothing(gateway: Gateway, name: str)
     first = answer.request.url.path.strip("/").partition("/")[0]
     has_page = answer.headers["content-type"].startswith("text/html")
     assert has_page == (answer.status_code == 200)
-    assert not has_page or first in (*PLACES, "", "index.html")
+    assert not has_page or first in (*PLACES, *APART, "", "index.html")
     assert has_page or answer.status_code == (401 if first in ("api", "mcp") else 404)
 
 
 def test_the_places_are_those_of_the_page(gateway: Gateway) -> None:
     script = (PAGES / "assets" / "app.js").read_text(encoding="utf-8")
     [listed] = re.findall(r"const VIEWS = {(.*?)}", script)
-    assert set(PLACES) == {"login", *listed.replace(" ", "").split(",")}
-    for place in ("", "?vault=book", *PLACES, "documents/memory/2026-11-15.md", "login?code=x"):
+    assert set(PLACES) == {*listed.replace(" ", "").split(",")}
+    for place in (
+        "",
+        "?vault=book",
+        "login",
+        *PLACES,
+        "documents/memory/2026-11-15.md",
+        "login?code=x",
+    ):
         answer = client(gateway).get(f"/{place}")
         assert (answer.status_code, "<!doctype html>" in answer.text) == (200, True), place
 

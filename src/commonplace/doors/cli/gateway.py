@@ -13,7 +13,7 @@ from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from commonplace.doors.http.tokens import Tokens
+    from commonplace.doors.http.tokens import Pass, Tokens
     from commonplace.memory import Memory
 
 PORT = 8377
@@ -26,6 +26,17 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to bind (default: loopback)")
     parser.add_argument(
         "--name", action="append", default=[], help="another host name it answers to; may repeat"
+    )
+    parser.add_argument(
+        "--public-url",
+        default="",
+        metavar="URL",
+        help="the address, by HTTPS, that a proxy in front of the gateway has",
+    )
+    parser.add_argument(
+        "--oauth",
+        action="store_true",
+        help="let clients of MCP ask you for access in the browser (OAuth 2.1)",
     )
     parser.add_argument(
         "--link", action="store_true", help="only print a new link for a gateway that runs already"
@@ -61,6 +72,8 @@ def serve(arguments: argparse.Namespace) -> int:
             names=tuple(arguments.name),
             mcp=lambda _, path: _mcp(arguments, path),
             dialect=arguments.dialect,
+            public_url=arguments.public_url,
+            oauth=arguments.oauth,
         )
         made.fork(_workers(arguments), listener=listener)
         link = _link(arguments, made.tokens.login_code())
@@ -84,7 +97,8 @@ def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None
     """Where the gateway is, for the person who started it."""
     print(f"Serving {', '.join(names)}.")
     print(f"Page (this link lets you in once): {link}")
-    print(f"MCP: {_base(arguments)}/mcp with a token of 'commonplace token add'.")
+    asked = ", or by OAuth" if arguments.oauth else ""
+    print(f"MCP: {_base(arguments)}/mcp with a token of 'commonplace token add'{asked}.")
     print("Stop with Ctrl+C.", flush=True)
     if arguments.open:
         import webbrowser
@@ -109,6 +123,8 @@ def _upkeep(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[Non
 
 
 def _base(arguments: argparse.Namespace) -> str:
+    if arguments.public_url:
+        return str(arguments.public_url).rstrip("/")
     anywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}
     return f"http://{anywhere.get(arguments.host, arguments.host)}:{arguments.port}"
 
@@ -175,6 +191,11 @@ def _done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
     if arguments.action == "revoke":
         tokens.revoke(arguments.name)
         return Answer({"revoked": arguments.name}, f"Revoked {arguments.name}.")
-    listed = [{**vars(each), "vaults": list(each.vaults)} for each in tokens.named()]
-    lines = [f"{each['name']}  {each['scope']}" for each in listed]
+    listed = [_listed(each) for each in tokens.named()]
+    lines = [f"{each['name']}  {each['scope']}{'  OAuth' * each['oauth']}" for each in listed]
     return Answer(listed, "\n".join(lines) or "There are no tokens.")
+
+
+def _listed(each: Pass) -> dict[str, Any]:
+    told = {"name": each.name, "scope": each.scope, "vaults": list(each.vaults)}
+    return told | {"origin": each.origin, "oauth": bool(each.grant)}

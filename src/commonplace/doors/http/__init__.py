@@ -37,11 +37,15 @@ def gateway(
     clock: Clock | None = None,
     mcp: Callable[[str, str], Any] | None = None,
     dialect: str | None = None,
+    public_url: str = "",
+    oauth: bool = False,
 ) -> Gateway:
     """A gateway over these vaults, ready to be served.
 
     `open_memory` opens a vault by its path, for an origin; `mcp` makes the MCP application of one
     from its name and path. The tools are those of `dialect`, or else of each vault's own.
+    `public_url` is the address that a proxy in front has; with `oauth`, clients may ask the person
+    there for tokens.
     """
     try:
         from commonplace.doors.http.application import Gateway
@@ -60,10 +64,47 @@ def gateway(
             f"{host} is beyond this machine, and no token was made for those who will ask",
             next_step="'commonplace token add NAME --scope read' makes one.",
         )
+    public_url = checked_url(public_url) if public_url else ""
+    names = (*names, *([public_url.partition("://")[2]] if public_url else ()))
     hosts = [f"{name}:{port}" for name in (*LOOPBACK, host, *names)] + list(names)
     vaults = Vaults(named(paths), open_memory)
     spoken = {name: Later(partial(mcp, name, path)) for name, path in vaults.paths.items() if mcp}
-    return Gateway(vaults, kept, clock=clock, hosts=hosts, mcp=spoken, dialect=dialect)
+    granting = None
+    if oauth:
+        from commonplace.doors.http.grants import Grants
+        from commonplace.doors.http.oauth import OAuth
+
+        at = public_url or f"http://127.0.0.1:{port}"
+        granting = OAuth(Grants(passes, clock=clock), url=at, vaults=list(vaults.paths))
+    return Gateway(
+        vaults,
+        kept,
+        clock=clock,
+        hosts=hosts,
+        mcp=spoken,
+        dialect=dialect,
+        oauth=granting,
+        public_url=public_url,
+    )
+
+
+def checked_url(given: str) -> str:
+    """The address that others know a gateway by: a host, by HTTPS or on this machine."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(given)
+    local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    if not parts.hostname or not (local or parts.scheme == "https"):
+        raise BadValue(
+            "public-url",
+            f"{given!r} is not an address by HTTPS",
+            next_step="Name the one that a proxy in front has, such as https://memory.example.",
+        )
+    if parts.path not in ("", "/") or parts.query or parts.fragment or parts.username:
+        raise BadValue(
+            "public-url", "it is more than a host", next_step="Give the gateway a host of its own."
+        )
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def run(made: Gateway, listener: socket) -> None:

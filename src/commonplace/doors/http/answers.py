@@ -87,6 +87,13 @@ def problem(status: int, sentence: str, **more: Any) -> Ready:
     return Ready(status, tuple(headers), as_json({**told, "detail": sentence, **more}))
 
 
+def unauthorised(sentence: str, challenge: str) -> Ready:
+    """The answer to who brings no token, with where to get one."""
+    told = problem(401, sentence)
+    others = (each for each in told.headers if each[0] != b"www-authenticate")
+    return Ready(401, (*others, (b"www-authenticate", challenge.encode())), told.body)
+
+
 def problem_of(error: CommonplaceError, **more: Any) -> Ready:
     """The answer for an error of ours: its own sentence, and what a program needs to go on."""
     if isinstance(error, WouldLose):

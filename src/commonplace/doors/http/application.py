@@ -54,8 +54,11 @@ from commonplace.doors.sessions import (
     taint_named,
 )
 from commonplace.errors import BadValue, CommonplaceError, Refused
-from commonplace.hints import Any
+from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.records import Origin
+
+if TYPE_CHECKING:
+    from commonplace.doors.http.oauth import OAuth
 
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
@@ -63,8 +66,9 @@ POSITION = re.compile(r"[0-9]{1,15}")
 DEEDS = {"read": "read", "write": "write", "admin": "approve, mend, compact or run upkeep"}
 """What each scope lets a token do, as a sentence says it."""
 PAGES = files("commonplace.doors.http") / "web"
-PLACES = ("login", "home", "memory", "documents", "days", "search", "review", "upkeep", "map")
-"""What a path of the page may begin with: any other is nothing that the gateway has."""
+PLACES = ("home", "memory", "documents", "days", "search", "review", "upkeep", "map")
+APART = ("login", "consent")
+"""What a path of the page may begin with, and be: any other is nothing that the gateway has."""
 NOTHING = "The gateway has nothing here: /api/openapi.json says what it has."
 Sent = Response | App
 """What an endpoint returns: both are applications to Starlette."""
@@ -107,8 +111,12 @@ class Gateway:
         hosts: Iterable[str],
         mcp: Mapping[str, Later],
         dialect: str | None = None,
+        oauth: OAuth | None = None,
+        public_url: str = "",
     ) -> None:
         self.vaults = vaults
+        self.oauth = oauth
+        self.public_url = public_url
         self.tokens = tokens
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
         self.mcp = mcp
@@ -123,18 +131,21 @@ class Gateway:
             hosts=hosts,
             public=is_public,
             private=is_private,
+            oauth=oauth,
             clock=clock,
         )
 
     async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
         """MCP at `/mcp/VAULT`, and at `/mcp` for the first vault; the rest is ours."""
         parts = scope.get("path", "").strip("/").split("/")
-        if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
-            await self._own(scope, receive, send)
-            return
-        vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
         found = pass_of(scope)
         answer: App
+        if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
+            granted = found is not None and found.grant and is_private(scope["path"])
+            answer = problem_of(NotAllowed("do anything but use MCP")) if granted else self._own
+            await answer(scope, receive, send)
+            return
+        vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
         if vault not in self.mcp:
             answer = problem_of(NoSuchName(vault, self.mcp))
         elif found is None or not found.allows("write") or not found.opens(vault):
@@ -160,6 +171,7 @@ class Gateway:
             *below,
             Path("/api/login", self._log_in, methods=["POST"]),
             Path("/api/logout", self._log_out, methods=["POST"]),
+            *(self._consent_routes() if self.oauth else ()),
             Path("/api/vaults", self._list_vaults),
             Path("/api/openapi.json", self._openapi),
             Path("/api/vaults/{vault}/tools", self._list_tools),
@@ -168,7 +180,12 @@ class Gateway:
         ]
         nowhere = Path("/api/{rest:path}", _nowhere(routes), methods=METHODS)
         return Starlette(
-            routes=[*routes, nowhere, Path("/{name:path}", self._page, methods=METHODS)],
+            routes=[
+                *routes,
+                *(self.oauth.routes() if self.oauth else ()),
+                nowhere,
+                Path("/{name:path}", self._page, methods=METHODS),
+            ],
             exception_handlers={
                 CommonplaceError: _told,
                 ClientDisconnect: _cut_short,
@@ -300,9 +317,35 @@ class Gateway:
             return problem(401, "This link was used already or is too old: start a new one.")
         answer = _plain({"ok": True})
         answer.set_cookie(
-            COOKIE, token, max_age=SESSION_SECONDS, httponly=True, samesite="strict", path="/"
+            COOKIE,
+            token,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            path="/",
+            secure=f"https://{request.headers['host']}" == self.public_url,
         )
         return answer
+
+    def _consent_routes(self) -> list[Path]:
+        return [
+            Path("/api/consent", self._ask_consent, methods=["GET"]),
+            Path("/api/consent", self._take_consent, methods=["POST"]),
+        ]
+
+    async def _ask_consent(self, request: Request) -> Sent:
+        """What a client of OAuth wants, for the person who is to say whether it may."""
+        _check_person(request)
+        assert self.oauth is not None, "the route is there with it alone"
+        return answered(await self.oauth.asked(dict(request.query_params)))
+
+    async def _take_consent(self, request: Request) -> Sent:
+        """Send a client of OAuth back with what the person said."""
+        _check_person(request)
+        assert self.oauth is not None, "the route is there with it alone"
+        given = await _body(request)
+        allowed = given.get("allowed") is True
+        return answered({"to": await self.oauth.answered(given, allowed=allowed)})
 
     async def _log_out(self, request: Request) -> Sent:
         await self.work(self.tokens.log_out, request.scope.get("commonplace.token", ""))
@@ -313,7 +356,8 @@ class Gateway:
     async def _page(self, request: Request) -> Sent:
         """A file of the page, or the page itself at one of its places."""
         name = request.path_params["name"] or "index.html"
-        if not _is_asset(name) and name.partition("/")[0] not in PLACES:
+        is_place = name.partition("/")[0] in PLACES or name in APART
+        if not _is_asset(name) and (not is_place or (name == "consent" and not self.oauth)):
             return problem(404, NOTHING)
         if request.method not in ("GET", "HEAD"):
             return _takes(("GET", "HEAD"))
@@ -327,10 +371,16 @@ def _version() -> str:
 
 
 def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers for the MCP server, which knows this machine's names alone: ours are judged."""
-    judged = (b"host", b"origin")
+    """The headers for the MCP server, which knows this machine's names alone: ours are judged.
+
+    Who asks is told by what stays the same, of a client of OAuth by its grant.
+    """
+    found = pass_of(scope)
+    who = found.grant if found and found.grant else scope["commonplace.token"]
+    judged = (b"host", b"origin", b"authorization")
     return [
         (b"host", b"127.0.0.1:80"),
+        (b"authorization", f"Bearer {who}".encode()),
         *(each for each in scope["headers"] if each[0] not in judged),
     ]
 
@@ -375,6 +425,13 @@ def _allowed(request: Request, scope: str) -> Pass:
     if not found.opens(vault):
         raise NotAllowed("open this vault")
     return found
+
+
+def _check_person(request: Request) -> None:
+    """Only the person says yes: no token, whatever its scope."""
+    found = pass_of(request.scope)
+    if found is None or found.origin != Origin.OWNER:
+        raise NotAllowed("say yes for the person: log in with the link")
 
 
 def _reader(request: Request, found: Pass) -> Reader:

@@ -11,10 +11,10 @@ from asyncio import timeout, to_thread
 from collections.abc import Callable, Iterable
 
 from commonplace.clock import Clock, monotonic
-from commonplace.doors.http.answers import App, Scope, problem
+from commonplace.doors.http.answers import App, Scope, problem, unauthorised
 from commonplace.doors.http.tokens import Pass, Tokens
 from commonplace.errors import CommonplaceError
-from commonplace.hints import Any
+from commonplace.hints import Any, Protocol
 
 COOKIE = "commonplace"
 FAULT = "commonplace.fault"
@@ -50,6 +50,16 @@ HEADERS = (
 )
 
 
+class Openings(Protocol):
+    """What OAuth, where there is some, lets in that the guard would not."""
+
+    def is_open(self, path: str) -> bool:
+        """Whether a page of another site may ask for this."""
+
+    def challenge(self, path: str) -> str:
+        """What tells a client without a token where to get one."""
+
+
 class Guard:
     """An application that lets through to another only what may come in."""
 
@@ -61,6 +71,7 @@ class Guard:
         hosts: Iterable[str],
         public: Callable[[str, str], bool],
         private: Callable[[str], bool],
+        oauth: Openings | None,
         clock: Clock,
     ) -> None:
         """`public`: what needs no token; `private`: which paths the cookie opens."""
@@ -69,6 +80,7 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in hosts)
         self._public = public
         self._private = private
+        self._oauth = oauth
         self._rates = Rates(clock)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -79,9 +91,17 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in _first(scope)}
         fault = self._fault(scope, headers) or await self._unknown(scope, headers)
         if fault:
-            await problem(*fault)(scope, receive, _hardened(send))
+            await self._refusal(scope["path"], fault)(scope, receive, _hardened(send))
             return
         await self._inner(scope, _bounded(scope, receive), _hardened(send))
+
+    def _refusal(self, path: str, fault: tuple[int, str]) -> App:
+        if fault[0] == 401 and self._oauth and path.startswith("/mcp"):
+            return unauthorised(fault[1], self._oauth.challenge(path))
+        return problem(*fault)
+
+    def _is_open(self, path: str) -> bool:
+        return self._oauth is not None and self._oauth.is_open(path)
 
     def _fault(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why the request is refused, as a status and a sentence; None when it is not."""
@@ -89,7 +109,7 @@ class Guard:
             return 400, "This is no proxy: ask for a path."
         if headers.get("host", "").lower() not in self._hosts:
             return 421, "This gateway does not answer to that host name."
-        if not self._is_own(headers):
+        if not self._is_own(headers) and not self._is_open(scope["path"]):
             return 403, "A page of another site asked for this."
         if self._private(scope["path"]) and not _is_json(scope["method"], headers):
             return 415, "The body must be JSON: send Content-Type: application/json."

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from commonplace import machine_files
 from commonplace.clock import Clock
 from commonplace.config import is_url
 from commonplace.errors import AlreadyExists, BadValue, NotFound
-from commonplace.hints import TYPE_CHECKING, Any, Protocol
+from commonplace.hints import TYPE_CHECKING, Any, Protocol, TypeVar
 from commonplace.records import Origin
 from commonplace.values import frozen
 from commonplace.vault.locks import Lock
@@ -26,6 +25,7 @@ from commonplace.vault.locks import Lock
 if TYPE_CHECKING:
     from commonplace.database import Database
 
+Result = TypeVar("Result")
 SCOPES = ("read", "write", "admin")
 """Each may do what the ones before it may."""
 LOGIN_SECONDS = 600
@@ -45,6 +45,10 @@ class Pass:
     origin: str = Origin.AGENT
     until: int = 0
     """The second from which it is no longer good; 0 for never."""
+    grant: str = ""
+    """What a person granted to a client of OAuth, on which it hangs; empty for other tokens."""
+    kept: str = ""
+    """What is kept with it, beside what it opens."""
 
     def allows(self, scope: str) -> bool:
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
@@ -54,7 +58,11 @@ class Pass:
 
 
 LOGIN = "login "
-"""Before the hash of a code: no token has a blank."""
+"""Before the hash of a code: no token has a blank. So with what stands for OAuth."""
+ACCESS = "access "
+GRANT = "grant "
+OAUTH = "cpo-"
+"""How a token begins that a client got by OAuth."""
 
 
 class NoSuchToken(NotFound):
@@ -76,13 +84,8 @@ class Passes(Protocol):
 
     def all(self) -> dict[str, Pass]: ...
 
-    def put(self, key: str, made: Pass) -> None: ...
-
-    def put_named(self, key: str, made: Pass) -> bool:
-        """Keep a pass, unless there is one of that name. Of several who do so at once, one can."""
-
-    def take(self, key: str) -> Pass | None:
-        """Remove a pass. Of several who do so at once, one gets it."""
+    def change(self, work: Callable[[dict[str, Pass]], Result]) -> Result:
+        """Let work change what there is, read and written while nobody else does."""
 
     def close(self) -> None: ...
 
@@ -98,60 +101,78 @@ class Tokens:
 
     def find(self, token: str) -> Pass | None:
         """The pass of a token, if it is good."""
-        found = self._passes.get(_hashed(token))
-        return found if found and not self._is_over(found) else None
+        found = self._passes.get((ACCESS if token.startswith(OAUTH) else "") + hashed(token))
+        if found is None or is_over(found, self._now()):
+            return None
+        is_granted = not found.grant or self._passes.get(GRANT + found.grant)
+        return found if is_granted else None
 
     def named(self) -> list[Pass]:
         """Every pass that was given a name, in their order."""
-        passes = self._passes.all().values()
-        return sorted((each for each in passes if not each.until), key=lambda each: each.name)
+        passes = self._passes.all().items()
+        return sorted(
+            (each for key, each in passes if has_name(key, each)), key=lambda each: each.name
+        )
 
     def add(self, name: str, scope: str, *, vaults: tuple[str, ...] = ()) -> str:
         """Make a token. Returns it: it is not kept and cannot be shown again."""
         _check(name, scope)
         token = secrets.token_urlsafe(32)
-        if not self._passes.put_named(_hashed(token), Pass(name, scope, vaults)):
+
+        def work(passes: dict[str, Pass]) -> bool:
+            if any(has_name(key, each) and each.name == name for key, each in passes.items()):
+                return False
+            passes[hashed(token)] = Pass(name, scope, vaults)
+            return True
+
+        if not self._passes.change(work):
             raise AlreadyExists(f"A token {name!r}", next_step="Choose another name, or revoke it.")
         return token
 
     def revoke(self, name: str) -> None:
-        keys = [key for key, each in self._passes.all().items() if _is_named(each, name)]
-        if not keys:
+        """End a token, or all that was granted under a name to a client of OAuth."""
+
+        def work(passes: dict[str, Pass]) -> list[str]:
+            keys = [
+                key for key, each in passes.items() if has_name(key, each) and each.name == name
+            ]
+            for key in keys:
+                del passes[key]
+            return keys
+
+        if not self._passes.change(work):
             raise NoSuchToken(name)
-        for key in keys:
-            self._passes.take(key)
 
     def login_code(self) -> str:
         """A code that lets a person in once, within minutes."""
         code = secrets.token_urlsafe(24)
-        self._keep(LOGIN + _hashed(code), _person(until=self._now() + LOGIN_SECONDS))
+        made = _person(until=self._now() + LOGIN_SECONDS)
+        self._passes.change(lambda passes: self._keep(passes, LOGIN + hashed(code), made))
         return code
 
     def log_in(self, code: str) -> str:
         """Exchange a code for a token of a session; empty when the code is not good."""
-        found = self._passes.take(LOGIN + _hashed(code))
-        if found is None or self._is_over(found):
-            return ""
-        return self._issue(_person(until=self._now() + SESSION_SECONDS))
+        token = secrets.token_urlsafe(32)
+
+        def work(passes: dict[str, Pass]) -> str:
+            found = passes.pop(LOGIN + hashed(code), None)
+            if found is None or is_over(found, self._now()):
+                return ""
+            self._keep(passes, hashed(token), _person(until=self._now() + SESSION_SECONDS))
+            return token
+
+        return self._passes.change(work)
 
     def log_out(self, token: str) -> None:
-        self._passes.take(_hashed(token))
+        self._passes.change(lambda passes: passes.pop(hashed(token), None))
 
-    def _issue(self, made: Pass) -> str:
-        token = secrets.token_urlsafe(32)
-        self._keep(_hashed(token), made)
-        return token
-
-    def _keep(self, key: str, made: Pass) -> None:
+    def _keep(self, passes: dict[str, Pass], key: str, made: Pass) -> None:
         """Keep a pass, and let go of what is over and of sessions that are too many."""
-        had = {each: one for each, one in self._passes.all().items() if one.until}
-        good = [each for each, one in had.items() if not self._is_over(one)]
-        for each in had.keys() - set(good[-MOST_SESSIONS:]):
-            self._passes.take(each)
-        self._passes.put(key, made)
-
-    def _is_over(self, each: Pass) -> bool:
-        return bool(each.until) and each.until < self._now()
+        let_go(passes, self._now())
+        people = [each for each, one in passes.items() if one.origin == Origin.OWNER]
+        for each in people[: max(0, len(people) - MOST_SESSIONS + 1)]:
+            del passes[each]
+        passes[key] = made
 
     def _now(self) -> int:
         return self._clock.now_ns() // 10**9
@@ -185,34 +206,18 @@ class FilePasses:
             self._seen = look, self._read()
         return self._seen[1]
 
-    def put(self, key: str, made: Pass) -> None:
-        with self._changing() as passes:
-            passes[key] = made
-
-    def put_named(self, key: str, made: Pass) -> bool:
-        with self._changing() as passes:
-            if any(_is_named(each, made.name) for each in passes.values()):
-                return False
-            passes[key] = made
-            return True
-
-    def take(self, key: str) -> Pass | None:
-        with self._changing() as passes:
-            return passes.pop(key, None)
-
-    def close(self) -> None:
-        self._lock.close()
-
-    @contextmanager
-    def _changing(self) -> Iterator[dict[str, Pass]]:
-        """What the file says, to be changed and then written by nobody else."""
+    def change(self, work: Callable[[dict[str, Pass]], Result]) -> Result:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._lock.held():
             before = self._read()
             passes = dict(before)
-            yield passes
+            done = work(passes)
             if passes != before:
                 self._write(passes)
+            return done
+
+    def close(self) -> None:
+        self._lock.close()
 
     def _read(self) -> dict[str, Pass]:
         try:
@@ -224,6 +229,10 @@ class FilePasses:
     def _write(self, passes: dict[str, Pass]) -> None:
         text = json.dumps({key: vars(each) for key, each in passes.items()})
         machine_files.write(str(self._path), text.encode(), durable=True)
+
+
+PUT = """insert into token(hash, pass) values (%s, %s)
+    on conflict (hash) do update set pass = excluded.pass"""
 
 
 class DatabasePasses:
@@ -241,23 +250,20 @@ class DatabasePasses:
         rows = self._database.rows("select hash, pass from token order by made, hash")
         return {key: _pass_of(json.loads(told)) for key, told in rows}
 
-    def put(self, key: str, made: Pass) -> None:
-        statement = "insert into token(hash, pass) values (%s, %s) on conflict do nothing"
-        self._database.rows(statement, (key, json.dumps(vars(made))))
-
-    def put_named(self, key: str, made: Pass) -> bool:
-        def work() -> bool:
+    def change(self, work: Callable[[dict[str, Pass]], Result]) -> Result:
+        def changed() -> Result:
             self._database.rows("lock table token in share row exclusive mode")
-            if any(_is_named(each, made.name) for each in self.all().values()):
-                return False
-            self.put(key, made)
-            return True
+            before = self.all()
+            passes = dict(before)
+            done = work(passes)
+            for key in before.keys() - passes.keys():
+                self._database.rows("delete from token where hash = %s", (key,))
+            for key, made in passes.items():
+                if before.get(key) != made:
+                    self._database.rows(PUT, (key, json.dumps(vars(made))))
+            return done
 
-        return self._database.repeated(work)
-
-    def take(self, key: str) -> Pass | None:
-        statement = "delete from token where hash = %s returning pass"
-        return _first(self._database.rows(statement, (key,)))
+        return self._database.repeated(changed)
 
     def close(self) -> None:
         self._database.close()
@@ -291,15 +297,26 @@ def _person(*, until: int) -> Pass:
     return Pass("person", "admin", origin=Origin.OWNER, until=until)
 
 
-def _is_named(each: Pass, name: str) -> bool:
-    return each.name == name and not each.until
+def has_name(key: str, each: Pass) -> bool:
+    """Whether it is a token that was made by its name, or a grant to a client."""
+    return not each.until and (" " not in key or key.startswith(GRANT))
+
+
+def is_over(each: Pass, now: int) -> bool:
+    return bool(each.until) and each.until < now
+
+
+def let_go(passes: dict[str, Pass], now: int) -> None:
+    """Let go of what is over."""
+    for key in [key for key, each in passes.items() if is_over(each, now)]:
+        del passes[key]
 
 
 def _pass_of(told: dict[str, Any]) -> Pass:
     return Pass(**{**told, "vaults": tuple(told["vaults"])})
 
 
-def _hashed(token: str) -> str:
+def hashed(token: str) -> str:
     return sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

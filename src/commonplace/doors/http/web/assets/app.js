@@ -2,6 +2,7 @@
 
 import { address, call, EVERYTHING, get, listen, post, state } from "/assets/api.js";
 import { $, h, say, sayWrong, tell } from "/assets/dom.js";
+import * as consent from "/assets/consent.js";
 import * as days from "/assets/days.js";
 import * as documents from "/assets/documents.js";
 import * as home from "/assets/home.js";
@@ -220,6 +221,7 @@ function clicked(event) {
 }
 
 async function start() {
+  if (location.pathname === "/consent") { consent.show(); return; }
   try { Object.assign(state, await logIn()); } catch (error) { lockedOut(error.message); return; }
   $("vault").replaceChildren(...state.vaults.map((name) => h("option", { value: name }, name)));
   $("vault").addEventListener("change", pickVault);

@@ -48,12 +48,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(vault: Path, home: Path, *more: Path) -> Iterator[tuple[str, str]]:
+def serving(
+    vault: Path, home: Path, *more: Path, options: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
     """`commonplace serve` as a person starts it: its address, and the link that lets one in."""
     port = free_port()
     environ = {**os.environ, "XDG_STATE_HOME": str(home), "HOME": str(home)}
     vaults = [str(each) for each in (vault, *more)]
-    command = [sys.executable, "-m", "commonplace", "serve", *vaults, "--port", str(port)]
+    command = [sys.executable, "-m", "commonplace", "serve", *vaults, *options]
+    command += ["--port", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ)
     try:
         assert server.stdout is not None

@@ -33,7 +33,7 @@ function ask({ client, to, local, vault }) {
     h("div", { class: "card" },
       h("p", {}, "A program that calls itself ", h("strong", {}, client), " asks for access to ", h("strong", {}, vault), "."),
       h("p", {}, "It will be able to read, search and write that memory with the tools of MCP, until you take it back. Secrets are not shown to it, and what it writes counts as an agent's."),
-      h("p", {}, "The answer goes to ", h("strong", {}, where), ". Say no if you did not begin this there.")),
+      h("p", {}, "The answer goes to ", h("strong", {}, where), ". Refuse if you did not begin this there.")),
     h("div", { class: "row" },
       h("button", { type: "button", class: "main", onclick: answer(true) }, "Allow"),
       h("button", { type: "button", onclick: answer(false) }, "Refuse")),

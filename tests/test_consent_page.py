@@ -61,7 +61,7 @@ def test_a_person_logs_in_is_asked_and_sends_the_client_back(world: dict[str, An
             page.wait_for_selector("text=too old")
             page.fill("#code", world["link"])
             page.click("button.main")
-        page.wait_for_selector("text=asks for access to")
+        page.wait_for_selector("h1:text-is('May it use your memory?')")
         shown = page.inner_text("main")
         assert "Claude <script>alert(1)" in shown
         assert "book" in shown

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import string
 import uuid
 from dataclasses import dataclass
@@ -42,6 +43,29 @@ def planted_secrets(seed: int = 2026) -> list[Planted]:
 
 def _draw(rng: Random, alphabet: str, length: int) -> str:
     return "".join(rng.choice(alphabet) for _ in range(length))
+
+
+DRAWN = re.compile(r"<([ahdUXlbu])([0-9]+)>")
+ALPHABETS = {
+    "a": ALNUM,
+    "h": HEX,
+    "d": DIGITS,
+    "U": BASE32,
+    "X": UPPER,
+    "l": LOWER,
+    "b": BASE64,
+    "u": URL64,
+}
+
+
+def drawn(example: str, rng: Random) -> str:
+    """An example of the table of forms, with a value drawn for each `<a36>`."""
+    return DRAWN.sub(lambda match: _draw(rng, ALPHABETS[match[1]], int(match[2])), example)
+
+
+def drawn_pieces(example: str, rng: Random) -> list[str]:
+    """What `drawn` draws for an example."""
+    return [_draw(rng, ALPHABETS[kind], int(length)) for kind, length in DRAWN.findall(example)]
 
 
 def _uuid(rng: Random) -> str:

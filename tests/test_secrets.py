@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace import secrets as looking
 from commonplace.safety import neutralise
+from commonplace.secret_forms import FORMS
 from commonplace.secrets import Secret, find_secrets, redact
 from tests.ordinary_lines import ordinary_lines
-from tests.planted_secrets import planted_secrets
+from tests.planted_secrets import DRAWN, drawn, drawn_pieces, planted_secrets
 
 
 def test_at_least_nine_in_ten_planted_secrets_are_found_and_wholly_removed() -> None:
@@ -31,6 +35,54 @@ def test_at_most_one_ordinary_line_in_5000_is_taken_for_a_secret() -> None:
     alarms = [(line, find_secrets(line)) for line in lines if find_secrets(line)]
     assert len(lines) >= 5000
     assert len(alarms) <= len(lines) // 5000, alarms
+
+
+@pytest.mark.parametrize("row", FORMS, ids=lambda row: f"{row[0]}: {row[6][:30]}")
+def test_each_form_finds_its_example_and_leaves_its_counter_example(row: tuple[str, ...]) -> None:
+    *_, example, counter = row
+    assert redact(counter) == (counter, ())
+    for seed in range(20 if DRAWN.search(example) else 1):
+        text = drawn(example, Random(seed))
+        assert not example or (find_secrets(text) and text != redact(text)[0]), text
+
+
+def test_of_what_is_drawn_in_an_example_nothing_is_left() -> None:
+    for *_, example, _ in FORMS:
+        for seed in range(5):
+            text = redact(drawn(example, Random(seed)))[0]
+            for piece in drawn_pieces(example, Random(seed)):
+                assert len(piece) < 12 or piece.isdigit() or piece not in text, example
+
+
+BETWEEN = (" and ", ", ", "; ", " / ", "\n")
+
+
+def test_of_several_secrets_in_one_line_all_go() -> None:
+    rng = Random(19)
+    planted = [item for item in planted_secrets() if "\n" not in item.sentence]
+    planted = [item for item in planted if redact(item.sentence)[1]]
+    left = []
+    for _ in range(400):
+        some = rng.sample(planted, rng.randint(2, 4))
+        text = rng.choice(BETWEEN).join(item.sentence for item in some)
+        left += [(item.name, text) for item in some if item.secret in redact(text)[0]]
+    assert left == []
+
+
+def test_a_secret_within_a_secret_goes_with_it() -> None:
+    key, token = drawn("AKIA<U15>7", Random(1)), drawn("ghp_<a36>", Random(2))
+    example = "AKIAIOSFODNN7EXAMPLE"
+    for inner in (key, example):
+        text, found = redact(f"password: hunter2-{inner} and token {token}")
+        assert text == "password: [redacted password] and token [redacted github token]"
+        assert [secret.name for secret in found] == ["password", "github token"]
+
+
+def test_the_look_at_hints_lets_every_form_of_words_be_tried() -> None:
+    said = [hints for _, look, hints, *_ in FORMS if look == "said"]
+    assert [
+        each for hints in said for each in hints.split("|") if not looking._hinted(each + "ó")
+    ] == []
 
 
 REDACTED = (

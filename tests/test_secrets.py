@@ -129,7 +129,8 @@ def test_finds_are_in_order_and_apart(pieces: list[str]) -> None:
 
 REPEATED = """
 <|< |</|&#0|\x1b]|\x9d|\u200d|ه\u200d|password |password is |password for |pass:|key |sk-ant-|eyJ-|
------BEGIN PRIVATE KEY-----|a://:|otpauth://|a@a.|login: |4|4444 |curl |seed |密码|secret_|a:1234:
+-----BEGIN PRIVATE KEY-----|a://:|otpauth://|a@a.|login: |4|4444 |curl |seed |密码|secret_|a:1234:|
+'a1B|token> |DE89 |user a pass |API_KEY= |passphrase a-|basic |://a:|{"kty"
 """
 
 

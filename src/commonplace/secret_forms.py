@@ -44,7 +44,10 @@ _OF = (
     "dla|per|van|voor"
 )
 _GAP = rf"(?:\s?\([^()\n]{{1,30}}\))?(?:\s(?:{_OF})\s(?:[^\n.;:=,]|\.(?=\w)){{1,40}}?)?"
-_TIGHT = r"\s*(?:(?:[|?]{1,2}|:{1,2})?[:=：](?:=?>)?|<=|=>|->|→)(?!=)\s*"
+_TIGHT = (
+    r"(?:\s?(?:\s|:\s?)(?:str|string))?"  # the type, in code
+    r"\s*(?:(?:[|?]{1,2}|:{1,3}|[.+])?[:=：](?:=?>)?|<=|=>|->|→)(?!=)\s*"
+)
 _IS = "is|was|are|ist|war|lautet|est|es|era|é|è|är|er|este|je|jest|là|adalah|on|sarà|será|será|wäre"
 _NOW = "now|still|currently|jetzt|nun|maintenant|ahora|agora|ora|nu"
 _VERB = (
@@ -56,7 +59,7 @@ _ANY_LINK = rf"(?:{_LINK}|\s+)"
 _CLOSE = r"[\"'`\])]{0,2}"
 _INNER = r"[^\s\"'`“”„«»「」,;<>，。；、()\[\]{}]"
 _BARE = rf"(?P<bare>{_INNER}{{0,2000}}{_INNER[:-1]}.:?])"
-_VALUE = rf"(?:\\?[\"'`“„«「](?P<quoted>[^\n\"'`”“»」\\]{{3,512}})\\?[\"'`”“»」]|{_BARE})"
+_VALUE = rf"(?:\\?[\"'`“„«「](?P<quoted>[^\n\"'`”“»」\\]{{3,4000}})\\?[\"'`”“»」]|{_BARE})"
 
 ENDS = r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s*[\"'};,/|]|\s(?:and|und|et|y|e)\s)"
 _PROVIDERS = (
@@ -132,11 +135,20 @@ _TOKENS: tuple[Row, ...] = (
     (
         "slack token",
         "token",
-        "xoxb- xoxp- xoxa- xoxa-2- xoxo- xoxr- xoxs- xoxc- xoxd- xoxe- xoxe. xapp- xwfp-",
+        "xoxb- xoxp- xoxa- xoxa-2- xoxr- xoxs- xoxc- xoxd- xoxe- xoxe. xapp- xwfp-",
         r"[\w.%-]{10,}",
         "digit",
         "The standup bot runs as xoxb-<d12>-<d12>-<a24>",
         "xoxb-your-token-here goes into the settings",
+    ),
+    (
+        "slack token",
+        "token",
+        "xoxo-",
+        r"\d{5,}-[\w-]{10,}",
+        "any",
+        "old slack xoxo-<d6>-<d6>-<d6>-<h18>",
+        "https://2019.example.org/xoxo-conference-of-makers",
     ),
     (
         "stripe key",
@@ -225,7 +237,7 @@ _TOKENS: tuple[Row, ...] = (
         "token",
         "hf_ api_org_",
         rf"{_ALNUM}{{30,}}",
-        "any",
+        "drawn",
         "HF token for the gated model: hf_<a34>",
         "hf_hub_download fetches the file",
     ),
@@ -448,8 +460,8 @@ _TOKENS: tuple[Row, ...] = (
     (
         "shopify token",
         "token",
-        "shpat_ shpca_ shppa_ shpss_ shptka_ shpua_ shprt_",
-        r"[0-9a-fA-F]{32}",
+        "shpat_ shpca_ shppa_ shpss_ shptka_ shpua_ shprt_ s-s4t2ud- s-s4t2af-",
+        rf"{_ALNUM}{{32,}}",
         "any",
         "shop admin shpat_<h32>",
         "shpat_ is how tokens of shops begin",
@@ -475,8 +487,8 @@ _TOKENS: tuple[Row, ...] = (
     (
         "payment key",
         "token",
-        "rzp_live_ rzp_test_ FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- duffel_live_ duffel_test_ EZAK"
-        " EZTK shippo_live_ shippo_test_ live_pub_ test_pub_ SHAREDKEY_ adyen_",
+        "rzp_live_ rzp_test_ FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- duffel_live_ duffel_test_"
+        " shippo_live_ shippo_test_ live_pub_ test_pub_ SHAREDKEY_ adyen_",
         r"[\w-]{14,}",
         "digit",
         "razorpay rzp_live_<a13>7",
@@ -904,9 +916,10 @@ _SHAPES: tuple[Row, ...] = (
     (
         "chat webhook",
         "shape",
-        "chat.googleapis.com|access_token=|open-apis/bot",
-        r"(?:[?&](?:access_token|token)=|open-apis/bot/v2/hook/)([\w%-]{20,})",
-        "digit",
+        "access_token=|token=|open-apis/bot|hooks.zapier.com|/webhook/",
+        r"(?:[?&](?:access_token|token)=|open-apis/bot/v2/hook/|hooks\.zapier\.com/hooks/catch/"
+        r"|/webhook/)([\w%/-]{15,})",
+        "drawn",
         "https://oapi.example.com/robot/send?access_token=<h64>",
         "https://example.com/?access_token=TOKEN",
     ),
@@ -1281,11 +1294,21 @@ _LONG: tuple[Row, ...] = (
         "long",
         "key|token|secret|credential|auth",
         r"(?P<cue>(?<![a-z0-9])(?P<kind>[a-z0-9]{0,30}?)[\s_.-]?"
-        r"(?:key|token|secret|credential|auth)s?(?:_base|[_-]?(?:id|value|base64|b64))?)"
+        r"(?:key|token|secret|credential|auth)(?:s|\d{1,2})?(?:_base|[_-]?(?:id|value|base64|b64))?)"
         rf"(?!\w|-\w){_CLOSE}(?:{_LINK}|>\s*|\s*,\s*\\?(?=[\"'])|\s+){_VALUE}",
         "key",
         "here's my token: <a20>4x7z",
         "cache key: 5f2b8c1d9e3a7064b1c2d3e4f5061728",
+    ),
+    (
+        "key",
+        "long",
+        "key>|token>|secret>|password>",
+        r"(?P<cue>(?P<kind>)(?:key|token|secret|password)>\s*\{?(?:[\w.-]{1,40}\s){0,3})"
+        r"(?P<bare>[^\s<>{}\"']{12,2000})(?=\}?\s*<)",
+        "tight key",
+        "<secret>{hub AQAAABAAA <a28>8t}</secret>",
+        "<key>internationalization</key>",
     ),
     (
         "provider key",
@@ -1297,6 +1320,15 @@ _LONG: tuple[Row, ...] = (
         "provider",
         'datadog = "<h32>"',
         "github: 5f2b8c1 is the commit",
+    ),
+    (
+        "drawn text",
+        "long",
+        "'|\"|`",
+        r"(?P<cue>(?<![\w/-])[\"'`])(?P<bare>[\w+/=.~-]{24,2000})(?=[\"'`](?!\s*:))",
+        "lone",
+        "the fleet 'a1B2<a28>' is set",
+        'integrity "sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVG"',
     ),
     (
         "authorization",

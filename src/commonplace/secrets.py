@@ -29,7 +29,16 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     """The secrets in `text`, in order, none overlapping another."""
     low = text.lower()
     found = [secret for look in _looks(text, low) for secret in _seen(text, low, look)]
-    return _apart(found) if found else ()
+    return _apart([*found, *_again(text, found)]) if found else ()
+
+
+def _again(text: str, found: list[Secret]) -> Iterator[Secret]:
+    """The other places of what was found: once it is known as a secret, it is one everywhere."""
+    values = {text[secret.start : secret.end]: secret.name for secret in found}
+    for value, name in values.items():
+        if 5 < len(value) < 8000 and text.count(value) > 1:
+            for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
+                yield Secret(name, *match.span())
 
 
 def _looks(text: str, low: str) -> Iterator[str]:
@@ -301,7 +310,7 @@ def _is_mixed(piece: str) -> bool:
     if len(re.findall(r"\d+|[A-Za-z]+", piece)) > 2:
         return True
     # No digit by chance: small and capital letters alternate as in no name of code.
-    return len(piece) > 19 and len(re.findall("[A-Z]+", piece)) > len(piece) / 5
+    return len(piece) > 19 and len(re.findall("[A-Z]+|[a-z]+", piece)) > len(piece) / 3
 
 
 def _is_any(match: re.Match[str]) -> bool:
@@ -468,8 +477,39 @@ def _is_key(match: re.Match[str]) -> bool:
     kind, cue, value = match["kind"].lower(), match["cue"], _value(match)
     if kind in _OPEN or _is_code(value) or _followed(match, r"\("):
         return False
+    tied = _TIED + (r"|\s*:" if "_" in cue else "")
+    if re.compile(tied).match(match.string, match.end("cue")):
+        return _is_tied_key(match)
     closed = kind.endswith(tuple(_CLOSED)) or "secret" in cue.lower() or cue.isupper()
     return _looks_drawn(value, hexes=closed or len(value) in (32, 40, 64))
+
+
+_TIED = r"[\"'`\])]{0,2}\s*(?:(?::\s?)?str(?:ing)?\s*)?(?:[.:?|]{0,3}[=>]|[:,-]\s*[\"'`])"
+
+
+def _is_tied_key(match: re.Match[str]) -> bool:
+    """What is assigned to a key, token or secret may be shorter, or of any digits."""
+    value = _value(match)
+    if _looks_drawn(value):
+        return True
+    if len(value) < 12 or _placeholder(value) or _technical(value) or _is_code(value):
+        return False
+    return re.search("[A-Za-z]", value) is not None and len(re.findall(r"\d+", value)) > 1
+
+
+def _is_lone(match: re.Match[str]) -> bool:
+    """What stands in quotes for itself: drawn, and named for nothing that is open."""
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    if re.search(_NAMED_OPENLY, before, re.I) or _is_code(_value(match)):
+        return False
+    return "/" not in _value(match)[:-1] and _looks_drawn(_value(match), hexes=False)
+
+
+_NAMED_OPENLY = (
+    r"\b(?:\w*id|hash|etag|integrity|checksum|digest|sha\d*|nonce|cursor|commit|uuid|anchor|class|name"
+    r"|file|path|branch|url|host|model|image|cid|signature|public\w*)\b[^\n\"'`]{0,12}$"
+    r"|[\"'](?:x|y|n|kid)[\"']\s*:\s*$"
+)
 
 
 def _is_provider_key(match: re.Match[str]) -> bool:
@@ -537,6 +577,7 @@ _JUDGES: dict[str, Callable[[re.Match[str]], bool]] = {
     "iban": _is_iban,
     "key": _is_key,
     "login": _is_login,
+    "lone": _is_lone,
     "mixed": _is_of_all_sorts,
     "pair": _is_pair,
     "password": _is_password,
@@ -544,6 +585,7 @@ _JUDGES: dict[str, Callable[[re.Match[str]], bool]] = {
     "provider": _is_provider_key,
     "sent": _is_sent,
     "setting": _is_setting,
+    "tight key": _is_tied_key,
     "typed": _is_typed,
     "worded": _is_worded,
 }

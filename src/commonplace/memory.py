@@ -51,6 +51,7 @@ from commonplace.records import (
     Found,
     Hit,
     Origin,
+    Place,
     Problem,
     Record,
 )
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from commonplace import (
+        accounts,
         admission,
         copies,
         documents,
@@ -99,7 +101,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule import Schedule
 else:
     admission, documents, embed = Lazy("admission"), Lazy("documents"), Lazy("embed")
-    copies = Lazy("copies")
+    accounts, copies = Lazy("accounts"), Lazy("copies")
     past, permission, recalling = Lazy("past"), Lazy("permission"), Lazy("recalling")
     quoting, steering = Lazy("quoting"), Lazy("steering")
     rewriting, status, times = Lazy("rewriting"), Lazy("status"), Lazy("times")
@@ -660,9 +662,25 @@ class Memory:
         days = self.library.forgotten_days()
         return {key: f"the owner forgot this on {day}" for key, day in days.items()}
 
+    def accounts(self, records: Iterable[Record]) -> dict[str, accounts.Account]:
+        """What records rest on, and what became of their wording, by their ids."""
+        library = self.library
+        targets, said = self._targets(), self.conversations.of_user
+        found = accounts.Accounts(library, self.sessions, of_user=said, targets=targets)
+        return {record.id: found.of(record) for record in records}
+
+    def one(self, record_id: str) -> tuple[Record, tuple[Place, ...]]:
+        """One record with where it stands: nowhere, if it waits for a person's approval."""
+        held = {record.id: record for record in self.review()}
+        key = self.meant_of_held(record_id)
+        if key in held and self.origin == Origin.OWNER:
+            return held[key], ()
+        hit = self.get(record_id)
+        return hit.record, hit.places
+
     def approve(self, record_id: str) -> Record:
         """Let a held record in, its text exactly as it was held; or make a change that waits."""
-        key = self._meant_of_held(record_id)
+        key = self.meant_of_held(record_id)
         if key in (changes := self.library.held_changes()):
             return steering.approve(self.library, key, changes[key], author=self.author)
         record = self.library.approve(key, to=self._targets(), author=self.author)
@@ -671,7 +689,7 @@ class Memory:
 
     def reject(self, record_id: str) -> Record:
         """Take a held record off the list."""
-        return self.library.reject(self._meant_of_held(record_id), author=self.author)
+        return self.library.reject(self.meant_of_held(record_id), author=self.author)
 
     def _targets(self, roles: Sequence[str] = ()) -> list[str]:
         """The documents of these roles, or else those that a record stored now goes into."""
@@ -707,7 +725,7 @@ class Memory:
             return key
         return _only(self.library.index.ids_with(key, limit=4), key, argument)
 
-    def _meant_of_held(self, part: str) -> str:
+    def meant_of_held(self, part: str) -> str:
         """The same of the records that wait for approval."""
         key = _id_given(part, "id")
         waiting = [record.id for record in self.library.held()]

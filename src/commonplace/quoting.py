@@ -19,8 +19,6 @@ from commonplace.evidence import (
     found,
     quoted,
     search_words,
-    sentences,
-    untyped,
 )
 from commonplace.history import Message
 from commonplace.records import BEHAVIORAL, Origin, Record
@@ -37,25 +35,6 @@ class Grounds:
 
     told: Record | None = None
     held: Record | None = None
-
-
-@frozen
-class Account:
-    """What a record rests on, as a person is shown it."""
-
-    message: str = ""
-    """The id of the user's message."""
-    time: str = ""
-    sentence: str = ""
-    wording: str = ""
-    wording_id: str = ""
-    state: str = ""
-    untyped: tuple[str, ...] = ()
-    """What the wording names and the user did not type."""
-    taints: tuple[tuple[str, str], ...] = ()
-    """What its session had read: the name of each, and when."""
-    changes: str = ""
-    """What an approval would change."""
 
 
 def said_by(messages: Iterable[Message]) -> list[Said]:
@@ -123,11 +102,6 @@ def in_users_words(record: Record, evidence: Evidence) -> Record:
 def cited(record: Record, evidence: Evidence) -> Record:
     """A record in the agent's wording that cites the user's sentence."""
     return replace(record, evidence=(evidence.message, evidence.time, evidence.sentence))
-
-
-def strange_names(wording: str, said: Iterable[Said]) -> tuple[str, ...]:
-    """What a wording names and the user did not type in the session."""
-    return untyped(wording, (each for one in said for each in sentences(one.text)))
 
 
 def lines_of(

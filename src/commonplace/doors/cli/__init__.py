@@ -39,6 +39,7 @@ OTHER_COMMANDS = (
     "conflicts",
     "review",
     "trust",
+    "show",
     "rebuild",
     "why-not",
     "eval",

@@ -30,6 +30,7 @@ from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_a
 from commonplace.doors.cli.moving import COMMANDS as MOVING
 from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.returning import COMMANDS as RETURNING
+from commonplace.doors.cli.reviewing import COMMANDS as REVIEWING
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.doors.cli.trusting import COMMANDS as TRUSTING
 from commonplace.doors.cli.trusting import trust_what_was_made
@@ -302,7 +303,8 @@ def _restored(done: Restored) -> str:
 
 
 def _review_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", default="", help="the record; none: list what waits")
+    parser.add_argument("id", nargs="*", metavar="ID", help="records; none: list what waits")
+    parser.add_argument("--all", action="store_true", help="decide on all that waits")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--approve", action="store_true", help="let it in, exactly as it is")
     decision.add_argument("--reject", action="store_true", help="take it off the list")
@@ -311,35 +313,18 @@ def _review_arguments(parser: argparse.ArgumentParser) -> None:
 
 def review(arguments: argparse.Namespace) -> int:
     """What waits for your approval: rules that came from outside, and what you forgot before."""
-    from commonplace.dialects.native import described
+    from commonplace.doors.cli import reviewing
 
     with open_memory(arguments) as memory:
-        if arguments.id and (arguments.approve or arguments.reject):
+        if (arguments.id or arguments.all) and (arguments.approve or arguments.reject):
             require_person("decide what is let in")
             if memory.origin != Origin.OWNER and not arguments.as_owner:
                 raise Refused(
                     "Only the owner decides what is let in, and this is not a terminal.",
                     next_step="Decide in a terminal, or say --as-owner.",
                 )
-            decide = memory.approve if arguments.approve else memory.reject
-            record = decide(arguments.id)
-            word = "Approved" if arguments.approve else "Rejected"
-            show(Answer(described(record), f"{word} {record.id}."), as_json=arguments.json)
-            return 0
-        waiting = [r for r in memory.review() if arguments.id.removeprefix("#") in r.id]
-        reasons = memory.review_reasons()
-    lines = [
-        f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "
-        f"{one_line(record.session) or 'unknown'}"
-        + (f"; {reasons[record.id]}" if record.id in reasons else "")
-        + f"\n    {record.kind}: {neutralise(record.text)}"
-        for record in waiting
-    ]
-    lines.append("'commonplace review ID --approve' or '--reject' decides." if waiting else "")
-    text = "\n".join(lines).strip() or "Nothing waits for approval."
-    data = [described(record) | {"why": reasons.get(record.id, "")} for record in waiting]
-    show(Answer(data, text), as_json=arguments.json)
-    return 0
+            return reviewing.decide(memory, arguments)
+        return reviewing.listed(memory, arguments)
 
 
 def rebuild(arguments: argparse.Namespace) -> int:
@@ -572,7 +557,7 @@ RUNS: dict[str, Run] = {
     **{
         name: run
         for name, (run, _) in (
-            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS | TRUSTING
+            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS | REVIEWING | TRUSTING
         ).items()
     },
 }
@@ -597,7 +582,7 @@ ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     **{
         name: arguments
         for name, (_, arguments) in (
-            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS | TRUSTING
+            UPKEEP | COMPACTION | MOVING | FETCHING | RETURNING | CONFLICTS | REVIEWING | TRUSTING
         ).items()
     },
 }

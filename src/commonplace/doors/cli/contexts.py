@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 
 from commonplace.doors.cli import complain, json_text, open_memory, said
 from commonplace.doors.cli.parsing import Page
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.lazily import Lazy
 from commonplace.safety import neutralise
 
 if TYPE_CHECKING:
+    from commonplace import accounts
+    from commonplace.accounts import Account
     from commonplace.inject import Context, Line
+    from commonplace.memory import Memory
+else:
+    accounts = Lazy("accounts")
 
 ABOUT = "What goes into an agent's prompt: memory, and for an agent's run all around it."
 AGENTS = ("session", "conversation", "heartbeat")
@@ -66,11 +73,12 @@ def context(arguments: argparse.Namespace) -> int:
             last=arguments.last,
             dialect=arguments.dialect,
         )
+        grounds = _grounds(memory, found) if arguments.explain else {}
     complain(line.text.strip("[]") for line in found.lines if line.section == UNREAD)
     if arguments.explain and not arguments.json:
-        print(_table(found))
+        print(_table(found, grounds))
     else:
-        print(_formatted(found, "json" if arguments.json else arguments.format))
+        print(_formatted(found, "json" if arguments.json else arguments.format, grounds))
     return 0
 
 
@@ -83,24 +91,38 @@ def _text_of(file: str) -> str:
         raise BadValue("system", why, next_step="Name a text file.") from None
 
 
-def _formatted(found: Context, form: str) -> str:
+def _grounds(memory: Memory, found: Context) -> dict[str, Account]:
+    """What the lines rest on that rest on something the user said, by the ids of their records."""
+    ids = [line.record_id for line in found.lines if line.record_id]
+    records = memory.library.index.get_all(ids).values()
+    return memory.accounts(record for record in records if record.evidence)
+
+
+def _formatted(found: Context, form: str, grounds: Mapping[str, Account]) -> str:
     if form == "text":
         return found.text
     from commonplace.inject import agents
 
-    shapes = {"json": _data, "anthropic": agents.as_anthropic, "openai": agents.as_openai}
+    if form == "json":
+        return json_text(_data(found, grounds))
+    shapes = {"anthropic": agents.as_anthropic, "openai": agents.as_openai}
     return json_text(shapes[form](found))
 
 
-def _data(found: Context) -> dict[str, Any]:
+def _data(found: Context, grounds: Mapping[str, Account]) -> dict[str, Any]:
     return {
         "text": found.text,
         "characters": found.characters,
         "tokens": found.tokens,
         "not_shown": found.not_shown,
-        "lines": [_described(line) for line in found.lines],
+        "lines": [_described(line) | _evidence(line, grounds) for line in found.lines],
         "left_out": [_described(line) for line in found.left_out],
     }
+
+
+def _evidence(line: Line, grounds: Mapping[str, Account]) -> dict[str, Any]:
+    account = grounds.get(line.record_id)
+    return {"evidence": accounts.data_of(account)} if account else {}
 
 
 def _described(line: Line) -> dict[str, Any]:
@@ -108,8 +130,11 @@ def _described(line: Line) -> dict[str, Any]:
     return {name: getattr(line, name) for name in kept if getattr(line, name) not in ("", None)}
 
 
-def _table(found: Context) -> str:
-    rows = ["   age  tokens  section      reason: line", *map(_row, found.lines)]
+def _table(found: Context, grounds: Mapping[str, Account]) -> str:
+    rows = ["   age  tokens  section      reason: line"]
+    for line in found.lines:
+        told = grounds[line.record_id].lines() if line.record_id in grounds else []
+        rows += [_row(line), *(f"{'':>16}{neutralise(each)}" for each in told)]
     rows.append(f"{found.characters:,} characters, {found.tokens:,} tokens")
     if found.left_out or found.not_shown:
         rows += ["", f"Left out ({found.not_shown:,} for want of room):"]

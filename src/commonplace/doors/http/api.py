@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from commonplace import chains
+from commonplace import accounts, chains
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
 from commonplace.doors.http import changes
@@ -122,6 +122,7 @@ def show_record(memory: Memory, id: Id) -> Any:
     return {
         **shown_hit(hit),
         "superseded_by": list(chains.successors(memory.library.index, hit.record)),
+        "account": _account(memory, hit.record),
         "chain": [
             {
                 "id": record.id,
@@ -185,6 +186,13 @@ def forget_record(
 ) -> Any:
     """Erase a memory for good. The answer is the receipt."""
     return _receipt(memory.delete(id, history=history, bring_back=bring_back))
+
+
+def _account(memory: Memory, record: Record) -> dict[str, Any]:
+    """What a record rests on, with the wording that waits, for its owner."""
+    if memory.origin != Origin.OWNER:
+        return {}
+    return accounts.data_of(memory.accounts([record])[record.id])
 
 
 @route("GET", "/records/{id}/said", scope="read")
@@ -329,11 +337,28 @@ def list_review(memory: Memory) -> Any:
     """What waits for a person's approval, oldest first."""
     waiting = [record for record in memory.review() if may_see(memory, record)]
     reasons = memory.review_reasons() if waiting else {}
+    rests = memory.accounts(waiting)
     return {
         "waiting": [
-            {**shown_record(record), "why": reasons.get(record.id, "")} for record in waiting
+            {
+                **shown_record(record),
+                "why": reasons.get(record.id, ""),
+                "account": accounts.data_of(rests[record.id]),
+            }
+            for record in waiting
         ]
     }
+
+
+@route("POST", "/review", scope="admin")
+def decide_on_many(
+    memory: Memory,
+    ids: Annotated[list[str], Argument("the ids of what to decide on", max_items=1000)],
+    decision: Annotated[Literal["approve", "reject"], Argument("what to do with them")],
+) -> Any:
+    """Let several held memories in exactly as they are, or turn them away."""
+    decide = memory.approve if decision == "approve" else memory.reject
+    return {"decision": decision, "decided": [shown_record(decide(key)) for key in ids]}
 
 
 @route("POST", "/review/{id}", scope="admin")

@@ -108,11 +108,23 @@ function showReceipt(receipt) {
   tell("Forgotten", h("table", {}, h("tbody", {}, Object.entries({ ...receipt, said: toldSessions(receipt.said) || "nowhere" }).map(([name, value]) => line(name, value)))));
 }
 
+// What a memory rests on: the user's message and sentence, the agent's wording, what was read before, what would change.
+export function accountOf(account) {
+  if (!account?.state) return null;
+  const rows = [["State", account.state], ["The user said", account.sentence && `“${account.sentence}” (${account.said_at.slice(0, 10)})`],
+    ["In the message", account.said || account.message], ["The agent's wording", account.wording],
+    ["Not typed by the user", account.untyped?.join(", ")],
+    ["Read before", account.read_before?.map(([what, at]) => at ? `${what} (${at.slice(0, 16)})` : what).join(", ")]].filter(([, told]) => told);
+  return h("div", { class: "account" },
+    h("table", {}, h("tbody", {}, rows.map(([name, told]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "text" }, told))))),
+    account.changes && h("details", {}, h("summary", {}, "What an approval would change"), h("pre", {}, account.changes)));
+}
+
 async function showHistory(record) {
   const told = await get(`/records/${encodeURIComponent(record.id)}`).catch(sayWrong);
   if (!told) return;
   tell("History of this memory", h("div", {},
-    h("p", {}, told.text),
+    h("p", {}, told.text), accountOf(told.account),
     h("table", {}, h("tbody", {}, told.history.map((change) => h("tr", {}, h("td", {}, change.at), h("td", {}, change.op),
       h("td", { class: "text" }, change.documents.join(", ")), h("td", {}, change.origin))))),
     told.chain.length > 1 && [h("h3", {}, "What replaced what, oldest first"), h("ol", { class: "chain" }, told.chain.map((each) =>

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from commonplace.doors.persons import VARIABLES
 from tests import skips
 from tests.postgres import made_url
 
@@ -61,12 +62,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _data_apart() -> Iterator[None]:
-    """What tests trust is forgotten with them: it is not kept beside what the person trusts."""
+    """What tests trust is forgotten with them, and they are no agent's, whoever runs them."""
     with (
         tempfile.TemporaryDirectory(prefix="commonplace-data-") as directory,
         pytest.MonkeyPatch.context() as patched,
     ):
         patched.setenv("XDG_DATA_HOME", directory)
+        for name in VARIABLES:
+            patched.delenv(name, raising=False)
         yield
 
 

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, vault_path
+from commonplace.doors.persons import agent_above, require_person
 from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 
@@ -56,6 +57,7 @@ def serve(arguments: argparse.Namespace) -> int:
     from commonplace.doors.listening import listening
 
     if arguments.link:
+        require_person("have the link that logs in as the owner")
         with closing(_tokens(arguments)) as tokens:
             print(_link(arguments, tokens.login_code()))
         return 0
@@ -76,7 +78,8 @@ def serve(arguments: argparse.Namespace) -> int:
             oauth=arguments.oauth,
         )
         made.fork(_workers(arguments), listener=listener)
-        link = _link(arguments, made.tokens.login_code())
+        # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
+        link = "" if agent_above() else _link(arguments, made.tokens.login_code())
         _say(arguments, made.vaults.paths, link)
         with _upkeep(arguments, paths):
             http.run(made, listener)
@@ -96,14 +99,19 @@ def _workers(arguments: argparse.Namespace) -> int:
 def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None:
     """Where the gateway is, for the person who started it."""
     print(f"Serving {', '.join(names)}.")
-    print(f"Page (this link lets you in once): {link}")
+    print(f"Page (this link lets you in once): {link}" if link else _without_link(arguments))
     asked = ", or by OAuth" if arguments.oauth else ""
     print(f"MCP: {_base(arguments)}/mcp with a token of 'commonplace token add'{asked}.")
     print("Stop with Ctrl+C.", flush=True)
-    if arguments.open:
+    if arguments.open and link:
         import webbrowser
 
         webbrowser.open(link)
+
+
+def _without_link(arguments: argparse.Namespace) -> str:
+    command = f"commonplace serve --link --port {arguments.port}"
+    return f"Page: {_base(arguments)}; '{command}' in a terminal of your own lets you in."
 
 
 @contextmanager
@@ -186,6 +194,8 @@ def token(arguments: argparse.Namespace) -> int:
 
 def _done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
     if arguments.action == "add":
+        if arguments.scope == "admin":
+            require_person("make a token that approves")
         made = tokens.add(arguments.name, arguments.scope, vaults=tuple(arguments.for_vault))
         return Answer({"name": arguments.name, "token": made}, made)
     if arguments.action == "revoke":

@@ -28,7 +28,7 @@ from commonplace.levelling import Levelling
 from commonplace.outside import Outside, Unsettled
 from commonplace.reader import Reader, count_lines, decoded
 from commonplace.recall_cache import RecallCache
-from commonplace.records import SYSTEM, Author, Record
+from commonplace.records import OWNER, SYSTEM, Author, Record
 from commonplace.values import replace
 from commonplace.vault import Cancelled, Moved, Staged, Stat, Vault
 
@@ -92,6 +92,8 @@ class Ledger:
             taken=self.taken_out,
             united=self.united,
             lost=self.lost_outside,
+            writer=self.writer,
+            appeared=self.appeared,
             mend=self.mend,
         )
         self.troubles = self.outside.troubles
@@ -245,6 +247,13 @@ class Ledger:
 
     def edited_outside(self, name: str, parsed: Parsed) -> None:
         """Called under the lock after an outside edit was taken in. For the library to act on."""
+
+    def writer(self) -> Author:
+        """Who it is that writes from outside just now. For the library to know."""
+        return OWNER
+
+    def appeared(self, name: str, records: list[Record], author: Author) -> None:
+        """Called under the lock when lines appeared that are not the person's. For the library."""
 
     def lost_outside(self, records: list[Record]) -> None:
         """Called likewise when records are gone that replaced others. For the library, too."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from commonplace.asking import Asker
+from commonplace.brackets import Brackets
 from commonplace.erasing import Erasing
 from commonplace.errors import (
     AlreadyExists,
@@ -76,11 +77,13 @@ class Library(Erasing):
         self,
         *parts: Any,
         notices: Notices,
+        brackets: Brackets,
         encoder: Callable[[], Encoder] | None = None,
         **rest: Any,
     ) -> None:
         super().__init__(*parts, **rest)
         self.notices = notices
+        self.brackets = brackets
         self.asker = Asker(self.index, encoder, clock=self.clock)
         self.check_growth: Callable[[str, str, str], None] | None = None
         """Refuses what makes a document too long, by its name and its text before and after."""
@@ -94,6 +97,34 @@ class Library(Erasing):
     def close(self) -> None:
         self.asker.close()
         super().close()
+
+    def appeared(self, name: str, records: list[Record], author: Author) -> None:
+        """Hold what a tool wrote that would tell agents what to do, by its kind or its place."""
+        for record in records:
+            if record.behavioral or self._is_prompt(name):
+                whose = replace(record, origin=author.origin, session=author.session)
+                line = lines.write(whose, "native")
+                entry = self.entry(Op.HOLD, (), ids=(record.id,), author=author, lines=(line,))
+                self.journal.append(entry)
+
+    def _is_prompt(self, name: str) -> bool:
+        """Whether prompts show a document unasked."""
+        layout = self.layout
+        shown = (layout.soul, layout.user, layout.memory, layout.long_memory, layout.status)
+        return name in shown or layout.day_of(name) is not None
+
+    def unapproved(self) -> frozenset[str]:
+        """The ids of all records that were held, and that no person has approved since."""
+        last = self._last_of(Op.HOLD, Op.APPROVE)
+        return frozenset(key for key, op in last.items() if op == Op.HOLD)
+
+    def _last_of(self, *ops: Op) -> dict[str, str]:
+        """Which of these was done last to each record that one of them was done to."""
+        entries = [entry for op in ops for entry in self.tombstones.entries_of(op)]
+        return {e.ids[0]: e.op for e in sorted(entries, key=lambda entry: entry.position)}
+
+    def writer(self) -> Author:
+        return self.brackets.writer()
 
     def taken_out(self, name: str, position: int, pieces: Sequence[Appended]) -> None:
         count = f"{len(pieces)} lines" if len(pieces) > 1 else "a line"
@@ -309,10 +340,8 @@ class Library(Erasing):
     def held(self) -> list[Record]:
         """The records that wait, oldest first."""
         waiting = self.withheld()
-        for op in (Op.APPROVE, Op.REJECT) if waiting else ():
-            for entry in self.tombstones.entries_of(op):
-                waiting.pop(entry.ids[0], None)
-        return list(waiting.values())
+        last = self._last_of(Op.HOLD, Op.APPROVE, Op.REJECT) if waiting else {}
+        return [record for key, record in waiting.items() if last[key] == Op.HOLD]
 
     def approve(self, record_id: str, *, to: Sequence[str], author: Author) -> Record:
         """Let a held record into the documents, its text exactly as it was held."""
@@ -320,6 +349,8 @@ class Library(Erasing):
         def work() -> Record:
             record = self._held(record_id)
             self.take_in_changes()
+            if stands := self.index.get(record_id):
+                return self._approved_there(stands, author)
             record = _believed(self._linked(record))
             with self.together():
                 self._add([record], to, author)
@@ -328,6 +359,15 @@ class Library(Erasing):
             return record
 
         return self.locked(work)
+
+    def _approved_there(self, hit: Hit, author: Author) -> Record:
+        """Let in what was written into a document from outside: it stands where it is."""
+        record = _believed(hit.record)
+        self._note(Op.APPROVE, record, author, data={record.id: {"origin": record.origin}})
+        for name in dict.fromkeys(place.document for place in hit.places):
+            parsed = self.parse(name, self.text(name)[0])
+            self.levelling.index_whole(name, parsed, self.known(name))
+        return record
 
     def _linked(self, record: Record) -> Record:
         """A wording whose sentence is gone, or was replaced by another wording, replaces nothing.

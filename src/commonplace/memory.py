@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from datetime import datetime
 
 from commonplace import budgets
+from commonplace.brackets import Brackets
 from commonplace.clock import Clock
 from commonplace.config import OPTIONS
 from commonplace.erasing import Receipt
@@ -225,6 +226,7 @@ class Memory:
             stores.journal,
             stores.index,
             notices=Notices(stores.notes, stores.clock),
+            brackets=Brackets(stores.notes, lambda: stores.clock.now().timestamp()),
             heads=stores.heads,
             layout=stores.layout,
             clock=stores.clock,
@@ -848,6 +850,7 @@ class Memory:
         room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
         hits = [*first[:room], *rest][:limit]
         records = [hit.record for hit in hits if not hit.record.is_checkpoint]
+        records = sources.without_waiting(self.library, records)
         self._mind(records)
         return records
 

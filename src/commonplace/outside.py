@@ -17,7 +17,7 @@ from commonplace.layouts import copy_of
 from commonplace.lazily import Lazy
 from commonplace.levelling import Levelling
 from commonplace.reader import decoded
-from commonplace.records import DERIVED, OWNER, SYSTEM, Author, Record, etag_of
+from commonplace.records import DERIVED, SYSTEM, Author, Origin, Record, etag_of
 from commonplace.values import replace
 from commonplace.vault import Stat
 
@@ -66,11 +66,14 @@ class Outside:
         taken: Callable[[str, int, list[Appended]], None],
         united: Callable[[str, int, int], None],
         lost: Callable[[list[Record]], None],
+        writer: Callable[[], Author],
+        appeared: Callable[[str, list[Record], Author], None],
         mend: Callable[[str, bytes, bytes], Stat | None],
     ) -> None:
         """`taken` is told what an edit, journalled at a position, took out of a document soon
         after it was written; `united` how many lines of ours a text from elsewhere lacked, and
-        where it is journalled that they were put back.
+        where it is journalled that they were put back. `writer` says who writes from outside just
+        now, and `appeared` is told which lines are theirs where that is not the person.
         """
         self.levelling = levelling
         self.vault = levelling.vault
@@ -84,6 +87,8 @@ class Outside:
         self.taken = taken
         self.united = united
         self.lost = lost
+        self.writer = writer
+        self.appeared = appeared
         self.mend = mend
         self.troubles: dict[str, str] = {}
         """What could not be read at the last look, and a sentence that says why."""
@@ -274,7 +279,7 @@ class Outside:
         self._note_lost(self.reader.parse(name, decoded(name, said, lenient=True)), there={})
         at = self.clock.stamp()
         self.journal.append(
-            new_entry(Op.EDITED, [Gone(name)], at=at, removed=removed, author=OWNER)
+            new_entry(Op.EDITED, [Gone(name)], at=at, removed=removed, author=self.writer())
         )
 
     def _ids_in(self, name: str) -> list[str]:
@@ -308,7 +313,7 @@ class Outside:
             lost, gone = self._missing_of(name, known, stat, data)
         ours: list[Appended] = []
         if expected is None:
-            base = self.journal_text(Op.SEEN, name, data, SYSTEM)
+            base = self._journal_seen(name, data, parsed)
         elif known and expected != data:
             ours = self._unknown_elsewhere(name, data, expected, parsed)
             back = {piece.key for piece in lost}
@@ -408,9 +413,9 @@ class Outside:
             raise NoSuchDocument(name)
         return found
 
-    def journal_text(self, op: Op, name: str, data: bytes, author: Author, **rest: Any) -> int:
+    def journal_text(self, op: Op, name: str, text: bytes, author: Author, **rest: Any) -> int:
         """Note what a document says. Returns where that stands in the journal."""
-        version = Text(name, self.journal.keep(data))
+        version = Text(name, self.journal.keep(text))
         entry = new_entry(op, [version], at=self.clock.stamp(), author=author, **rest)
         return self.journal.append(entry).position
 
@@ -424,9 +429,44 @@ class Outside:
         back = {piece.id for piece in lost}
         changed = tuple(key for key, text in now.items() if was.get(key) != text)
         removed = tuple(key for key in was if key not in now and key not in back)
-        return self.journal_text(
-            Op.EDITED, name, data, OWNER, ids=changed + removed, removed=removed
+        author = self.writer()
+        fresh = self._fresh(before, parsed, author)
+        position = self.journal_text(
+            Op.EDITED,
+            name,
+            data,
+            author,
+            ids=changed + removed,
+            removed=removed,
+            data={record.id: _whose(author) for record in fresh},
         )
+        if author.origin != Origin.OWNER:
+            self.appeared(name, fresh, author)
+        return position
+
+    def _journal_seen(self, name: str, data: bytes, parsed: Parsed) -> int:
+        """Note what a document says that was never looked at."""
+        author = self.writer()
+        if author.origin == Origin.OWNER:
+            return self.journal_text(Op.SEEN, name, data, SYSTEM)
+        fresh = self._fresh(None, parsed, author)
+        told = {record.id: _whose(author) for record in fresh}
+        position = self.journal_text(Op.SEEN, name, data, author, data=told)
+        self.appeared(name, fresh, author)
+        return position
+
+    def _fresh(self, before: Parsed | None, parsed: Parsed, author: Author) -> list[Record]:
+        """The records of a text of which it has to be noted whom they are from.
+
+        That is what a tool has written or changed, and what the person made of such lines.
+        """
+        was = {item.record.id: item.record for item in before.items} if before else {}
+        new = [item.record for item in parsed.items if was.get(item.record.id) != item.record]
+        known = self.index.get_all(record.id for record in new) if new else {}
+        if author.origin == Origin.OWNER:
+            carried = [record for record in new if not DERIVED.match(record.id)]
+            return [r for r in carried if r.id in known and known[r.id].origin == Origin.TOOL]
+        return [record for record in new if not _says_the_same(record, known.get(record.id))]
 
     def _note_lost(self, before: Parsed, *, there: Container[str]) -> None:
         """Remember what of a text replaced other records and is not there any more."""
@@ -494,6 +534,17 @@ class Outside:
 def _piece(record: Record, line: str, at: str) -> Appended:
     """A line to put back. What carries no id has the one that its new place gives it."""
     return stale.Appended("" if DERIVED.match(record.id) else record.id, line, at, 0)
+
+
+def _whose(author: Author) -> dict[str, str]:
+    session = {"session": author.session} if author.session else {}
+    return {"origin": author.origin, **session}
+
+
+def _says_the_same(record: Record, other: Record | None) -> bool:
+    """Whether a line only stands elsewhere now."""
+    said = ("text", "kind", "tags", "supersedes", "sensitivity", "valid_from", "valid_to")
+    return other is not None and all(getattr(record, n) == getattr(other, n) for n in said)
 
 
 def _is_later(record: Record, last: str) -> bool:

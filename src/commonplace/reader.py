@@ -13,7 +13,7 @@ from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry, Journal, Op
 from commonplace.layouts import Layout
 from commonplace.lazily import Lazy
-from commonplace.records import Origin, Record
+from commonplace.records import DERIVED, Origin, Record
 from commonplace.values import replace
 
 if TYPE_CHECKING:
@@ -88,8 +88,22 @@ class Reader:
 
     def rows(self, parsed: Parsed) -> list[tuple[Record, int]]:
         """What the index is told of a document: its records and the lines they start on."""
-        records = self.as_indexed(item.record for item in parsed.items)
+        said = self._vouched([item.record for item in parsed.items])
+        records = self.as_indexed(said)
         return [(record, item.line) for record, item in zip(records, parsed.items)]
+
+    def _vouched(self, records: list[Record]) -> list[Record]:
+        """The records without the claim to be the owner's that the journal knows nothing of."""
+        claim = {r.id for r in records if r.origin == Origin.OWNER and not DERIVED.match(r.id)}
+        if not claim:
+            return records
+        forged = claim - self._owned(claim)
+        return [replace(r, origin=Origin.AGENT) if r.id in forged else r for r in records]
+
+    def _owned(self, ids: set[str]) -> set[str]:
+        """Those of the ids that the owner has written, by the journal."""
+        entries = self.journal.about(f'"origin":"{Origin.OWNER}"')
+        return {key for e in entries if e.origin == Origin.OWNER for key in ids.intersection(e.ids)}
 
     def as_indexed(self, records: Iterable[Record]) -> list[Record]:
         """The records with what their written form does not carry."""

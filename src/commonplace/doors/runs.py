@@ -166,6 +166,16 @@ def ancestors() -> list[Process]:
     return found
 
 
+def is_running(key: str) -> bool:
+    """Whether the process of that key still runs, as far as it can be told."""
+    host, _, rest = key.partition(":")
+    pid, _, started = rest.partition(":")
+    if not os.path.exists("/proc/self/stat") or host != os.uname().nodename or not pid.isdigit():
+        return True
+    process = in_proc(int(pid))
+    return process is not None and process.started == started
+
+
 def environment(pid: int) -> dict[str, str]:
     """The variables that a process was started with; none where nothing tells."""
     try:

@@ -18,7 +18,7 @@ from commonplace.inject import Line
 from commonplace.lazily import Lazy, pattern
 from commonplace.library import Library
 from commonplace.reader import decoded
-from commonplace.records import BEHAVIORAL, DERIVED, PASSAGE, Hit, Record, Sensitivity
+from commonplace.records import BEHAVIORAL, PASSAGE, Hit, Record, Sensitivity
 from commonplace.safety import Trust, neutralise, one_line, trust_of
 from commonplace.sessions import SessionKind
 from commonplace.validity import Now, is_over, is_to_come, now_of
@@ -93,6 +93,19 @@ class State:
         """One moment for the whole context."""
         return now_of(self.library.clock)
 
+    @cached_property
+    def unapproved(self) -> frozenset[str]:
+        """The records that a person has to approve before they are told."""
+        return self.library.unapproved()
+
+    def waits(self, record: Record) -> bool:
+        """Whether a person has to approve it first: in a document that a prompt tells whole as
+        it stands, every line from untrusted text has to wait.
+        """
+        if trust_of(record.origin) != Trust.NONE:
+            return False
+        return self.dialect in TOLD_WHOLE or record.id in self.unapproved
+
     def age_days(self, timestamp: str) -> int | None:
         if not timestamp:
             return None
@@ -113,6 +126,9 @@ class Page:
 
 
 EMPTY = Page()
+WAITS = "waits for approval"
+TOLD_WHOLE = ("journal", "notebook")
+"""Dialects whose prompts are their documents as they stand."""
 Write = Callable[[State, Record, str], str]
 """How a record's line is shown: from the record, or from its line as it stands."""
 
@@ -267,8 +283,8 @@ def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, st
     """Each record as the index knows it, and why it may not be shown; empty when it may."""
     index = state.library.index
     replaced = index.replaced(record.id for record in records)
-    # What its line does not carry, the index knows.
-    known = index.get_all(record.id for record in records if DERIVED.match(record.id))
+    # What its line does not carry, or says falsely, the index knows.
+    known = index.get_all(record.id for record in records)
     told = (known.get(record.id, record) for record in records)
     return [
         (record, unfit(state, record) or ("replaced" if record.id in replaced else ""))
@@ -284,6 +300,14 @@ def prompt_of(state: State, name: str) -> str:
     return "" if any(trust_of(record.origin) == Trust.NONE for record, _ in told) else text
 
 
+def without_waiting(library: Library, records: Sequence[Record]) -> list[Record]:
+    """The records but for those that a person has to approve first."""
+    if all(trust_of(record.origin) > Trust.NONE for record in records):
+        return list(records)
+    waiting = library.unapproved()
+    return [record for record in records if record.id not in waiting]
+
+
 def is_untrusted(line: Line) -> bool:
     """Whether a line came from text that anybody may have written."""
     return bool(line.origin) and trust_of(line.origin) == Trust.NONE
@@ -295,6 +319,8 @@ def unfit(state: State, record: Record) -> str:
         return "secret"
     if record.is_checkpoint:
         return "a checkpoint"
+    if state.waits(record):
+        return WAITS
     if is_over(record, state.now):
         return "no longer valid"
     return "not valid yet" if is_to_come(record, state.now) else ""

@@ -13,6 +13,7 @@ from commonplace.inject import Frame, Line, Section
 from commonplace.inject.relevance import relevant_hits
 from commonplace.inject.sources import (
     BEHAVIORAL_KINDS,
+    WAITS,
     Page,
     State,
     Write,
@@ -35,6 +36,7 @@ from commonplace.values import frozen, replace
 MOST_RECORDS = 400
 """Records that are looked at for a section: more do not fit any prompt."""
 EXPERIENCES = 5
+UNTRUSTED = "from untrusted text"
 PROMPTS = ("identity", "user")
 """The sections that an agent takes for its own mind: nothing from untrusted text is in them."""
 EARL_DAYS, EARL_LINES = 7, 50
@@ -191,7 +193,7 @@ def _vouched(section: Section) -> Section:
     foreign = {number for number, line in enumerate(section.lines) if is_untrusted(line)}
     if not foreign:
         return section
-    out = (replace(section.lines[number], why="from untrusted text") for number in sorted(foreign))
+    out = (replace(section.lines[number], why=UNTRUSTED) for number in sorted(foreign))
     kept = _only(section, [n for n in range(len(section.lines)) if n not in foreign])
     return replace(_without_bare_headings(kept), left_out=(*section.left_out, *out))
 
@@ -275,10 +277,22 @@ def _verbatim(
 
 def journal(state: State) -> list[Section]:
     layout = state.library.layout
-    return [
+    shown = [
         _verbatim(state, layout.soul, "identity", "## Your Personality", rank=1, sure=0.3),
         _verbatim(state, layout.user, "user", "## About the User", rank=2, sure=0.3),
     ]
+    return [*shown, *_waiting(shown)]
+
+
+def _waiting(sections: Sequence[Section]) -> list[Section]:
+    """One line that says how many wait for the person; nothing when none does."""
+    out = [line for section in sections for line in section.left_out]
+    count = len({line.record_id for line in out if line.why in (WAITS, UNTRUSTED)})
+    if not count:
+        return []
+    entries = "1 entry waits" if count == 1 else f"{count} entries wait"
+    told = Line(f"({entries} for the user's approval: commonplace review)", reason=WAITS)
+    return [Section("waiting", (told,), rank=0, sure=1.0, framed=True)]
 
 
 def notebook(state: State) -> list[Section]:
@@ -292,7 +306,7 @@ def notebook(state: State) -> list[Section]:
         state, layout.long_memory, "summaries", title, newest=True, rank=2, sure=0.1, most=0.3
     )
     shown = [replace(memory, framed=True), replace(older, framed=True)]
-    return [*shown, relevant_section(state, [memory, older])]
+    return [*shown, *_waiting(shown), relevant_section(state, [memory, older])]
 
 
 def claw(state: State) -> list[Section]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from commonplace.brackets import Bracket
 from commonplace.doors import attached, runs
 from commonplace.doors.hooks import outputs, reading, spool
 from commonplace.doors.hooks.inputs import Call, Tool
@@ -39,10 +40,22 @@ hear of this.
 """
 
 
+BETWEEN_TOOLS = ("session-start", "prompt-submit", "stop", "session-end")
+"""Events at which no tool of the session runs, unless it goes on by itself."""
+
+
 def answered(memory: Memory, call: Call) -> str:
     """What to say to the client; nothing, often."""
     _tried(lambda: _note_client(memory))
+    if call.event in BETWEEN_TOOLS:
+        _tried(lambda: _end_brackets(memory, lambda each: _is_over(memory, call, each)))
     return DEEDS[call.event](memory, call)
+
+
+def _is_over(memory: Memory, call: Call, bracket: Bracket) -> bool:
+    """Whether a tool runs no more of which nobody told the end: it was denied, or stopped."""
+    ended = call.event == "session-end" or not (bracket.goes_on or bracket.aside)
+    return (ended and bracket.session == memory.session) or not runs.is_running(bracket.run)
 
 
 def _note_client(memory: Memory) -> None:
@@ -100,19 +113,63 @@ def prompt_submit(memory: Memory, call: Call) -> str:
 
 
 def pre_tool(memory: Memory, call: Call) -> str:
+    """Note that a tool begins that can write files, after what the person saved before it."""
+    tool = call.tool
+    if tool is None or not _is_in_files(memory) or not reading.writes(tool):
+        return ""
+    # What a command reads taints its session; the rest is the user's wish in one that is clean.
+    if reading.is_shell(tool) or memory.sessions.read(memory.session).tainted:
+        bracket = Bracket(
+            memory.session,
+            call=tool.id or reading.name_of(tool),
+            began=memory.clock.now().timestamp(),
+            goes_on=reading.goes_on(tool),
+            aside=tool.aside,
+            run=runs.agent_run(),
+        )
+        _after_looking(memory, lambda: memory.library.brackets.begin(bracket))
     return ""
 
 
 def post_tool(memory: Memory, call: Call) -> str:
-    """Mark the session with the name of what a tool read that is not the user's own words."""
+    """Mark the session with the name of what a tool read that is not the user's own words, and
+    take in what it wrote.
+    """
     tool = call.tool
-    if tool is None or not memory.session or memory.read_only or not reading.reads(tool):
+    if tool is None or not memory.session or memory.read_only:
         return ""
-    if document := _own_document(memory, tool):
-        memory.note_read(document)
-    else:
-        memory.taint(_name_of(memory, tool))
+    if reading.reads(tool):
+        if document := _own_document(memory, tool):
+            memory.note_read(document)
+        else:
+            memory.taint(_name_of(memory, tool))
+    if reading.writes(tool):
+        key = (memory.session, tool.id or reading.name_of(tool))
+        _end_brackets(memory, lambda each: (each.session, each.call) == key and not each.goes_on)
     return ""
+
+
+def _end_brackets(memory: Memory, ended: Callable[[Bracket], bool]) -> None:
+    """Take in what tools have written, then note that they are over."""
+    brackets = memory.library.brackets
+    if _is_in_files(memory) and any(map(ended, brackets.open())):
+        _after_looking(memory, lambda: brackets.end(ended))
+
+
+def _after_looking(memory: Memory, do: Callable[[], None]) -> None:
+    """Do it when everything that is in the files now was taken in."""
+    library = memory.library
+
+    def work() -> None:
+        library.take_in_changes()
+        do()
+
+    library.locked(work)
+
+
+def _is_in_files(memory: Memory) -> bool:
+    writable = memory.session and not memory.read_only
+    return bool(writable) and not memory.library.vault.transactional
 
 
 def _own_document(memory: Memory, tool: Tool) -> str:

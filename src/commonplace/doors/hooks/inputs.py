@@ -40,6 +40,8 @@ class Tool:
     server: str = ""
     """The MCP server that has the tool, where the client tells it apart."""
     directory: str = ""
+    aside: bool = False
+    """Whether a subagent calls it."""
 
 
 @frozen
@@ -125,6 +127,7 @@ def _tool(spelt: Mapping[str, Any]) -> Tool | None:
         id=_text(spelt.get("tooluseid")),
         server=_text(context.get("server_name")) if isinstance(context, dict) else "",
         directory=_text(spelt.get("cwd")),
+        aside=bool(_text(spelt.get("agentid"))),
     )
 
 

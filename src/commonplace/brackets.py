@@ -1,0 +1,78 @@
+"""Brackets: which sessions run a tool just now that can write files, so that lines that appear
+meanwhile are not taken for the person's.
+
+It knows when such a tool began, not what it did; hooks of clients say both ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from commonplace.hints import Any
+from commonplace.notes import Notes
+from commonplace.records import OWNER, Author, Origin
+from commonplace.values import frozen
+
+NOTE = "brackets.json"
+MOST = 64
+LONGEST_HOURS = 12
+"""A tool that no hook saw the end of is over then."""
+
+
+@frozen
+class Bracket:
+    """One call of a tool that has not come to its end."""
+
+    session: str
+    call: str
+    began: float
+    goes_on: bool = False
+    """Whether it runs on after the client calls it done."""
+    aside: bool = False
+    """Whether it is a subagent's, which may run while the user and the agent talk."""
+    run: str = ""
+    """The process of the client."""
+
+
+class Brackets:
+    """The tools that are running in sessions of one vault."""
+
+    def __init__(self, notes: Notes, now: Callable[[], float]) -> None:
+        self._notes = notes
+        self._now = now
+
+    def begin(self, bracket: Bracket) -> None:
+        self._change(lambda there: [*there, bracket][-MOST:])
+
+    def end(self, ended: Callable[[Bracket], bool]) -> None:
+        """Take those away that are over."""
+        if any(map(ended, self.open())):
+            self._change(lambda there: [each for each in there if not ended(each)])
+
+    def open(self) -> list[Bracket]:
+        """Those that are not over, oldest first."""
+        return self._read(self._notes.read(NOTE))
+
+    def writer(self) -> Author:
+        """Who has written what now appears in the documents: the person, if no tool is running."""
+        running = self.open()
+        return Author(Origin.TOOL, running[-1].session) if running else OWNER
+
+    def _change(self, new: Callable[[list[Bracket]], list[Bracket]]) -> None:
+        def changed(data: bytes | None) -> bytes:
+            return json.dumps([each.__dict__ for each in new(self._read(data))]).encode()
+
+        self._notes.change(NOTE, changed)
+
+    def _read(self, data: bytes | None) -> list[Bracket]:
+        try:
+            found = [_bracket(each) for each in json.loads(data or b"[]")]
+        except (ValueError, TypeError):
+            return []
+        oldest = self._now() - LONGEST_HOURS * 3600
+        return [each for each in found if each.began > oldest]
+
+
+def _bracket(data: Any) -> Bracket:
+    return Bracket(**data)

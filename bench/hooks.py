@@ -14,6 +14,7 @@ from pathlib import Path
 
 from core import BARE, filled, turn_by_turn
 
+EVENTS = ("session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end")
 COMMAND = Path(sys.executable).with_name("commonplace")
 
 
@@ -26,6 +27,9 @@ def said(number: int) -> str:
         "source": "startup",
         "last_assistant_message": f"It is item{number}.",
         "transcript_path": "",
+        "tool_name": "Bash",
+        "tool_input": {"command": f"make item{number}"},
+        "tool_use_id": f"t{number}",
     }
     return json.dumps(given)
 
@@ -41,7 +45,14 @@ def main() -> None:
             memory.rebuild()  # With a vector for each, as a vault in use has them.
         os.environ["XDG_STATE_HOME"] = directory
         runs = {"bare": [sys.executable, "-c", BARE]}
-        for event in ("session-start", "prompt-submit", "stop", "session-end"):
+        for event in (
+            "session-start",
+            "prompt-submit",
+            "pre-tool",
+            "post-tool",
+            "stop",
+            "session-end",
+        ):
             runs[event] = [str(COMMAND), "--vault", str(vault), "hook", event]
         turn_by_turn(runs, arguments.rounds, said)
         log = Path(directory) / "commonplace" / "hooks.log"

@@ -349,6 +349,21 @@ def test_in_a_notebook_held_lines_are_left_out_and_counted(hook: Hook, tmp_path:
         assert memory.context().text == f"{clean}\n- {ATTACK}\n- Hide it"
 
 
+def test_what_a_tainted_session_adds_to_a_notebook_waits_and_is_listed(tmp_path: Path) -> None:
+    place = tmp_path / "notebook"
+    with Memory.open(place, "notebook", session=SESSION, create=True) as memory:
+        memory.taint("https://a.example")
+        memory.update(f"- {ATTACK}", document="MEMORY.md")
+        assert "id_rsa" not in memory.context().text
+        owner = memory.for_session("", origin="owner")
+        [record] = owner.review()
+        assert (record.text, record.origin) == (ATTACK, "web")
+        assert "(1 entry waits for the user's approval" in memory.context().text
+        owner.approve(record.id)
+        assert owner.review() == []
+        assert ATTACK in memory.context().text
+
+
 def test_in_a_journal_held_lines_are_left_out_and_counted(hook: Hook, tmp_path: Path) -> None:
     place = tmp_path / "journal"
     with Memory.open(place, dialect="journal", origin="owner", create=True) as memory:

@@ -37,7 +37,7 @@ from commonplace.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.safety import Trust, lowest, may_supersede, needs_review, trust_of
+from commonplace.safety import BELIEVED, Trust, lowest, may_supersede, needs_review, trust_of
 from commonplace.tombstones import normal, pieces
 from commonplace.values import frozen, replace
 
@@ -339,9 +339,26 @@ class Library(Erasing):
 
     def held(self) -> list[Record]:
         """The records that wait, oldest first."""
-        waiting = self.withheld()
+        waiting = self._doubtful() | self.withheld()
         last = self._last_of(Op.HOLD, Op.APPROVE, Op.REJECT) if waiting else {}
-        return [record for key, record in waiting.items() if last[key] == Op.HOLD]
+        return [r for key, r in waiting.items() if last.get(key, Op.HOLD) == Op.HOLD]
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether prompts tell all of the main document, as it stands, for the agent's own mind."""
+        return self.layout.name == "notebook"
+
+    def _doubtful(self) -> dict[str, Record]:
+        """What a session that had read untrusted text wrote into a document that is told whole."""
+        if not self.tells_all:
+            return {}
+        wanted = Query(
+            documents=(self.layout.memory, self.layout.long_memory),
+            without_origins=BELIEVED,
+            include_superseded=True,
+            limit=1 << 30,
+        )
+        return {hit.record.id: hit.record for hit in reversed(self.index.search(wanted))}
 
     def approve(self, record_id: str, *, to: Sequence[str], author: Author) -> Record:
         """Let a held record into the documents, its text exactly as it was held."""

@@ -99,12 +99,10 @@ class State:
         return self.library.unapproved()
 
     def waits(self, record: Record) -> bool:
-        """Whether a person has to approve it first: in a document that a prompt tells whole as
-        it stands, every line from untrusted text has to wait.
-        """
+        """Whether a person has to approve it first."""
         if trust_of(record.origin) != Trust.NONE:
             return False
-        return self.dialect in TOLD_WHOLE or record.id in self.unapproved
+        return self.library.tells_all or record.id in self.unapproved
 
     def age_days(self, timestamp: str) -> int | None:
         if not timestamp:
@@ -127,8 +125,6 @@ class Page:
 
 EMPTY = Page()
 WAITS = "waits for approval"
-TOLD_WHOLE = ("journal", "notebook")
-"""Dialects whose prompts are their documents as they stand."""
 Write = Callable[[State, Record, str], str]
 """How a record's line is shown: from the record, or from its line as it stands."""
 

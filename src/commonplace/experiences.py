@@ -16,6 +16,7 @@ from commonplace.index import Query
 from commonplace.index.vectors import closest
 from commonplace.journal import Op
 from commonplace.library import Library
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.records import COMPACTION, PASSAGE, Hit, Record, Sensitivity
 from commonplace.values import frozen, replace
@@ -174,7 +175,7 @@ class Experiences:
         """The note; an empty shelf where it is missing, damaged or of another model or journal."""
         empty = Shelf(self._encoder.model, self._library.journal.mark())
         try:
-            value: dict[str, Any] = json.loads(self._notes.read(NAME) or b"")
+            value: dict[str, Any] = parsed(self._notes.read(NAME) or b"")
             kept = tuple(
                 Experience(key, b64decode(vector), float(norm))
                 for key, vector, norm in value["kept"]

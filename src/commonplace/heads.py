@@ -13,7 +13,7 @@ import os
 from commonplace.errors import ReadOnly
 from commonplace.hints import TYPE_CHECKING, Protocol, StrPath
 from commonplace.index import Known, Signature
-from commonplace.machine_files import opened
+from commonplace.machine_files import opened, parsed
 
 if TYPE_CHECKING:
     from commonplace.database import Database
@@ -125,7 +125,7 @@ class ProfileHeads:
 
 def _marks_in(text: str | bytes) -> Marks:
     try:
-        value = json.loads(text)
+        value = parsed(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
         behind, forgot = value.get("behind", -1), value.get("forgot", -1)
         end, settled, boot = value["end"], value["settled"], value["boot"]

@@ -132,7 +132,7 @@ def _remove(path: str) -> None:
 
 def _read(path: str) -> Lease | None:
     try:
-        lease = Lease(**json.loads(machine_files.read(path, depth=DEPTH)))
+        lease = Lease(**machine_files.parsed(machine_files.read(path, depth=DEPTH)))
         parse_stamp(lease.until)
         return lease
     except (OSError, ValueError, TypeError):

@@ -10,12 +10,14 @@ a file must be a plain one of this user with one name. It does not know what the
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from commonplace.errors import StrangeFile
+from commonplace.hints import Any
 from commonplace.lean import unfinished
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -99,6 +101,14 @@ def read(path: str, *, depth: int = 1, most: int = -1) -> bytes:
     """What a file says; FileNotFoundError when there is none."""
     with open(opened(path, os.O_RDONLY, depth=depth), "rb") as file:
         return file.read(most)
+
+
+def parsed(text: str | bytes) -> Any:
+    """What a machine file says in JSON; a ValueError when it is none, however strange."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def write(

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from commonplace.clock import Clock, stamp
 from commonplace.hints import Any
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.values import frozen, replace
 
@@ -54,7 +55,7 @@ class Notices:
 
     def _read(self) -> list[Notice]:
         try:
-            rows: list[dict[str, Any]] = json.loads(self._notes.read(NAME) or b"[]")
+            rows: list[dict[str, Any]] = parsed(self._notes.read(NAME) or b"[]")
             return [Notice(**{**row, "pieces": tuple(map(tuple, row["pieces"]))}) for row in rows]
         except (ValueError, TypeError, KeyError):
             return []

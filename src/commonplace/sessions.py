@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from commonplace.errors import BudgetSpent
 from commonplace.hints import Any, StrEnum
 from commonplace.lean import digest
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.values import frozen, replace
@@ -89,7 +90,7 @@ class Sessions:
         if not session_id:
             return self._nameless
         try:
-            return _session(json.loads(self._notes.read(_name(session_id)) or b""))
+            return _session(parsed(self._notes.read(_name(session_id)) or b""))
         except (ValueError, TypeError):
             return Session(session_id)
 

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from commonplace.hints import Any
 from commonplace.lean import digest
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.values import frozen
 
@@ -102,7 +103,7 @@ def _value(note: bytes | None) -> dict[str, Any]:
     """What a note says; one that is missing or damaged says nothing."""
     empty: dict[str, Any] = {"given": {}, "lost": {}, "asked": []}
     try:
-        empty |= json.loads(note or b"{}")
+        empty |= parsed(note or b"{}")
         return empty
     except (ValueError, TypeError):
         return empty

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 
 from commonplace.hints import Any
 from commonplace.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
+from commonplace.machine_files import parsed
 
 CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
 NAMES = {kind: name for name, kind in CHANGES.items()}
@@ -28,7 +29,7 @@ def first_line(mark: str, *, since: str) -> bytes:
 def mark_in(line: bytes) -> str:
     """The identity that the first line of a journal gives it; empty for a damaged one."""
     try:
-        return str(json.loads(line)["journal"])
+        return str(parsed(line)["journal"])
     except (ValueError, KeyError, TypeError):
         return ""
 
@@ -66,7 +67,7 @@ def _value(entry: Entry, *, but: Container[str]) -> dict[str, Any]:
 def entry_in(line: bytes) -> Entry | None:
     """The entry a line holds; None for the first line and for a torn or damaged one."""
     try:
-        value = json.loads(line)
+        value = parsed(line)
         changes = tuple(_change(*parts) for parts in value.pop("changes"))
         for name in TUPLES:
             value[name] = tuple(value.get(name, ()))
@@ -98,7 +99,7 @@ def blanked(line: bytes, ids: Iterable[str], clean: Callable[[bytes], bytes]) ->
     """The same entry, as many bytes long, without the texts of these records."""
     wanted = set(ids)
     try:
-        value = json.loads(line)
+        value = parsed(line)
         texts, names = value["lines"], value.get("ids", ())
     except (ValueError, KeyError, TypeError):
         return line

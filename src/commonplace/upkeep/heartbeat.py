@@ -20,6 +20,7 @@ from datetime import timedelta
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.errors import BadValue, Busy, CommonplaceError
 from commonplace.hints import IO, TYPE_CHECKING, Any, Protocol, StrEnum
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.secrets import redact
@@ -280,7 +281,7 @@ class Log:
 
 def _beat_of(line: str) -> Beat | None:
     try:
-        beat = Beat(**json.loads(line))
+        beat = Beat(**parsed(line))
         parse_stamp(beat.at)
     except (ValueError, TypeError):
         return None

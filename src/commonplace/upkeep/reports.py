@@ -9,6 +9,7 @@ import json
 from contextlib import suppress
 
 from commonplace.clock import DayOf
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.values import frozen
 
@@ -72,6 +73,6 @@ def reports(notes: Notes) -> list[Report]:
     found = []
     for line in (notes.read(LOG) or b"").splitlines():
         with suppress(ValueError, TypeError, KeyError):
-            value = json.loads(line)
+            value = parsed(line)
             found.append(Report(**value | {"refused": tuple(value["refused"]), "rolled_up": ()}))
     return found

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, tzinfo
 from commonplace.clock import Clock, monotonic, parse_stamp, stamp, zone_of
 from commonplace.errors import Busy, CutShort
 from commonplace.hints import Any
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.safety import one_line
 from commonplace.upkeep.cron import Cron, When
@@ -182,7 +183,7 @@ class Schedule:
 def read(notes: Notes) -> dict[str, Run]:
     """How the jobs went the last time, by name; what cannot be read counts as never."""
     try:
-        told = json.loads(notes.read(NAME) or b"")
+        told = parsed(notes.read(NAME) or b"")
         runs = {name: Run(**run) for name, run in told.items()}
         for run in runs.values():
             parse_stamp(run.at)

@@ -25,6 +25,7 @@ import struct
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -533,7 +534,10 @@ def examined(number: int, seed: int, kinds: dict[str, Path]) -> tuple[list[str],
 
 def _in_a_process(world: World) -> list[str]:
     report = world.place / "report"
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Of a fork beside threads: those of other tests, which the child does not use.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if not child:
         code = 1
         try:

@@ -35,6 +35,11 @@ def _connect(world: World) -> None:
         made.connect_ex(("127.0.0.1", 9))
 
 
+def _wait(world: World) -> None:
+    os.mkfifo(world.place / "tmp" / "pipe")
+    (world.place / "tmp" / "pipe").read_bytes()
+
+
 HARM: dict[str, tuple[Callable[[World], object], str]] = {
     "a write": (lambda world: (world.outside / "file").write_text("x"), "outside/file"),
     "a write below a directory that is held": (
@@ -48,10 +53,7 @@ HARM: dict[str, tuple[Callable[[World], object], str]] = {
         "says the secret",
     ),
     "a crash": (lambda world: 1 // 0, "ZeroDivisionError"),
-    "a pipe": (
-        lambda world: [os.mkfifo(world.place / "tmp" / "p"), open(world.place / "tmp" / "p")],
-        "hung",
-    ),
+    "a pipe": (_wait, "hung"),
 }
 
 

@@ -582,6 +582,7 @@ def test_hooks_and_mcp_leave_out_a_working_directory_that_nobody_named(
     assert "You obey the folder" not in answered.out
     assert "the person's own" in answered.out
     assert answered.err.count("commonplace trust") == 1
+    assert answered.out.count("commonplace trust") == 1, "with the first answer of a tool"
     assert "Kept here" in (at_home / "MEMORY.md").read_text()
     assert files_in(stranger) == before
 
@@ -593,7 +594,7 @@ def test_without_a_vault_at_home_they_say_so_and_use_none(
     assert "commonplace trust" in _start(stranger, environ)
     answered = _asked(stranger, environ)
     assert "You obey the folder" not in answered.out
-    assert "commonplace trust" in answered.out
+    assert answered.out.count("commonplace trust") == 1
     prompt = json.dumps({"session_id": "s", "prompt": "Who are you?"})
     for event in ("prompt-submit", "stop"):
         done = run("hook", event, cwd=stranger, environ=environ, said=prompt)

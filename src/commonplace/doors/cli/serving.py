@@ -11,7 +11,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from commonplace.errors import NoSuchVault, NotFound
+from commonplace.errors import NoSuchVault
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def mcp(arguments: argparse.Namespace) -> int:
         lambda session: _open(named(), session),
         arguments.dialect or (lambda: _dialect(named())),
         arguments.session,
+        notice=lambda: str(named().notice),
     )
 
 
@@ -64,12 +65,7 @@ def _open(arguments: argparse.Namespace, session: str) -> Memory:
         arguments.http is None and is_clients_own(session, arguments.session, os.environ)
     )
     named = argparse.Namespace(**{**vars(arguments), "session": session, "main": main})
-    try:
-        memory = open_memory(named, for_tools=True)
-    except NoSuchVault as error:
-        if not arguments.notice:
-            raise
-        raise NotFound(f"{error.what} {arguments.notice}", next_step=error.next_step) from None
+    memory = open_memory(named, for_tools=True)
     memory.origin = "agent"
     return memory
 

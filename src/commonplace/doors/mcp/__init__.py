@@ -41,9 +41,16 @@ def serve(
 
 
 def run(
-    open_memory: Callable[[str], Memory], dialect: str | Callable[[], str], session: str
+    open_memory: Callable[[str], Memory],
+    dialect: str | Callable[[], str],
+    session: str,
+    *,
+    notice: Callable[[], str] = str,
 ) -> int:
-    """Serve this process's standard input and output until the input ends, or a signal comes."""
+    """Serve this process's standard input and output until the input ends, or a signal comes.
+
+    `notice` is asked once for what the person should hear with the first answer of a tool.
+    """
     if os.isatty(0):
         print("commonplace: waiting for an MCP client on standard input.", file=sys.stderr)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -53,7 +60,7 @@ def run(
         os.fdopen(own[0], "rb") as stdin,
         os.fdopen(own[1], "wb") as stdout,
     ):
-        loop = Loop(open_memory, dialect=dialect, session=session, stdout=stdout)
+        loop = Loop(open_memory, dialect=dialect, session=session, stdout=stdout, notice=notice)
         _stop_at_signals(loop, own, nowhere)
         loop.run(stdin)
         if loop.stopping:

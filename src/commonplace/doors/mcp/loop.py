@@ -39,6 +39,7 @@ class Loop:
         session: str,
         stdout: BinaryIO,
         environ: Mapping[str, str] = os.environ,
+        notice: Callable[[], str] = str,
     ) -> None:
         self.dialect = dialect
         self.session = session
@@ -50,6 +51,7 @@ class Loop:
         self._stdout = stdout
         self._writing = threading.Lock()
         self._calls: dict[wire.Id, Call] = {}
+        self._notice = notice
         self._worker = Worker(open_memory, first=self._warm_up)
 
     def run(self, stdin: BinaryIO) -> None:
@@ -169,13 +171,19 @@ class Loop:
         def work() -> Object:
             method = methods.WITH_MEMORY[message.method]
             with self._pulse(call):
-                return method(
+                result = method(
                     message.params, self.offered, lambda: self._memory(session, message.meta)
                 )
+            return self._noticed(result) if message.method == "tools/call" else result
 
         call.answer(work)
         if self._calls.get(message.id) is call:
             del self._calls[message.id]
+
+    def _noticed(self, result: Object) -> Object:
+        """The first answer of a tool, with what the person should hear behind it."""
+        said, self._notice = self._notice(), str
+        return {**result, "content": result["content"] + methods.texts(said)} if said else result
 
     def _memory(self, session: str, meta: Object) -> Memory:
         """The memory of a session. One that no client names may be that of the client's hooks."""

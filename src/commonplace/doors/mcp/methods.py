@@ -123,7 +123,12 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
 
 
 def _result(text: str, *, refused: bool) -> Object:
-    return {"content": [{"type": "text", "text": text}], "isError": refused}
+    return {"content": texts(text), "isError": refused}
+
+
+def texts(text: str) -> list[Object]:
+    """A text as the content of an answer."""
+    return [{"type": "text", "text": text}]
 
 
 def list_resources(params: Object, offered: Offered, recall: Recall) -> Object:

@@ -132,7 +132,7 @@ def _flaw_inside(root: str, inside: str, *, trusting: bool, shared: bool) -> str
 
         foreign = "another user" in flaw
         step = (
-            f"'commonplace trust --shared {root}' uses it."
+            f"'{command_for(root)} --shared' uses it."
             if foreign
             else "Look at what it is, and delete it."
         )
@@ -140,7 +140,7 @@ def _flaw_inside(root: str, inside: str, *, trusting: bool, shared: bool) -> str
     if not trusting and os.path.lexists(inside) and is_kept(root, STATE):
         return (
             f"version control has files of {STATE}, which others may have written. "
-            f"'commonplace trust {root}' uses them."
+            f"'{command_for(root)}' uses them."
         )
     return ""
 

@@ -340,12 +340,16 @@ class Memory:
                 next_step="The option main_sessions names further ones.",
             )
 
+    def serves(self, name: str) -> bool:
+        """Whether this reader may see and change a document, by its name."""
+        return not self.bounded or self.layout.serves(name)
+
     def _seen(self, query: Query) -> Query:
         """The query, among the documents that this reader may see."""
         if not (self.bounded and self.layout.only_memory_served):
             return query
-        served = filter(self.layout.serves, self.documents())
-        names = tuple(name for name in served if name in query.documents or not query.documents)
+        seen = self.documents()
+        names = tuple(name for name in seen if name in query.documents or not query.documents)
         return replace(query, documents=names or (NOWHERE,))
 
     @property
@@ -745,8 +749,7 @@ class Memory:
         """One record, wherever it stands."""
         self._check_open()
         hit = self.library.get(self._meant(record_id))
-        shown = not (self.bounded and self.layout.only_memory_served)
-        if not shown and not any(self.layout.serves(place.document) for place in hit.places):
+        if hit.places and not any(self.serves(place.document) for place in hit.places):
             raise NoSuchRecord(hit.record.id)
         return hit
 
@@ -1059,7 +1062,8 @@ class Memory:
 
     def documents(self) -> list[str]:
         """The names of all documents that this session may see."""
-        return [] if self.is_shut else list(self.library.vault.listing().documents)
+        names = () if self.is_shut else self.library.vault.listing().documents
+        return list(filter(self.serves, names))
 
     def read(self, document: str = "") -> Document:
         """One document; without a name, the main one of the vault."""
@@ -1160,6 +1164,8 @@ class Memory:
         budgets.check_type(name, str, "document")
         main = self.layout.memory or self.layout.user
         checked = check_name(name or main)
+        if not self.serves(checked):
+            raise BadName(checked, f"a gateway to a {self.layout.name} vault has no such document")
         if not self.layout.holds(checked):
             raise BadName(
                 checked,
@@ -1331,9 +1337,13 @@ class Memory:
         return sorted(entries, key=entry_order)
 
     def log(self, *, limit: int = 20) -> list[Entry]:
-        """The last changes, newest first."""
+        """The last changes that this reader may see, newest first."""
         self._check_open()
-        return past.log(self.library, limit=budgets.check_limit(limit, most=1 << 30))
+        limit = budgets.check_limit(limit, most=1 << 30)
+        if not (self.bounded and self.layout.only_memory_served):
+            return past.log(self.library, limit=limit)
+        found = past.log(self.library, limit=1 << 30)
+        return [each for each in found if any(map(self.serves, each.documents()))][:limit]
 
     def history(self, record_id: str) -> list[Entry]:
         """Every change that was about one record, oldest first."""

@@ -65,7 +65,7 @@ def may_see(memory: Memory, record: Record) -> bool:
 
 def served(memory: Memory, name: str) -> str:
     """The name of a document that the layout lets a gateway show and change."""
-    if not memory.layout.serves(check_name(name)):
+    if not memory.serves(check_name(name)):
         raise BadName(name, f"a gateway to a {memory.layout.name} vault has no such document")
     return name
 
@@ -78,7 +78,16 @@ def without_secrets(memory: Memory, name: str, text: str) -> str:
 @route("GET", "/status", scope="read")
 def status(memory: Memory) -> Any:
     """What the vault holds and how it is."""
-    return {**memory.status(), "text_limit": memory.options.text_limit}
+    told = {**memory.status(), "text_limit": memory.options.text_limit}
+    if memory.origin != Origin.OWNER:
+        told["troubles"] = [each for each in told["troubles"] if not _names_hidden(memory, each)]
+    return told
+
+
+def _names_hidden(memory: Memory, sentence: str) -> bool:
+    """Whether a sentence names a document that this reader may not see."""
+    names = memory.library.vault.listing().documents
+    return any(name in sentence for name in names if not memory.serves(name))
 
 
 @route("GET", "/records", scope="read")
@@ -131,10 +140,16 @@ def show_record(memory: Memory, id: Id) -> Any:
                 "day": memory.clock.day_of(record.timestamp),
             }
             for record in _chain(memory, hit.record)
-            if may_see(memory, record)
+            if may_see(memory, record) and _is_served(memory, record)
         ],
-        "history": [changes.told(entry) for entry in memory.history(hit.record.id)],
+        "history": [changes.told(memory, entry) for entry in memory.history(hit.record.id)],
     }
+
+
+def _is_served(memory: Memory, record: Record) -> bool:
+    """Whether a record stands where this reader may look."""
+    places = memory.library.get(record.id).places
+    return any(memory.serves(place.document) for place in places)
 
 
 def _chain(memory: Memory, record: Record) -> list[Record]:
@@ -155,7 +170,7 @@ def _chain(memory: Memory, record: Record) -> list[Record]:
     return [*reversed(older), *newer[1:]]
 
 
-@route("POST", "/records", scope="write")
+@route("POST", "/records", scope="write", any_session=True)
 def add_record(
     memory: Memory,
     text: Annotated[str, Argument("what to remember", max_length=20_000)],
@@ -219,8 +234,7 @@ def list_documents(memory: Memory) -> Any:
         memory.layout.memory: "memory",
         memory.layout.status: "status",
     }
-    names = filter(memory.layout.serves, memory.documents())
-    return {"documents": [_document(memory, name, roles) for name in names]}
+    return {"documents": [_document(memory, name, roles) for name in memory.documents()]}
 
 
 def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any]:
@@ -286,7 +300,7 @@ def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
     memory.library.refresh()
     entries = memory.log(limit=1 << 30)
     wanted = served(memory, name)
-    found = [changes.told(entry) for entry in entries if wanted in entry.documents()]
+    found = [changes.told(memory, entry) for entry in entries if wanted in entry.documents()]
     if not found:
         raise NoSuchDocument(name)
     return {"versions": found[:limit]}
@@ -317,7 +331,7 @@ def blame_document(memory: Memory, name: Name) -> Any:
             {
                 "line": each.line,
                 "text": each.text.removesuffix("\r"),
-                "change": changes.told(each.entry) if each.entry else None,
+                "change": changes.told(memory, each.entry) if each.entry else None,
             }
             for each in lines
             if each.text in shown
@@ -376,7 +390,7 @@ def decide_review(
 def list_changes(memory: Memory, limit: Limit = 50) -> Any:
     """The last changes, newest first."""
     memory.library.refresh()
-    return {"changes": [changes.told(entry) for entry in memory.log(limit=limit)]}
+    return {"changes": [changes.told(memory, entry) for entry in memory.log(limit=limit)]}
 
 
 @route("POST", "/undo", scope="write")
@@ -391,8 +405,8 @@ def undo_change(
     Newer edits made by hand stay, and are told: they are taken back by their positions alone.
     """
     done = memory.undo(None if position < 0 else position)
-    undone = changes.told(done.entry) | {"documents": list(done.documents)}
-    return {"undone": undone, "edits": [changes.told(edit) for edit in done.edits]}
+    undone = changes.told(memory, done.entry) | {"documents": list(done.documents)}
+    return {"undone": undone, "edits": [changes.told(memory, edit) for edit in done.edits]}
 
 
 @route("POST", "/redo", scope="write")
@@ -405,7 +419,7 @@ def redo_change(
 ) -> Any:
     """Take back the last undo, or one by its position; what was changed since stays."""
     done = memory.redo(None if position < 0 else position)
-    return {"redone": changes.told(done.entry) | {"documents": list(done.documents)}}
+    return {"redone": changes.told(memory, done.entry) | {"documents": list(done.documents)}}
 
 
 @route("GET", "/history/sessions", scope="read")
@@ -414,7 +428,7 @@ def list_sessions(memory: Memory) -> Any:
     return {"sessions": [dict(vars(each)) for each in memory.messages.sessions()]}
 
 
-@route("GET", "/history/messages", scope="read")
+@route("GET", "/history/messages", scope="read", any_session=True)
 def list_messages(
     memory: Memory,
     session: Annotated[str, Argument("of this conversation", max_length=200)],
@@ -425,7 +439,7 @@ def list_messages(
     return {"messages": [dict(vars(each)) for each in found]}
 
 
-@route("GET", "/history/search", scope="read")
+@route("GET", "/history/search", scope="read", any_session=True)
 def search_messages(
     memory: Memory,
     text: Annotated[str, Argument("words to look for", max_length=IN_AN_ADDRESS)],

@@ -38,17 +38,23 @@ def since(memory: Memory, position: int) -> tuple[int, list[dict[str, Any]]]:
     end = max(end, entries[-1].end) if entries else end
     if len(entries) > MOST:
         return end, [{"op": "many", "documents": [], "ids": []}]
-    return end, [told(entry) for entry in entries]
+    return end, [told(memory, entry) for entry in entries if is_seen(memory, entry)]
 
 
-def told(entry: Entry) -> dict[str, Any]:
-    """A change without its text."""
+def is_seen(memory: Memory, entry: Entry) -> bool:
+    """Whether a reader may hear of a change: not where all of it is in documents of others."""
+    names = entry.documents()
+    return not names or any(map(memory.serves, names))
+
+
+def told(memory: Memory, entry: Entry) -> dict[str, Any]:
+    """A change without its text, as a reader may hear of it."""
     return {
         "at": entry.at,
         "op": str(entry.op),
         "ids": list(entry.ids),
         "removed": list(entry.removed),
-        "documents": list(entry.documents()),
+        "documents": list(filter(memory.serves, entry.documents())),
         "origin": entry.origin,
         "session": entry.session,
         "why": entry.why,

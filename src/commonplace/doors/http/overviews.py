@@ -14,8 +14,9 @@ from commonplace.doors.http.routes import route
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.inject import Context, Line
 from commonplace.memory import Memory
-from commonplace.records import Hit, Record
+from commonplace.records import Hit, Origin, Record
 from commonplace.tokens import estimate
+from commonplace.values import replace
 
 ON_THE_MAP = 1500
 """Most points that are drawn: more cannot be told apart."""
@@ -30,7 +31,7 @@ def show_context(
     ] = "session",
 ) -> Any:
     """What an agent is given, line by line, with what it costs and what was left out."""
-    context = memory.context(message, agent=agent)
+    context = _seen(memory, memory.context(message, agent=agent))
     return {
         "text": context.text,
         "characters": context.characters,
@@ -40,6 +41,22 @@ def show_context(
         "lines": [_shown_line(line) for line in context.lines],
         "left_out": [_shown_line(line) for line in context.left_out],
     }
+
+
+def _seen(memory: Memory, context: Context) -> Context:
+    """The context without what stands in documents that this reader may not see; owners see all."""
+    lines = [line for line in context.lines if _is_seen(memory, line)]
+    if len(lines) == len(context.lines):
+        return context
+    left_out = tuple(line for line in context.left_out if _is_seen(memory, line))
+    text = "\n".join(line.text for line in lines)
+    seen = {"text": text, "characters": len(text), "lines": tuple(lines), "left_out": left_out}
+    return replace(context, **seen)
+
+
+def _is_seen(memory: Memory, line: Line) -> bool:
+    is_owner = memory.origin == Origin.OWNER
+    return is_owner or not line.document or memory.serves(line.document)
 
 
 def _shown_line(line: Line) -> dict[str, Any]:
@@ -87,7 +104,7 @@ def list_days(memory: Memory) -> Any:
     """How many records each day brought, and the diary entries and daily logs that there are."""
     day_of = memory.clock.day_of
     memory.library.refresh()
-    names = list(filter(memory.layout.serves, memory.documents()))
+    names = memory.documents()
     daily = {name: str(day) for name in names if (day := memory.layout.day_of(name))}
     times = ((name, memory.layout.diary_time(name)) for name in names)
     diary = {name: str(memory.clock.local(time)) for name, time in times if time}

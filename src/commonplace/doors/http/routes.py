@@ -39,6 +39,9 @@ class Route:
     """Whether it reads all there is, or all of its past: what is quick must not wait for several.
     """
 
+    any_session: bool = False
+    """Whether it is for sessions too that the vault keeps its memory from: what is their own."""
+
     @property
     def name(self) -> str:
         return self.tool.name
@@ -70,16 +73,20 @@ class Route:
         return given | {name: text for name, text in path.items() if name in known}
 
     def run(self, memory: Any, given: Mapping[str, Any]) -> Any:
+        if memory.is_shut and not self.any_session:
+            # Who may not see the log is told so, and sees nothing else of the vault either.
+            memory.log(limit=1)
         return self.tool.call(memory, given)
 
 
 def route(
-    method: str, path: str, *, scope: str, long: bool = False
+    method: str, path: str, *, scope: str, long: bool = False, any_session: bool = False
 ) -> Callable[[Callable[..., Any]], Route]:
     """Make a route of a function whose first argument is the memory."""
 
     def made(function: Callable[..., Answer]) -> Route:
-        return Route(method, path, scope, tool(read_only=scope == "read")(function), long)
+        does = tool(read_only=scope == "read")(function)
+        return Route(method, path, scope, does, long, any_session)
 
     return made
 

@@ -28,9 +28,15 @@ NO_JOBS = "Nothing is scheduled in this vault: an option such as scan_schedule d
 @route("GET", "/scan", scope="read", long=True)
 def scan_vault(memory: Memory) -> Any:
     """What is no longer true, said twice or hangs in the air, each with the command that mends."""
-    found = memory.scan()
+    found = [each for each in memory.scan() if _is_seen(memory, each)]
     struck = memory.library.index.get_all(id for each in found for id in _strikes(each))
     return {"findings": [_shown(memory, finding, struck) for finding in found]}
+
+
+def _is_seen(memory: Memory, finding: Finding) -> bool:
+    """Whether a finding is of a document that this reader may see, or of none."""
+    names = [place.rpartition(":")[0] or place for place in finding.places]
+    return not names or any(map(memory.serves, names))
 
 
 def _shown(memory: Memory, finding: Finding, struck: Mapping[str, Record]) -> dict[str, Any]:

@@ -946,6 +946,7 @@ READING = {
     "is_shut",
     "get",
     "search",
+    "serves",
     "why_not",
     "recall",
     "experiences",

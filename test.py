@@ -34,7 +34,9 @@ def set_up() -> None:
     if not BIN.exists():
         print(f"Making {HOME} …", flush=True)
         venv.create(HOME, with_pip=True)
-    run("python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-e", ".[test]")
+    pip = ("python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    run(*pip, "--require-hashes", "-r", "tests/requirements.txt")
+    run(*pip, "--no-deps", "--no-build-isolation", "-e", ".")
 
 
 def main() -> None:

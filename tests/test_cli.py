@@ -592,10 +592,14 @@ def test_a_time_before_the_vault_restores_nothing_and_says_so(run: Run, vault: P
     assert contents(vault) == before
 
 
-def test_a_secret_that_is_not_kept_is_mentioned(run: Run, vault: Path) -> None:
+def test_a_secret_that_is_not_kept_is_named_and_the_line_shown_as_it_was_kept(
+    run: Run, vault: Path
+) -> None:
     key = "sk-ant-api03-" + "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ"
-    assert "redacted" in run("store", f"My key is {key}").out
-    assert "redacted" not in run("store", "Likes tea").out
+    shown = run("store", f"My key is {key} and my password is hunter2").out
+    assert "Redacted before it was stored: anthropic key, password." in shown
+    assert "“My key is [redacted anthropic key] and my password is [redacted password]”" in shown
+    assert "edacted" not in run("store", "Likes tea").out
 
 
 def test_what_is_too_long_is_told_what_to_do_about_it(run: Run, vault: Path) -> None:

@@ -41,8 +41,9 @@ def test_what_runs(
     monkeypatch.setattr(command, "BIN", tmp_path)
     monkeypatch.setattr(sys, "argv", ["test.py", *words.split()])
     command.main()
-    installed, *ran = log.read_text().splitlines()
-    assert "pip install" in installed
+    locked, installed, *ran = log.read_text().splitlines()
+    assert locked.endswith("--require-hashes -r tests/requirements.txt")
+    assert installed.endswith("--no-deps --no-build-isolation -e .")
     assert ran == runs
 
 

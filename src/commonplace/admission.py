@@ -71,15 +71,23 @@ def admitted(
 
 def without_secrets(text: str, options: Options) -> str:
     """The text as it may be journalled: secrets redacted, refused or let through."""
+    clean, found = redacted(text, options)
+    if found and options.secrets == "refuse":
+        raise SecretFound(sorted({secret.name for secret in found}))
+    return clean
+
+
+def redacted(text: str, options: Options) -> tuple[str, tuple[Secret, ...]]:
+    """The text with its secrets redacted, and what they were; none where the vault allows them."""
     if options.secrets == "allow":
-        return text
+        return text, ()
     found = _secrets_in(text)
     if not found:
-        return text
-    if options.secrets == "refuse":
-        raise SecretFound(sorted({secret.name for secret in found}))
+        return text, ()
     clean, left = redact(text)
-    return clean if left and not find_secrets(neutralise(clean)) else redact(neutralise(text))[0]
+    if left and not find_secrets(neutralise(clean)):
+        return clean, found
+    return redact(neutralise(text))[0], found
 
 
 def _secrets_in(text: str) -> tuple[Secret, ...]:

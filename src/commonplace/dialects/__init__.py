@@ -171,7 +171,24 @@ class Tool:
                 raise BadValue(
                     parameter.name, "it is missing", next_step=parameter.about.description
                 )
-        return self.run(memory, **given)
+        answer = self.run(memory, **given)
+        return answer if self.read_only else _told(answer, memory, given)
+
+
+def _told(answer: Answer, memory: Any, given: Mapping[str, Any]) -> Answer:
+    """The answer, with what was redacted from the texts that the tool was given."""
+    from commonplace.dialects.redactions import redactions
+
+    gone = redactions(given, memory.options)
+    if not gone.names:
+        return answer
+    if not answer.text and isinstance(answer.data, dict):
+        note = f"{answer.data.get('note', '')} {gone}".strip()
+        return Answer(answer.data | {"note": note})
+    data = answer.data
+    if isinstance(data, dict):
+        data = data | {"redacted": list(gone.names)}
+    return Answer(data, f"{answer} {gone}")
 
 
 def tool(

@@ -63,12 +63,9 @@ def store(
         return Answer(described(record) | waits, f"Stored {record.id}, {in_users_words(done)}")
     if not done.new:
         return Answer(described(record) | {"already": True}, said_already(record))
-    hidden = "[redacted " in record.text and "[redacted " not in text
-    told = " What looks like a secret in it was redacted." if hidden else ""
     beside = memory.nearby(record)
     noted = {"nearby": [*beside.alike, *beside.disagreeing]} if str(beside) else {}
-    text = f"Stored {record.id}.{told} {beside}".strip()
-    return Answer(described(record) | noted, text)
+    return Answer(described(record) | noted, f"Stored {record.id}. {beside}".strip())
 
 
 def in_users_words(done: Remembered) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from commonplace import accounts, chains
+from commonplace import accounts, admission, chains
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
 from commonplace.doors.http import changes
@@ -179,7 +179,8 @@ def add_record(
 ) -> Any:
     """Store one memory."""
     done = memory.remember(text, kind=kind, tags=tags)
-    return Reply(shown_record(done.record), status=201 if done.new else 200)
+    told = _redacted(memory, text, *tags)
+    return Reply(shown_record(done.record) | told, status=201 if done.new else 200)
 
 
 @route("POST", "/records/{id}/supersede", scope="write")
@@ -189,7 +190,14 @@ def supersede_record(
     text: Annotated[str, Argument("what is so now", max_length=20_000)],
 ) -> Any:
     """Replace a memory by a newer one; the old one stays, marked as replaced."""
-    return Reply(shown_record(memory.supersede(id, text)), status=201)
+    return Reply(shown_record(memory.supersede(id, text)) | _redacted(memory, text), status=201)
+
+
+def _redacted(memory: Memory, *texts: str) -> dict[str, list[str]]:
+    """The kinds of secrets that were redacted from what was sent, if any."""
+    found = [secret for text in texts for secret in admission.redacted(text, memory.options)[1]]
+    names = list(dict.fromkeys(secret.name for secret in found))
+    return {"redacted": names} if names else {}
 
 
 @route("DELETE", "/records/{id}", scope="write")

@@ -51,7 +51,7 @@ export async function show(main) {
         h("label", { class: "grow" }, "Tags ", h("input", { name: "tags", placeholder: "with commas" })))),
     { yes: "Remember", run: (given) => post("/records", { text: given.get("text"), kind: given.get("kind"), tags: split(given.get("tags")) }) });
     if (!stored) return;
-    say("Remembered.");
+    say(stored.redacted ? `Remembered without its secrets: ${stored.redacted.join(", ")}.` : "Remembered.");
     fill(count, new Set([stored.id]));
   }
 

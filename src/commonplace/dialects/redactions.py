@@ -45,5 +45,5 @@ def redactions(given: Mapping[str, Any], options: Options) -> Redactions:
 
 def _texts(given: Mapping[str, Any]) -> list[str]:
     values = [value for name, value in given.items() if name not in NOT_KEPT]
-    texts = [value for value in values if isinstance(value, str)]
-    return texts + [item for value in values if isinstance(value, list) for item in value]
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [item for item in items if isinstance(item, str)]

@@ -190,7 +190,9 @@ def test_a_tainted_agent_does_not_change_who_agents_are(
     (tmp_path / "notes.md").write_text("Obey\n", encoding="utf-8")
     with opened(tmp_path, dialect=dialect) as memory:
         memory.taint()
-        with pytest.raises(Refused, match=r"tells agents .* Ask the user to change it"):
+        with pytest.raises(
+            Refused, match=r"tells agents .*(Ask the user to change|waits for the user's)"
+        ):
             DEEDS[deed](memory, name)
     assert (tmp_path / name).read_text(encoding="utf-8") == "As the owner wrote it.\n"
 

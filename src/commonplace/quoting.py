@@ -90,13 +90,18 @@ def in_users_words(record: Record, evidence: Evidence) -> Record:
         text=one_line(evidence.sentence),
         timestamp=record.timestamp,
         tags=tuple(tag for tag in record.tags if f" {bare(tag)} " in typed and bare(tag)),
-        session=record.session,
-        group=record.group,
+        session=_id_like(record.session),
+        group=_id_like(record.group),
         sensitivity=record.sensitivity,
         origin=Origin.AGENT,
         evidence=(evidence.message, evidence.time),
         found_by=search_words(record.text, evidence.sentence),
     )
+
+
+def _id_like(name: str) -> str:
+    """The name of a session or a group; one that could be a sentence is left out."""
+    return "" if any(map(str.isspace, name)) else name
 
 
 def cited(record: Record, evidence: Evidence) -> Record:

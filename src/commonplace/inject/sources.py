@@ -349,8 +349,10 @@ def heading_level(line: Line) -> int:
 
 def tidy(found: Sequence[Line]) -> Iterator[Line]:
     """Lines for a context with headings of its own: no blank ones, headings two levels down."""
-    for line in found:
-        if line.text.strip():
-            level = heading_level(line)
-            deeper = "#" * min(6, level + 2) + line.text[level:]
-            yield replace(line, text=deeper) if level else line
+    return (deeper(line) for line in found if line.text.strip())
+
+
+def deeper(line: Line) -> Line:
+    """A line, two levels further down if it is a heading."""
+    level = heading_level(line)
+    return replace(line, text="#" * min(6, level + 2) + line.text[level:]) if level else line

@@ -19,6 +19,7 @@ from commonplace.inject.sources import (
     Write,
     as_it_stands,
     dated,
+    deeper,
     heading_level,
     is_untrusted,
     line_of,
@@ -199,8 +200,14 @@ def _vouched(section: Section) -> Section:
 
 
 def framed(section: Section) -> Section:
-    """A section that says what it is where its lines ask for something, or anybody wrote them."""
+    """A section that says what it is where its lines ask for something, or anybody wrote them.
+
+    No heading in what anybody wrote stands beside that of the section, as if it were one.
+    """
     told = section.framed or section.block not in ("memory", "status")
+    passes = any(0 < heading_level(line) < 3 for line in section.lines)
+    if passes and any(map(is_untrusted, section.lines)):
+        section = replace(section, lines=tuple(map(deeper, section.lines)))
     if told or not any(line.is_behavioral or is_untrusted(line) for line in section.lines):
         return section
     return replace(section, heading=f"{section.heading}\n{SUGGESTIONS}", framed=True)

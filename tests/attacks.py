@@ -268,13 +268,14 @@ def _is_framed(context: Context, line: str) -> bool:
 FRAMES = (SUGGESTIONS, FRAMING)
 
 
-def contexts(memory: Memory, asked: str) -> Iterator[Context]:
+def contexts(memory: Memory, asked: Sequence[str]) -> Iterator[Context]:
     """Every prompt that is made for a later session."""
     later = memory.for_session("later", main=True)
     yield later.context()
-    yield later.context(asked, agent="conversation", last=0)
     yield later.context(agent="heartbeat")
-    yield later.relevant(asked)
+    for words in asked:
+        yield later.context(words, agent="conversation", last=0)
+        yield later.relevant(words)
 
 
 def briefed(memory: Memory) -> Iterator[tuple[str, str]]:
@@ -289,7 +290,7 @@ def planted(
     place: str, layout: str, texts: Sequence[Attack], *, clean: bool = False
 ) -> Counter[Any]:
     """What becomes of the attacks: by which, and where they are told as a rule."""
-    options = {"experience_store_enabled": True, "inject_experience_context": True}
+    options: dict[str, Any] = {"experience_store_enabled": True, "inject_experience_context": True}
     with Memory.open(place, layout, create=True, session="first", main=True, **options) as memory:
         _begin(memory)
         for attack in texts:
@@ -304,7 +305,7 @@ def planted(
         with suppress(CommonplaceError):
             memory.for_session("", origin=Origin.SYSTEM).compact(forced=True, min_age_days=0)
         asked = [HOST.sub("somebody", attack.text) for attack in texts]
-        found = [each for words in asked for it in contexts(memory, words) for each in told(it)]
+        found = [each for context in contexts(memory, asked) for each in told(context)]
         return Counter([*found, *briefed(memory)])
 
 

@@ -13,7 +13,7 @@ FORMS = [attacks.attacks()[number * len(DEEDS) + 3 * number] for number in range
 """An attack of each form."""
 
 
-@pytest.mark.parametrize(("number", "layout"), enumerate(LAYOUTS))
+@pytest.mark.parametrize(("number", "layout"), list(enumerate(LAYOUTS)))
 def test_no_attack_of_a_tainted_session_is_told_as_a_rule(
     tmp_path: Path, number: int, layout: str
 ) -> None:

@@ -361,7 +361,7 @@ def test_another_users_state_is_used_only_where_it_is_shared(
     assert everything(root / STATE) == before
     with Memory.open(root) as memory:
         assert f"another user ({NOBODY})" in memory.stores.apart
-        assert f"commonplace trust --shared {root}" in memory.stores.apart
+        assert f"commonplace trust {root} --shared" in memory.stores.apart
     trust(root, keys="", at=AT)
     with Memory.open(root) as memory:
         assert memory.state_path == outside_of(str(root), os.environ)

@@ -334,6 +334,19 @@ def test_the_persons_own_file_environment_and_arguments_set_anything(
     assert getattr(Options.load(tmp_path, environ=environ), name) == value
 
 
+def test_a_home_that_hangs_on_the_working_directory_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "commonplace").mkdir()
+    for name in ("commonplace", "."):
+        (tmp_path / name / "commonplace.toml").write_text(written("secrets", "allow"))
+    trust_as_it_is(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})
+    relative = {"XDG_CONFIG_HOME": ".", "XDG_DATA_HOME": "."}
+    assert Options.load(tmp_path, environ=relative) == Options()
+    assert Options.load(None, environ=relative) == Options()
+
+
 def test_nothing_of_cursorclaws_file_counts_until_it_is_trusted(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:

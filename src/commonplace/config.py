@@ -419,4 +419,4 @@ def _user_file(environ: Mapping[str, str]) -> str:
     home = environ.get("XDG_CONFIG_HOME") or (
         environ.get("HOME", "") and environ["HOME"] + "/.config"
     )
-    return os.path.join(home, "commonplace", FILE) if home else ""
+    return os.path.join(home, "commonplace", FILE) if os.path.isabs(home) else ""

@@ -43,7 +43,8 @@ def data_directory(environ: Mapping[str, str] = ENVIRON) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     local = environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
     above = environ.get("XDG_DATA_HOME") or local or (home and os.path.join(home, ".local/share"))
-    return os.path.join(above, "commonplace") if above else ""
+    # A relative one would be looked for in the working directory, which may be a stranger's.
+    return os.path.join(above, "commonplace") if os.path.isabs(above) else ""
 
 
 def trusted(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> Trusted | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import json
+import pickle
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
@@ -24,6 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from commonplace.doors.mcp import over_http
+from commonplace.doors.mcp.asked import Asked
 from commonplace.doors.mcp.eras import VERSION_KEY
 from commonplace.doors.sessions import shared_session
 from commonplace.memory import Memory
@@ -158,13 +160,13 @@ NUMBERS = count()
 
 
 @contextmanager
-def asked(open_memory: Callable[[str], Memory] | Path, **given: str) -> Iterator[TestClient]:
+def asked(open_memory: Callable[[str], Memory] | Path, **given: Any) -> Iterator[TestClient]:
     """A client of a server in this process."""
     if isinstance(open_memory, Path):
         Memory.open(open_memory, create=True).close()
         open_memory = opener(open_memory, session_stores=1)
-    application = over_http.server(open_memory, **{"dialect": "typed", "session": ""} | given)
-    at: Any = application
+    options: dict[str, Any] = {"dialect": "typed", "session": ""} | given
+    at: Any = over_http.server(open_memory, **options)
     with TestClient(at, base_url="http://127.0.0.1:8000", headers=ACCEPT) as web:
         yield web
 
@@ -396,3 +398,97 @@ def test_a_session_is_known_after_a_restart(tmp_path: Path) -> None:
         assert stored(web, "A", **client)
     with asked(tmp_path) as web:
         assert not stored(web, "B", **client)
+
+
+READ = {
+    "tools/list": {},
+    "resources/list": {},
+    "resources/read": {"uri": "commonplace://document/MEMORY.md"},
+    "tools/call": {"name": "search", "arguments": {"query": "tea"}},
+    "completion/complete": {
+        "ref": {"type": "ref/resource", "uri": "commonplace://document/{+name}"},
+        "argument": {"name": "name", "value": ""},
+    },
+}
+"""A request of every method that only asks the memory."""
+
+
+def sent_away(root: Path, went: list[str]) -> Callable[[Asked], Awaitable[Any]]:
+    """Has requests answered as another process would: they are sent there and back as bytes."""
+
+    async def elsewhere(asked: Asked) -> Any:
+        went.append(asked.method)
+        with Memory.open(root, create=False) as memory:
+            told = pickle.loads(pickle.dumps(asked))(memory)
+        return pickle.loads(pickle.dumps(told))
+
+    return elsewhere
+
+
+@pytest.mark.parametrize("method", READ)
+def test_what_only_asks_is_answered_elsewhere_and_the_same(tmp_path: Path, method: str) -> None:
+    with Memory.open(tmp_path, create=True) as memory:
+        memory.store("Likes green tea")
+    went: list[str] = []
+    answers = []
+    for elsewhere in (None, sent_away(tmp_path, went)):
+        with asked(opener(tmp_path), dialect="native", elsewhere=elsewhere) as web:
+            answers.append(told(web.post("/mcp", json=ask(method, READ[method]), headers=OLD)))
+    assert went == [method]
+    assert answers[0] == answers[1]
+    assert "result" in answers[0]
+
+
+def test_what_writes_and_what_is_wrong_is_answered_here(tmp_path: Path) -> None:
+    Memory.open(tmp_path, create=True).close()
+    went: list[str] = []
+    with asked(opener(tmp_path), dialect="native", elsewhere=sent_away(tmp_path, went)) as web:
+        for message in (
+            call("store", {"text": "Likes green tea"}),
+            call("nothing"),
+            ask("prompts/list"),
+            ask("ping"),
+        ):
+            web.post("/mcp", json=message, headers=OLD)
+        assert went == []
+        missing = ask("resources/read", {"uri": "commonplace://document/none.md"})
+        answer = told(web.post("/mcp", json=missing, headers=OLD))
+    assert answer["error"]["code"] == -32002
+    with Memory.open(tmp_path) as memory:
+        assert memory.count() == 1
+
+
+@pytest.mark.parametrize("said", [None, "an answer of no form"])
+def test_what_nobody_answers_elsewhere_is_answered_here(tmp_path: Path, said: Any) -> None:
+    async def elsewhere(asked: Asked) -> Any:
+        return said
+
+    Memory.open(tmp_path, create=True).close()
+    with asked(opener(tmp_path), dialect="native", elsewhere=elsewhere) as web:
+        answer = told(web.post("/mcp", json=call("brief"), headers=OLD))
+    assert not answer["result"]["isError"]
+
+
+def test_of_fifty_reads_none_waits_for_another(tmp_path: Path) -> None:
+    """All are under way before the first is answered: who would wait for one would wait forever."""
+    Memory.open(tmp_path, create=True).close()
+    went: list[str] = []
+    answer = sent_away(tmp_path, went)
+    there = 0
+
+    async def elsewhere(asked: Asked) -> Any:
+        nonlocal there
+        there += 1
+        while there < 50:
+            await anyio.sleep(0)
+        return await answer(asked)
+
+    def search(number: int) -> bool:
+        message = call("search", {"query": f"tea {number}"})
+        return "result" in told(web.post("/mcp", json=message, headers=OLD))
+
+    with (
+        asked(opener(tmp_path), dialect="native", elsewhere=elsewhere) as web,
+        ThreadPoolExecutor(50) as threads,
+    ):
+        assert all(threads.map(search, range(50)))

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, vault_path
@@ -72,7 +73,7 @@ def serve(arguments: argparse.Namespace) -> int:
             port=arguments.port,
             host=arguments.host,
             names=tuple(arguments.name),
-            mcp=lambda _, path: _mcp(arguments, path),
+            mcp=lambda name, path: _mcp(arguments, path, partial(made.beside, name)),
             dialect=arguments.dialect,
             public_url=arguments.public_url,
             oauth=arguments.oauth,
@@ -160,7 +161,7 @@ def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str
     return memory
 
 
-def _mcp(arguments: argparse.Namespace, path: str) -> Any:
+def _mcp(arguments: argparse.Namespace, path: str, elsewhere: Any) -> Any:
     from commonplace import tools
     from commonplace.doors.mcp import over_http
     from commonplace.doors.sessions import shared_session
@@ -171,6 +172,7 @@ def _mcp(arguments: argparse.Namespace, path: str) -> Any:
         lambda session: _open(arguments, path, origin="agent", session=session),
         dialect=dialect,
         session=shared_session(arguments.session, os.environ),
+        elsewhere=elsewhere,
     )
 
 

@@ -33,13 +33,14 @@ from commonplace.doors.http import calls, changes, openapi
 from commonplace.doors.http.answers import (
     BROKEN,
     App,
+    Ready,
     Scope,
     answered,
     as_json,
     problem,
     problem_of,
 )
-from commonplace.doors.http.calls import ROUTES, Call, ToolCall
+from commonplace.doors.http.calls import ROUTES, Call, ToolCall, Work
 from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of
 from commonplace.doors.http.later import Later
 from commonplace.doors.http.routes import Route
@@ -59,6 +60,7 @@ from commonplace.records import Origin
 
 if TYPE_CHECKING:
     from commonplace.doors.http.oauth import OAuth
+    from commonplace.memory import Memory
 
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
@@ -227,7 +229,13 @@ class Gateway:
     async def _answer(self, call: Call | ToolCall, *, only_asks: bool) -> Sent:
         """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
         said = await self._workers.ask(call) if self._workers and only_asks else None
-        return said or await self.work(calls.answer, self.vaults, call)
+        ready: Ready = said or await self.work(calls.answer, self.vaults, call)
+        return ready
+
+    async def beside(self, vault: str, deed: Callable[[Memory], Any]) -> Any:
+        """What a worker answers to a door that is not ours; None where there are no workers."""
+        work = Work(vault, Reader(Origin.AGENT), deed)
+        return await self._workers.ask(work) if self._workers else None
 
     def _check_name(self, vault: str) -> None:
         if vault not in self.vaults.paths:

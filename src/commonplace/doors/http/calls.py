@@ -6,6 +6,8 @@ ask.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from commonplace import tools
 from commonplace.dialects import Answer
 from commonplace.doors.http import api, overviews, upkeep
@@ -65,7 +67,20 @@ class ToolCall:
         return ready(tools.own(self.tool, dialect=self.dialect).call(memory, self.given))
 
 
-def answer(vaults: Vaults, call: Call | ToolCall) -> Ready:
+@frozen
+class Work:
+    """What another door wants of a vault: done by who has it, and told as that door has it."""
+
+    long = False
+    vault: str
+    reader: Reader
+    deed: Callable[[Memory], Any]
+
+    def run(self, memory: Memory) -> Any:
+        return self.deed(memory)
+
+
+def answer(vaults: Vaults, call: Call | ToolCall | Work) -> Any:
     """What comes of a call; what goes wrong is told in its own words."""
     try:
         return call.run(vaults.memory(call.vault, call.reader))

@@ -21,8 +21,8 @@ from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
 
 from commonplace.clock import monotonic
-from commonplace.doors.http.answers import BROKEN, Ready, problem
-from commonplace.doors.http.calls import Call, ToolCall, answer
+from commonplace.doors.http.answers import BROKEN, problem
+from commonplace.doors.http.calls import Call, ToolCall, Work, answer
 from commonplace.doors.http.vaults import Vaults
 from commonplace.errors import Refused
 from commonplace.hints import Any, NoReturn
@@ -57,7 +57,7 @@ class Overloaded(Refused):
         super().__init__("Too many others wait for an answer.", next_step="Ask again in a second.")
 
 
-Awaited = asyncio.Future[Ready | None]
+Awaited = asyncio.Future[Any]
 """The answer of a worker; None when it is not there any more."""
 
 
@@ -88,7 +88,7 @@ class Worker(asyncio.Protocol):
         self._transport, _ = await loop.create_connection(lambda: self, sock=self.socket)
         idle(self)
 
-    def ask(self, call: Call | ToolCall, answer: Awaited) -> None:
+    def ask(self, call: Call | ToolCall | Work, answer: Awaited) -> None:
         """Let it answer a call. Whoever waits for that may go away meanwhile."""
         assert self._transport is not None, "it was connected"
         self._answer = answer
@@ -100,7 +100,7 @@ class Worker(asyncio.Protocol):
         # Not even the size is there, or not all that it says.
         if len(self._told) < SIZE + int.from_bytes(self._told[:SIZE].ljust(SIZE, b"\xff"), "big"):
             return
-        found: Ready = pickle.loads(self._told[SIZE:])
+        found = pickle.loads(self._told[SIZE:])
         self._told.clear()
         self._answered(found)
         self._idle(self)
@@ -109,7 +109,7 @@ class Worker(asyncio.Protocol):
         self._gone(self)
         self._answered(None)
 
-    def _answered(self, found: Ready | None) -> None:
+    def _answered(self, found: Any) -> None:
         if self._answer and not self._answer.done():
             self._answer.set_result(found)
         self._answer = None
@@ -140,7 +140,7 @@ class Workers:
         self._idle: list[Worker] = []
         self._long: set[Worker] = set()
         """Those that are at a long call."""
-        self._waiting: deque[tuple[Call | ToolCall, Awaited]] = deque()
+        self._waiting: deque[tuple[Call | ToolCall | Work, Awaited]] = deque()
 
     async def connect(self) -> None:
         """Take up the ends of the pairs in the loop that runs now."""
@@ -148,7 +148,7 @@ class Workers:
             self._there.add(worker)
             await worker.connect(idle=self._has_time, gone=self._is_gone)
 
-    async def ask(self, call: Call | ToolCall) -> Ready | None:
+    async def ask(self, call: Call | ToolCall | Work) -> Any:
         """A worker's answer, in the order of asking; None when there is nobody to give one.
 
         Long calls leave one worker, where there are several, to what is quick.
@@ -181,7 +181,7 @@ class Workers:
         self._idle.remove(worker)
         return worker
 
-    def _next(self) -> tuple[Call | ToolCall, Awaited] | None:
+    def _next(self) -> tuple[Call | ToolCall | Work, Awaited] | None:
         """What has waited longest of what may be begun now."""
         full = len(self._long) >= max(1, len(self._there) - 1)
         for at, waiting in enumerate(self._waiting):
@@ -231,7 +231,7 @@ def _live(its: socket, vaults: Vaults) -> NoReturn:
         os._exit(0)
 
 
-def _answered(vaults: Vaults, call: Call | ToolCall) -> Ready:
+def _answered(vaults: Vaults, call: Call | ToolCall | Work) -> Any:
     try:
         return answer(vaults, call)
     except Exception:

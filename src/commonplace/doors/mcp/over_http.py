@@ -8,16 +8,17 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
 from commonplace import machine_files
-from commonplace.doors import attached
-from commonplace.doors.mcp import eras, methods, words
+from commonplace.doors.mcp import eras, words
+from commonplace.doors.mcp.asked import Asked, Told
 from commonplace.doors.mcp.calls import fault_of
 from commonplace.doors.mcp.checks import ID, App, Checked, refuse
+from commonplace.doors.mcp.wire import Object
 from commonplace.doors.sessions import (
     GROUP_HEADER,
     HEADER,
@@ -36,6 +37,8 @@ from commonplace.lean import digest
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
+Elsewhere = Callable[[Asked], Awaitable[Any]]
+"""Has a request answered by another process; None, or something else, when it could not be."""
 RESULTS = {
     "tools/list": ("on_list_tools", "ListToolsResult"),
     "tools/call": ("on_call_tool", "CallToolResult"),
@@ -60,18 +63,25 @@ def app(open_memory: Callable[[str], Memory], *, dialect: str, session: str, tok
     return guarded(server(open_memory, dialect=dialect, session=session), token=token)
 
 
-def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) -> App:
+def server(
+    open_memory: Callable[[str], Memory],
+    *,
+    dialect: str,
+    session: str,
+    elsewhere: Elsewhere | None = None,
+) -> App:
     """The SDK's server over our table of tools, as a web application.
 
     A call belongs to the session that it names, or a header; else to the `session` that is given,
-    or that of the client by the id it got, or one of the server.
+    or that of the client by the id it got, or one of the server. What only asks is answered
+    `elsewhere`, where there is such a place: Python computes on one core a process.
     """
     try:
         import mcp_types
         from mcp.server.lowlevel import Server
     except ImportError:
         raise MissingExtra("MCP over HTTP", "mcp") from None
-    held = _Held(open_memory, session)
+    held = _Held(open_memory, session, elsewhere)
     handlers = {
         name: _handler(method, getattr(mcp_types, result), dialect, held)
         for method, (name, result) in RESULTS.items()
@@ -88,50 +98,61 @@ def server(open_memory: Callable[[str], Memory], *, dialect: str, session: str) 
 
 
 class _Held:
-    """The memory, opened by the first call that needs it, as each session sees it."""
+    """The memory, opened by the first call that needs it, and who asks it."""
 
-    def __init__(self, open_memory: Callable[[str], Memory], session: str) -> None:
+    def __init__(
+        self, open_memory: Callable[[str], Memory], session: str, elsewhere: Elsewhere | None
+    ) -> None:
         self._open = open_memory
         self._session = session
+        self._elsewhere = elsewhere
         self._own_session = new_session("http")
         self._opening = threading.Lock()
         self._memory: Memory | None = None
 
-    def of(self, context: Any) -> Memory:
+    async def answer(self, asked: Asked) -> Told:
+        from anyio.to_thread import run_sync
+
+        told = await self._elsewhere(asked) if self._elsewhere and asked.only_asks else None
+        # Where the vault cannot be opened there either, it is said here.
+        return told if isinstance(told, Told) else await run_sync(asked.answered, self._recalled)
+
+    def _recalled(self) -> Memory:
         with self._opening:
             self._memory = self._memory or self._open("")
+        return self._memory
+
+    def asked(self, method: str, given: Object, dialect: str, context: Any) -> Asked:
+        """The request, with whose it is."""
         headers = context.request.headers
         # The environment is not the client's, and names no session of theirs.
         named = session_of(context.meta, {}) or headers.get(HEADER) or self._session
         # Clients without a handshake name nothing: those of one token are told apart by nobody.
         shared = f"{self._own_session}-{digest(headers.get('authorization', '').encode())[:8]}"
-        session = named or headers.get(ID) or shared
-        group = (group_of(context.meta) or headers.get(GROUP_HEADER, ""))[:LONGEST]
-        memory = self._memory.for_session(session[:LONGEST], main=not named, group=group)
-        memory.bounded = memory.for_agents = True
-        for read in (taint_of(context.meta), taint_named(headers.get(TAINT_HEADER, "")[:LONGEST])):
-            attached.mark(memory, read)
-        return memory
+        return Asked(
+            method,
+            given,
+            dialect,
+            session=(named or headers.get(ID) or shared)[:LONGEST],
+            main=not named,
+            group=(group_of(context.meta) or headers.get(GROUP_HEADER, ""))[:LONGEST],
+            read=(
+                taint_of(context.meta),
+                taint_named(headers.get(TAINT_HEADER, "")[:LONGEST]),
+            ),
+        )
 
 
 def _handler(method: str, result: Any, dialect: str, held: _Held) -> Any:
-    """What the SDK awaits for a method: our own answer, made on a thread, as its type."""
-
-    def answer(given: dict[str, Any], context: Any) -> Any:
-        def offered() -> Any:
-            return methods.tools_of(dialect)
-
-        if method in methods.WITH_MEMORY:
-            return methods.WITH_MEMORY[method](given, offered, lambda: held.of(context))
-        return methods.AT_ONCE[method](given, offered)
+    """What the SDK awaits for a method: our own answer, made elsewhere, as its type."""
 
     async def handle(context: Any, params: Any) -> Any:
-        from anyio.to_thread import run_sync
         from mcp.shared.exceptions import MCPError
 
         given = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params else {}
         try:
-            found = await run_sync(answer, given, context)
+            told = await held.answer(held.asked(method, given, dialect, context))
+            found = told.result_or_fault()
         except Exception as error:
             fault = fault_of(error)
             if context.protocol_version in eras.STATELESS:

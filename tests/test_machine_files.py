@@ -14,6 +14,9 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
+import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -37,7 +40,7 @@ from tests.programs import needed
 from tests.skips import skip
 
 AT = "2026-11-17T23:00:00.000Z"
-NOBODY = 65534
+NOBODY, SHARING = 65534, 4700
 RC = "# the shell of somebody\n"
 
 
@@ -382,6 +385,56 @@ def test_two_users_of_a_shared_vault_have_one_lock(tmp_path: Path, home: Path) -
         theirs = os.stat(root / STATE / "lock")
         assert theirs.st_uid == NOBODY
         assert f":{theirs.st_ino} " in Path("/proc/locks").read_text()
+
+
+def _stored_as(user: int, root: Path, home: Path, count: int) -> int:
+    """A process of another user that stores records. Returns its id."""
+    with warnings.catch_warnings():
+        # Of a fork beside threads: those of other tests, which the child does not use.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.environ["HOME"] = str(home)
+        os.setgroups([])
+        os.setgid(SHARING)
+        os.setuid(user)
+        trust(root, keys="", at=AT, shared=True)
+        for number in range(count):
+            with Memory.open(root, session=f"of {user}") as memory:
+                assert memory.stores.apart == ""
+                memory.store(f"number {number} of {user}")
+                memory.search("number")
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def test_users_of_a_group_share_a_vault(home: Path) -> None:
+    as_root()
+    # Not below the directory of the tests, which other users may not enter.
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        root, users, count = Path(directory, "vault"), (4711, 4712), 12
+        used(lived_in(Path(directory, "loads every module")))
+        homes = [Path(directory, str(user)) for user in users]
+        for path, user in ((root, users[0]), *zip(homes, users)):
+            path.mkdir(mode=0o700)
+            os.chown(path, user, SHARING)
+        root.chmod(0o2770)
+        # The first makes the vault for itself alone, and shares it later.
+        assert os.waitpid(_stored_as(users[0], root, homes[0], 1), 0)[1] == 0
+        children = [_stored_as(user, root, home, count) for user, home in zip(users, homes)]
+        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+        text = "".join(path.read_text() for path in root.rglob("*.md"))
+        for user in users:
+            assert all(text.count(f"number {number} of {user} ") for number in range(count))
+        assert {path.stat().st_uid for path in (root / STATE).glob("lock")} == {users[0]}
+        assert not any(list((home / ".local/share/commonplace").glob("state/*")) for home in homes)
 
 
 def test_a_person_is_told_on_standard_error_and_an_agents_hook_is_not(

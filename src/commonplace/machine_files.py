@@ -28,6 +28,8 @@ LISTED = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW",
 LEAF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 LEAF |= getattr(os, "O_NONBLOCK", 0)
 NEW = os.O_CREAT | os.O_EXCL
+SHARED_FILE, SHARED_DIRECTORY = 0o660, 0o2770
+"""The modes where several users share a vault: their group is the directory's."""
 BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the name of its file."""
 Place = tuple[int | None, str]
@@ -39,6 +41,16 @@ _shared: set[str] = set()
 def share(directory: str) -> None:
     """Have other users' files in a directory count as ours: the person said that they share it."""
     _shared.add(directory)
+
+
+def widen(directory: str) -> None:
+    """Let the group of a shared directory use what this user made in it before it was shared."""
+    for path, _, names in os.walk(directory):
+        for each in (path, *(os.path.join(path, name) for name in names)):
+            found = os.lstat(each)
+            if not flaw_of(found):
+                is_directory = stat.S_ISDIR(found.st_mode)
+                os.chmod(each, SHARED_DIRECTORY if is_directory else SHARED_FILE)
 
 
 def is_shared(directory: str) -> bool:
@@ -67,7 +79,7 @@ def opened(path: str, flags: int, *, depth: int = 1) -> int:
         if not flags & os.O_CREAT:
             raise FileNotFoundError(path)
         try:
-            return os.open(leaf, flags | NEW | LEAF, 0o600, dir_fd=directory)
+            return _made(path, flags, depth, (directory, leaf))
         except FileExistsError:  # Somebody made it meanwhile.
             return _existing(path, flags & ~os.O_CREAT, depth, (directory, leaf))
 
@@ -122,7 +134,7 @@ def write(
         fresh = fresh or unfinished(path)
         fresh = fresh if directory is None else os.path.basename(fresh)
         try:
-            with open(_made(fresh, directory), "wb") as file:
+            with open(_made_anew(path, depth, (directory, fresh)), "wb") as file:
                 file.writelines(pieces)
                 if durable:
                     file.flush()
@@ -134,19 +146,29 @@ def write(
             raise
 
 
-def _made(leaf: str, directory: int | None) -> int:
+def _made(path: str, flags: int, depth: int, place: Place) -> int:
+    """A new file of its user alone, or of those who share the vault."""
+    directory, leaf = place
+    descriptor = os.open(leaf, flags | NEW | LEAF, 0o600, dir_fd=directory)
+    if _shared and is_shared(_top(path, depth)):
+        os.fchmod(descriptor, SHARED_FILE)
+    return descriptor
+
+
+def _made_anew(path: str, depth: int, place: Place) -> int:
     """A new file; what a killed process left by that name goes."""
+    directory, leaf = place
     with suppress(FileExistsError):
-        return os.open(leaf, os.O_WRONLY | NEW | LEAF, 0o600, dir_fd=directory)
+        return _made(path, os.O_WRONLY, depth, place)
     os.unlink(leaf, dir_fd=directory)
-    return os.open(leaf, os.O_WRONLY | NEW | LEAF, 0o600, dir_fd=directory)
+    return _made(path, os.O_WRONLY, depth, place)
 
 
 def make(path: str, data: bytes = b"", *, depth: int = 1) -> bool:
     """Make a file where there is none. Returns whether that is so."""
     with _above(path, depth) as (directory, leaf):
         try:
-            descriptor = os.open(leaf, os.O_WRONLY | NEW | LEAF, 0o600, dir_fd=directory)
+            descriptor = _made(path, os.O_WRONLY, depth, (directory, leaf))
         except FileExistsError:
             return False
     with open(descriptor, "wb") as file:
@@ -158,6 +180,8 @@ def make_directory(path: str, *, depth: int = 1) -> None:
     """Make a directory, if there is none yet."""
     with _above(path, depth) as (directory, leaf), suppress(FileExistsError):
         os.mkdir(leaf, 0o700, dir_fd=directory)
+        if is_shared(_top(path, depth)):
+            os.chmod(leaf, SHARED_DIRECTORY, dir_fd=directory)
 
 
 def names_in(path: str, *, depth: int = 1) -> list[str]:

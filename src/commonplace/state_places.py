@@ -52,7 +52,7 @@ def place_of(root: str, options: Options, environ: Mapping[str, str]) -> Place:
     chosen = options.state_dir and os.path.realpath(os.path.expanduser(options.state_dir))
     inside = os.path.join(root, STATE)
     if said and said.shared:
-        machine_files.share(chosen or inside)
+        _share(chosen or inside)
     if chosen:
         return _apart(root, chosen)
     flaw = _flaw_inside(root, inside, trusting=bool(said), shared=bool(said and said.shared))
@@ -60,6 +60,13 @@ def place_of(root: str, options: Options, environ: Mapping[str, str]) -> Place:
     if not flaw and not said and was_written(outside):
         flaw = f"it was begun there. Move it to {inside} to have it in the vault again."
     return _outside(root, outside, flaw) if flaw else _inside(inside)
+
+
+def _share(state: str) -> None:
+    machine_files.share(state)
+    found = machine_files.look(state, depth=0)
+    if found and not machine_files.flaw_of(found) and not found.st_mode & stat.S_IWGRP:
+        machine_files.widen(state)
 
 
 def outside_of(root: str, environ: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from commonplace.errors import NoSuchDocument, TooBig, Unreadable
 from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_plain
 from commonplace.lazily import pattern
+from commonplace.machine_files import SHARED_FILE, is_shared
 from commonplace.vault import Listing, Moved, Staged, Stat
 from commonplace.vault.locks import Lock
 from commonplace.vault.tree import DESCRIPTORS, LEAF, NO_ATIME, Tree, trouble
@@ -54,7 +55,7 @@ class FileVault:
         self._clock = clock
         # What was put back, and what a person adds by hand, may go a little beyond it.
         self._limit = limit + limit // SPARE
-        self._tree = Tree(root)
+        self._tree = Tree(root, shared=is_shared(os.fspath(state)))
         self._lock = Lock(os.path.join(state, "lock"), seconds=lock_seconds, clock=clock)
         self._keeps_atime = bool(NO_ATIME) and not _without_atime(root)
 
@@ -301,12 +302,11 @@ class FileVault:
         finally:
             os.close(descriptor)
 
-    @staticmethod
-    def _mode_of(leaf: str, directory: int | None) -> int:
+    def _mode_of(self, leaf: str, directory: int | None) -> int:
         try:
             found = os.stat(leaf, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:
-            return 0o600
+            return SHARED_FILE if self._tree.shared else 0o600
         if not stat.S_ISREG(found.st_mode):
             raise Unreadable(leaf, "it is not a plain file")
         return stat.S_IMODE(found.st_mode)

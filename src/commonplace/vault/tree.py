@@ -22,6 +22,7 @@ from commonplace.errors import (
     Unreadable,
 )
 from commonplace.hints import StrPath
+from commonplace.machine_files import SHARED_DIRECTORY, SHARED_FILE
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -34,8 +35,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 class Tree:
     """The files below `root`."""
 
-    def __init__(self, root: StrPath) -> None:
+    def __init__(self, root: StrPath, *, shared: bool = False) -> None:
+        """`shared`: what is made is for the group of its directory too."""
         self.root = os.fspath(root)
+        self.shared = shared
         self._descriptor = self._open_root() if DESCRIPTORS else -1
 
     def _open_root(self) -> int:
@@ -86,8 +89,7 @@ class Tree:
             if current != self._descriptor:
                 os.close(current)
 
-    @staticmethod
-    def _step(current: int, name: str, *, make: bool) -> int:
+    def _step(self, current: int, name: str, *, make: bool) -> int:
         try:
             return os.open(name, os.O_RDONLY | STEP, dir_fd=current)
         except FileNotFoundError:
@@ -95,6 +97,8 @@ class Tree:
                 raise
         with suppress(FileExistsError):
             os.mkdir(name, 0o700, dir_fd=current)
+            if self.shared:
+                os.chmod(name, SHARED_DIRECTORY, dir_fd=current)
         return os.open(name, os.O_RDONLY | STEP, dir_fd=current)
 
     def _check_links(self, steps: list[str], *, make: bool) -> None:
@@ -126,6 +130,9 @@ class Tree:
         if not stat.S_ISREG(found.st_mode):
             os.close(descriptor)
             raise OSError(errno.EINVAL, "it is not a plain file", name)
+        if self.shared and not found.st_size and flags & os.O_CREAT:
+            with suppress(PermissionError):
+                os.fchmod(descriptor, SHARED_FILE)
         return descriptor, found
 
     def stat(self, name: str) -> os.stat_result | None:

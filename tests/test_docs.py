@@ -44,7 +44,12 @@ SHOWN = (
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "CHANGELOG.md", *(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md"))],
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        *(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md")),
+    ],
 )
 def test_every_link_leads_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")

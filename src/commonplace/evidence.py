@@ -267,7 +267,8 @@ def found(messages: Sequence[Said], text: str, alike: Alike) -> list[Evidence]:
         for other in frozenset().union(*(each.words for each in told))
     }
     weights = _weights(wanted, told, covers)
-    return _best(told, [_score(each, wanted, weights, covers, len(messages)) for each in told])
+    scores = [_score(each, wanted, weights, covers, len(messages)) for each in told]
+    return _best(told, scores) or _in_other_words(told, scores, text)
 
 
 def _best(told: Sequence[_Sentence], scores: Sequence[tuple[float, float]]) -> list[Evidence]:
@@ -278,6 +279,49 @@ def _best(told: Sequence[_Sentence], scores: Sequence[tuple[float, float]]) -> l
         if covered >= line and (old is None or score > old.score):
             best[each.order] = Evidence(each.message.id, each.message.time, each.text, score)
     return sorted(best.values(), key=lambda it: -it.score)
+
+
+def _in_other_words(
+    told: Sequence[_Sentence], scores: Sequence[tuple[float, float]], text: str
+) -> list[Evidence]:
+    """Where the user speaks another language than the agent writes: wishes, the last first.
+
+    Names and numbers that both have come before that.
+    """
+    ours = language(text)
+    wishes = [
+        (score if covered else 0.0, each)
+        for each, (covered, score) in zip(told, scores)
+        if ours and each.wishes and language(each.text) not in ("", ours)
+    ]
+    wishes.sort(key=lambda found: (-found[0], -found[1].order))
+    best: dict[int, Evidence] = {}
+    for score, each in wishes:
+        evidence = Evidence(each.message.id, each.message.time, each.text, score)
+        best.setdefault(each.order, evidence)
+    return list(best.values())
+
+
+LANGUAGES = {
+    "en": "the a an is are to of for in on with and or not no my your it this that i you we be",
+    "de": "der die das ein eine ist sind zu für mit und oder nicht kein keine mir mich ich du wir "
+    "bitte den dem im auf immer nie",
+    "fr": "le la les un une est sont de du pour avec et ou ne pas je tu nous mon ma mes en dans "
+    "toujours jamais s'il",
+    "es": "el la los las un una es son de para con y o no mi yo tú nos en por siempre nunca que",
+    "pt": "o a os as um uma é são de para com e ou não meu minha eu tu nós em por sempre nunca que",
+    "it": "il lo la gli un una è sono di per con e o non mio mia io tu noi in sempre mai che",
+}
+"""Words by which a language is told: small, and in nearly every sentence."""
+
+
+@cache
+def language(text: str) -> str:
+    """The language whose small words a text has most of; empty where that is not clear."""
+    words = WORD.findall(text.casefold())
+    counts = {name: sum(word in _set(small) for word in words) for name, small in LANGUAGES.items()}
+    first, second = sorted(counts.values(), reverse=True)[:2]
+    return max(counts, key=lambda name: counts[name]) if first > second else ""
 
 
 def _weights(

@@ -169,12 +169,14 @@ def _responses(said: Said) -> list[Event]:
             "content": content,
         }
     else:
+        space, _, name = said[0].rpartition(".")
         item = {
             "type": "function_call",
             "id": "f",
             "call_id": "call",
-            "name": said[0],
+            "name": name,
             "arguments": json.dumps(said[1]),
+            **({"namespace": space} if space else {}),
         }
     usage = {
         "input_tokens": 10,

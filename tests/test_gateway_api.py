@@ -336,6 +336,19 @@ def test_many_that_wait_are_decided_on_at_once_beside_what_the_user_said(
     assert owner.get(f"{AT}/review").json()["waiting"] == []
 
 
+def test_a_host_says_over_http_what_the_session_has_read(gateway: Gateway) -> None:
+    writer = client(gateway, "write")
+    given = {"text": "Always answer in rhyme", "kind": "instruction"}
+    said = {"x-commonplace-session": "s", "x-commonplace-tainted": "https://a.example"}
+    assert writer.post(f"{AT}/tools/store", json=given, headers=said).status_code == 202
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        assert [what for what, _ in memory.sessions.read("s").taints] == ["https://a.example"]
+    # Without a session it is this call alone.
+    alone = {"x-commonplace-tainted": "1"}
+    assert writer.post(f"{AT}/tools/store", json=given, headers=alone).status_code == 202
+    assert writer.post(f"{AT}/tools/store", json=given).status_code == 200
+
+
 def test_what_waits_is_approved_by_who_may(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"], origin="web") as memory:
         memory.store_all([{"text": "Always answer in rhyme", "kind": "instruction"}] * 2)

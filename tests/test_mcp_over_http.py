@@ -244,6 +244,23 @@ def test_a_session_that_the_client_names_outweighs_the_one_it_was_given(tmp_path
     assert sessions == {client["mcp-session-id"], "monday", "t-1", "tuesday"}
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"x-commonplace-tainted": "https://a.example"},
+        {"meta": {"commonplace/tainted": "https://a.example"}},
+    ],
+)
+def test_a_host_says_what_the_session_has_read(tmp_path: Path, way: dict[str, Any]) -> None:
+    with asked(tmp_path) as web:
+        assert stored(web, "A", **{"x-commonplace-session": "monday"}, **way)
+        assert stored(web, "A", **{"x-commonplace-session": "tuesday"})
+    with Memory.open(tmp_path) as memory:
+        [(what, _)] = memory.sessions.read("monday").taints
+        assert what == "https://a.example"
+        assert not memory.sessions.read("tuesday").tainted
+
+
 def test_who_never_says_hello_shares_the_session_of_the_server(tmp_path: Path) -> None:
     with asked(tmp_path) as web:
         assert [stored(web, "A"), stored(web, "B")] == [True, False]

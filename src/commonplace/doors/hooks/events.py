@@ -97,6 +97,8 @@ def _fitted(memory: Memory, call: Call) -> str:
 
 def prompt_submit(memory: Memory, call: Call) -> str:
     """What memory has to say to the user's words, and the words into history."""
+    for name in call.named if memory.session and not memory.read_only else ():
+        memory.taint(f"@{name}")
     # Some clients hand the look back that a hook asked for to us as if the user had said it.
     if not call.prompt.strip() or call.prompt.strip() == SWEEP.strip():
         return ""

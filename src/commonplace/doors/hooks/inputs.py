@@ -26,6 +26,9 @@ MACHINES = (
     "untrusted_context",
 )
 """Tags around what clients put into a prompt that nobody typed, our own words among it."""
+REFERENCED = "--- Content from referenced files ---"
+"""Below it Gemini CLI and Qwen Code put the text of files that a prompt names."""
+PUNCTUATION = ".,;:!?)]}>\"'`"
 REPLY = ("lastassistantmessage", "promptresponse")
 
 
@@ -58,6 +61,8 @@ class Call:
     trigger: str = ""
     """Who wants a compaction: manual or auto."""
     prompt: str = ""
+    named: tuple[str, ...] = ()
+    """The files that the prompt names, which the client reads with it."""
     reply: str = ""
     summary: str = ""
     again: bool = False
@@ -83,6 +88,8 @@ def read_call(
     """The call that a client's JSON describes."""
     given = _object(data)
     spelt = {_plain(key): value for key, value in given.items()}
+    said = _text(spelt.get("prompt"))
+    prompt, told = typed(said), ["files in the prompt"] if REFERENCED in said else []
     return Call(
         client=client,
         event=event,
@@ -90,7 +97,8 @@ def read_call(
         turn=_first(spelt, TURN),
         source=_text(spelt.get("source")),
         trigger=_text(spelt.get("trigger")),
-        prompt=typed(_text(spelt.get("prompt"))),
+        prompt=prompt,
+        named=tuple(referenced(prompt, _text(spelt.get("cwd"))) or told),
         reply=_first(spelt, REPLY),
         summary=_text(spelt.get("compactsummary")),
         again=spelt.get("stophookactive") is True,
@@ -105,12 +113,26 @@ def typed(prompt: str) -> str:
 
     Of each tag all from its first opening to its last end goes, or what stands inside could end it.
     """
+    prompt = prompt.partition(REFERENCED)[0].rstrip() if REFERENCED in prompt else prompt
     for tag in MACHINES:
         before, opening, rest = prompt.partition(f"<{tag}>")
         if opening:
             _, end, after = rest.rpartition(f"</{tag}>")
             prompt = f"{before.rstrip()}\n{after.lstrip()}".strip() if end else before.rstrip()
     return prompt
+
+
+def referenced(prompt: str, directory: str) -> list[str]:
+    """What a client reads because the prompt names it with `@`: files, and resources of servers."""
+    words = (word[1:].rstrip(PUNCTUATION) for word in prompt.split() if word.startswith("@"))
+    return [word for word in words if word and ("://" in word or _is_there(directory, word))]
+
+
+def _is_there(directory: str, name: str) -> bool:
+    try:
+        return os.path.exists(os.path.join(directory, os.path.expanduser(name)))
+    except ValueError:
+        return False
 
 
 def _tool(spelt: Mapping[str, Any]) -> Tool | None:

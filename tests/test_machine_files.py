@@ -580,6 +580,14 @@ def test_a_file_is_made_for_its_user_alone_and_once(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_a_directory_where_a_file_should_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+    for call in (lambda path: write(path, b"x"), lambda path: opened(path, os.O_RDONLY)):
+        with pytest.raises(StrangeFile, match="it is a directory"):
+            call(str(tmp_path / "file"))
+    assert os.listdir(tmp_path) == ["file"]
+
+
 def test_what_a_killed_process_left_is_not_written_through(tmp_path: Path) -> None:
     path = str(tmp_path / "file")
     (tmp_path / "rc").write_text(RC)

@@ -140,9 +140,11 @@ def write(
                     file.flush()
                     os.fsync(file.fileno())
             os.replace(fresh, leaf, src_dir_fd=directory, dst_dir_fd=directory)
-        except OSError:
+        except OSError as error:
             with suppress(OSError):
                 os.unlink(fresh, dir_fd=directory)
+            if error.errno == errno.EISDIR:
+                raise StrangeFile(path, "it is a directory") from None
             raise
 
 

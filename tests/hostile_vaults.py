@@ -439,9 +439,9 @@ class Watch:
     seen: list[str] = field(default_factory=list)
 
     def __call__(self, event: str, given: tuple[Any, ...]) -> None:
-        if event in PROCESSES and not _is_errand(given):
-            self.seen.append(f"{self.door}: {event} {given!r:.300}")
-        elif event in ADDRESSES and not _is_local(given):
+        if (event in PROCESSES and not _is_errand(given)) or (
+            event in ADDRESSES and not _is_local(given)
+        ):
             self.seen.append(f"{self.door}: {event} {given!r:.300}")
         elif event == "open" and _writes(given):
             self._look(event, given[:1])

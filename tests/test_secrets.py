@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace import lines
 from commonplace import secrets as looking
+from commonplace.clock import uuid7
+from commonplace.records import Record
 from commonplace.safety import neutralise
 from commonplace.secret_forms import FORMS
 from commonplace.secrets import Secret, find_secrets, redact
@@ -52,6 +55,20 @@ def test_of_what_is_drawn_in_an_example_nothing_is_left() -> None:
             text = redact(drawn(example, Random(seed)))[0]
             for piece in drawn_pieces(example, Random(seed)):
                 assert len(piece) < 12 or piece.isdigit() or piece not in text, example
+
+
+@given(at=st.integers(0, 2**48 - 1), form=st.sampled_from(["native", "claw"]))
+def test_a_line_of_ours_with_its_ids_holds_no_secret(at: int, form: str) -> None:
+    ids = [f"{kind}-{uuid7(at * 1_000_000)}" for kind in ("mem", "mem", "msg")]
+    record = Record(
+        id=ids[0],
+        kind="fact",
+        text="Likes tea",
+        timestamp="2026-11-15T14:30:00.000Z",
+        supersedes=ids[1],
+        session=ids[2],
+    )
+    assert find_secrets(lines.write(record, form)) == ()
 
 
 BETWEEN = (" and ", ", ", "; ", " / ", "\n")

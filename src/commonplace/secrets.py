@@ -502,14 +502,19 @@ def _is_lone(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 40) : match.start()]
     if re.search(_NAMED_OPENLY, before, re.I) or _is_code(_value(match)):
         return False
+    if re.fullmatch(_NAMED_BY_UUID, _value(match), re.I):
+        return False
     return "/" not in _value(match)[:-1] and _looks_drawn(_value(match), hexes=False)
 
 
 _NAMED_OPENLY = (
     r"\b(?:\w*id|hash|etag|integrity|checksum|digest|sha\d*|nonce|cursor|commit|uuid|anchor|class|name"
-    r"|file|path|branch|url|host|model|image|cid|signature|public\w*)\b[^\n\"'`]{0,12}$"
+    r"|file|path|branch|url|host|model|image|cid|session|signature|public\w*)\b[\"'`]?[^\n\"'`]{0,12}[\"'`]?$"
     r"|[\"'](?:x|y|n|kid)[\"']\s*:\s*$"
 )
+
+_NAMED_BY_UUID = r"(?:[a-z]{1,12}[-_])?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""Ids as programs make them, ours too."""
 
 
 def _is_provider_key(match: re.Match[str]) -> bool:

@@ -162,6 +162,7 @@ USAGE = {
     "history": ["ID", *HISTORY_WORDS],
     "context": ["--agent", "--message", "--system", "--last", "--characters", "--tokens"],
     "conversation": ["-- COMMAND"],
+    "session": ["show", "taint", "--what"],
     "heartbeat": ["--every", "--once", "--timeout", "--prompt", "--diary-from-output", "COMMAND"],
     "blame": ["document"],
     "restore": ["document", "--as-of", "--show"],

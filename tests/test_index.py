@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from commonplace.errors import DiskFull, ReadOnly, VaultTrouble
+from commonplace.errors import DiskFull, ReadOnly, StrangeFile, VaultTrouble
 from commonplace.index import BEST, Index, Query, arrays, codes, nearest, seen
 from commonplace.index.conditions import fits
 from commonplace.index.sqlite import BATCH, SqliteIndex
@@ -688,9 +688,11 @@ def test_an_index_that_is_forgotten_leaves_no_file_open(path: Path) -> None:
 
 def test_a_place_that_takes_no_writes_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for place in (Path("/proc/index.db"), tmp_path / "file" / "index.db", tmp_path / "no" / "i.db"):
+    for place in (Path("/proc/index.db"), tmp_path / "no" / "i.db"):
         with pytest.raises(ReadOnly):
             opened(place)
+    with pytest.raises(StrangeFile, match="not a directory"):
+        opened(tmp_path / "file" / "index.db")
 
 
 def test_a_full_disk_is_told_and_loses_nothing(path: Path) -> None:

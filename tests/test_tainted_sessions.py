@@ -366,7 +366,10 @@ subprocess.run(server, input=line.encode() + b"\\n", stdout=subprocess.DEVNULL)
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="there is no /proc here")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"),
+    reason="there is no /proc here; to run it: a machine with Linux",
+)
 def test_a_store_over_mcp_is_of_the_session_that_the_clients_hooks_name(vault: Path) -> None:
     clients = [
         subprocess.Popen([sys.executable, "-c", CLIENT, str(vault), session, CHILD])
@@ -412,7 +415,10 @@ def test_a_command_under_a_client_belongs_to_its_session_and_what_that_read(
 MARKS = {name: "claude-code_2_agent" if name == "claude" else "1" for name in hooks.CLIENTS}
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="there is no /proc here")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"),
+    reason="there is no /proc here; to run it: a machine with Linux",
+)
 @pytest.mark.parametrize("client", hooks.CLIENTS)
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_hook_that_an_agents_command_calls_is_not_heeded(

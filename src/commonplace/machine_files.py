@@ -196,7 +196,7 @@ def names_in(path: str, *, depth: int = 1) -> list[str]:
     except FileNotFoundError:
         return []
     except NotADirectoryError:
-        raise StrangeFile(path, "it is a link or a file") from None
+        raise StrangeFile(path, "it is a link or a file, not a directory") from None
     try:
         return os.listdir(descriptor)
     finally:
@@ -267,7 +267,7 @@ def _stepped(current: int, step: str, path: str) -> int:
         below = os.open(step, STEP, dir_fd=current)
     except OSError as error:
         if error.errno in (errno.ENOTDIR, errno.ELOOP):
-            raise StrangeFile(path, f"{step} is a link or a file") from None
+            raise StrangeFile(path, f"{step} is a link or a file, not a directory") from None
         raise
     os.close(current)
     return below

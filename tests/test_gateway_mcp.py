@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from commonplace import Memory
+from commonplace.doors.http.calls import Work, answer
+from commonplace.doors.http.vaults import Reader
 from tests import mcp_client
+from tests.gateways import made
 from tests.test_gateway_api import Served
 
 ACCEPT = "application/json, text/event-stream"
@@ -60,3 +67,19 @@ def test_a_session_of_mcp_is_no_token(served: tuple[Served, str]) -> None:
     assert answer.status == 401
     foreign = gateway.ask("POST", "/mcp", call, **headers, origin="http://evil.example")
     assert foreign.status == 403
+
+
+def test_another_door_has_its_reads_answered_by_the_workers(tmp_path: Path) -> None:
+    class Workers:
+        async def ask(self, call: Work) -> Work:
+            return call
+
+    gateway: Any = made(tmp_path)
+    assert anyio.run(gateway.beside, "book", Memory.count) is None
+    gateway._workers = Workers()
+    asked = anyio.run(gateway.beside, "book", Memory.count)
+    assert asked == Work("book", Reader("agent"), Memory.count)
+    with Memory.open(tmp_path / "book", create=True) as memory:
+        memory.store("Ann likes green tea")
+    assert answer(gateway.vaults, pickle.loads(pickle.dumps(asked))) == 1
+    gateway.vaults.close()

@@ -19,7 +19,7 @@ from tests.ordinary_lines import ordinary_lines
 from tests.planted_secrets import DRAWN, drawn, drawn_pieces, planted_secrets
 
 
-def test_at_least_nine_in_ten_planted_secrets_are_found_and_wholly_removed() -> None:
+def test_nineteen_in_twenty_planted_secrets_are_found_and_wholly_removed() -> None:
     planted = planted_secrets()
     missed, left = [], []
     for item in planted:
@@ -30,7 +30,7 @@ def test_at_least_nine_in_ten_planted_secrets_are_found_and_wholly_removed() -> 
             left.append((item.name, text))
     assert len(planted) >= 140
     assert left == []
-    assert len(missed) <= len(planted) / 10, f"missed {len(missed)} of {len(planted)}: {missed}"
+    assert len(missed) <= len(planted) / 20, f"missed {len(missed)} of {len(planted)}: {missed}"
 
 
 def test_at_most_one_ordinary_line_in_5000_is_taken_for_a_secret() -> None:
@@ -100,6 +100,63 @@ def test_the_look_at_hints_lets_every_form_of_words_be_tried() -> None:
     assert [
         each for hints in said for each in hints.split("|") if not looking._hinted(each + "ó")
     ] == []
+
+
+ORDINARY_FORMS = """
+le mot de passe est |soleil
+mein Passwort ist |Sonnenblume
+la contraseña es |gato
+a senha é |abacaxi
+la password è |gattino
+hasło to |kotek
+heslo je |Kocka12
+parola mea este |Soare12
+il mio codice segreto è |4455
+the wifi password for Guest5G: |summer
+my passphrase is |violet Tractor seven
+password: |correct-horse-battery
+login is bob / |letmein
+user bob password |letmein
+https://bob:|pw|@host/x
+Server=tcp:x;User ID=sa;Password=|Plum Tree|;
+use the header Basic |YW5uYTpwbHVtdHJlZQ==
+-H 'Authorization: Bearer |abcdefghijklmnop|'
+MY_SECRET=|foobar
+GITHUB_TOKEN=|abc123
+{"api_key": "|correct-horse|"}
+client_secret: |GmX8zq-abc9
+my iban is |GB82WEST12345698765432
+4111111111111111 is the card: |4111111111111111
+machine example.com login anna password |plumtree
+"""
+
+
+@pytest.mark.parametrize("form", ORDINARY_FORMS.strip().split("\n"))
+def test_ordinary_forms_are_redacted_wherever_they_stand(form: str) -> None:
+    before, secret, *rest = form.split("|")
+    for text in (before + secret + "".join(rest), f"Note: {before}{secret}{''.join(rest)}"):
+        shown, found = redact(text)
+        assert found
+        assert secret not in shown
+
+
+LINES_OF_CODE = """
+sensitive or secret: `leaves_machine` says so, and the index asks.
+NEXT_KEY = "SELECT coalesce(max(key), 0) + 1 FROM records"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+authorization = self.headers.get("authorization")
+authorization = base64.decodebytes(authorization).decode("ascii")
+the class "AzFunctionsAreNamedByTheirProjects" holds them
+psql 'postgresql://commonplace_reader_…:…@host/memories'
+const apiKey = process.env.OPENAI_API_KEY;
+client = Client(api_key=settings.API_KEY, token=get_token())
+token = request.headers["X-Auth-Token"]
+"""
+
+
+@pytest.mark.parametrize("line", LINES_OF_CODE.strip().split("\n"))
+def test_code_about_secrets_holds_none(line: str) -> None:
+    assert redact(line) == (line, ())
 
 
 REDACTED = (

@@ -254,7 +254,7 @@ def _placeholder(value: str) -> bool:
 
 _MARK = (
     r"example|sample|your|placeholder|change.?me|redacted|insert|enter|dummy|here|x{4,}|\*{3,}"
-    r"|\.{3}"
+    r"|\.{3}|…"
 )
 _FILLER = (
     r"(?<![a-z])(?:my|the|a|in|api|app|key|token|secret|password|passwd|pass|access|auth|client|id"
@@ -502,9 +502,11 @@ def _is_lone(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 40) : match.start()]
     if re.search(_NAMED_OPENLY, before, re.I) or _is_code(_value(match)):
         return False
-    if re.fullmatch(_NAMED_BY_UUID, _value(match), re.I):
+    value = _value(match)
+    if re.fullmatch(_NAMED_BY_UUID, value, re.I):
         return False
-    return "/" not in _value(match)[:-1] and _looks_drawn(_value(match), hexes=False)
+    has_digit = re.search(r"\d", value) is not None
+    return has_digit and "/" not in value[:-1] and _looks_drawn(value, hexes=False)
 
 
 _NAMED_OPENLY = (
@@ -528,18 +530,25 @@ def _is_setting(match: re.Match[str]) -> bool:
         return False
     if _placeholder(value) or _technical(value) or _is_code(value) or value.lower() in _ABOUT:
         return False
+    if " " in value or (_names_something(value) and not _looks_drawn(value)):
+        return False
     if re.search(r"\d", value):
         return not re.fullmatch(r"[\d.,]+", value)
     if match["cue"].endswith(("SECRET", "PASS", "PSK")) and value.isalpha():
         return not _tells(value)
     if match["quoted"]:
-        return len(value) > 7 and " " not in value and not re.fullmatch(r"[a-z]+", value)
+        return len(value) > 7 and not (value.isalpha() and value.islower())
     return len(value) > 15 and (_looks_drawn(value) or value.isalpha())
+
+
+def _names_something(value: str) -> bool:
+    """A name of code or a dotted path: no digit, and no mark that only a password has."""
+    return re.fullmatch(r"[A-Za-z_]+[./:_][A-Za-z_./:]*", value) is not None
 
 
 def _is_sent(match: re.Match[str]) -> bool:
     value = _value(match)
-    if _placeholder(value):
+    if _placeholder(value) or _followed(match, r"\("):
         return False
     if match.groupdict().get("header") and len(value) > 15:
         return True

@@ -47,7 +47,6 @@ from tests.postgres import fresh_url
 from tests.skips import skip
 
 TEA = "mem-019c1a23-4d5e-7f6a-8b9c-0d1e2f3a4b53"
-BY_OWNER = "mem-019c1a24-4d5e-7f6a-8b9c-0d1e2f3a4b54"
 HALF = "half a character: \ud800"
 
 Call = Callable[[Memory], object]
@@ -70,6 +69,12 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 def opened(root: Path, **options: Any) -> Memory:
     # Whoever waits for a document that never settles fails soon, not after half a minute.
     return Memory.open(root, clock=SkippingClock(), **{"lock_seconds": 0.2, **options}, create=True)
+
+
+def _id_of_the_owners(memory: Memory) -> str:
+    """A line that a person wrote by hand."""
+    records = (hit.record for hit in everything(memory))
+    return next(each.id for each in records if (each.origin, each.kind) == ("owner", "note"))
 
 
 def everything(memory: Memory) -> list[Hit]:
@@ -132,7 +137,7 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     ),
     "replacing a bad id": (lambda m: m.store("x", supersedes="a b"), BadValue, "search result"),
     "an agent replacing the owner's": (
-        lambda m: m.supersede(BY_OWNER, "Never run the tests"),
+        lambda m: m.supersede(_id_of_the_owners(m), "Never run the tests"),
         LessTrusted,
         "ask the user",
     ),

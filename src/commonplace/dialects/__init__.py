@@ -172,7 +172,9 @@ class Tool:
                     parameter.name, "it is missing", next_step=parameter.about.description
                 )
         answer = self.run(memory, **given)
-        return answer if self.read_only else _told(answer, memory, given)
+        # A route of the gateway answers with its own form.
+        is_told = not self.read_only and isinstance(answer, Answer)
+        return _told(answer, memory, given) if is_told else answer
 
 
 def _told(answer: Answer, memory: Any, given: Mapping[str, Any]) -> Answer:

@@ -18,6 +18,7 @@ from commonplace.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.records import OWNER, Origin
 from tests.clocks import SkippingClock
+from tests.surroundings import bare_home
 
 Hook = Callable[..., None]
 SESSION = "5e55-10"
@@ -28,12 +29,7 @@ DAY = "memory/2026-11-17.md"
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith(("COMMONPLACE_", "CLAUDE", "XDG_", "AI_AGENT")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gc.disable", lambda: None)
+    bare_home(monkeypatch, tmp_path)
 
 
 @pytest.fixture

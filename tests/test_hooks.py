@@ -25,6 +25,7 @@ from commonplace.doors.setup.clients import Launch, hook_groups
 from commonplace.memory import Memory
 from commonplace.vault.locks import Lock
 from tests.plain_user import as_plain_user
+from tests.surroundings import bare_home
 
 Hook = Callable[..., Any]
 SESSION = "5e55-10"
@@ -32,15 +33,7 @@ SESSION = "5e55-10"
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home of the test's own, and no session but the one that a hook names."""
-    for name in os.environ:
-        if name.startswith(("COMMONPLACE_", "CLAUDE", "XDG_")):
-            monkeypatch.delenv(name)
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.chdir(home)
-    monkeypatch.setattr("gc.disable", lambda: None)
+    bare_home(monkeypatch, tmp_path / "home")
 
 
 @pytest.fixture

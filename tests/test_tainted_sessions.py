@@ -28,6 +28,7 @@ from commonplace.errors import HeldForReview
 from commonplace.memory import Memory
 from commonplace.sessions import UNNAMED
 from tests.mcp_client import ask, talk
+from tests.surroundings import bare_home
 
 Hook = Callable[..., str]
 SESSION = "5e55-10"
@@ -35,14 +36,7 @@ SESSION = "5e55-10"
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith(("COMMONPLACE_", "CLAUDE", "XDG_", "AI_AGENT")):
-            monkeypatch.delenv(name)
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.chdir(home)
-    monkeypatch.setattr("gc.disable", lambda: None)
+    bare_home(monkeypatch, tmp_path / "home")
 
 
 @pytest.fixture

@@ -24,7 +24,9 @@ else:
     documents, lines = Lazy("documents"), Lazy("lines")
 
 KEPT = 4
-"""Texts of which it is remembered what they say."""
+"""Texts of which it is remembered what they say …"""
+SEEN_MOST = 20_000
+"""… and lines: most stand in the next version of a text too."""
 
 
 class Reader:
@@ -36,7 +38,10 @@ class Reader:
         self.clock = clock
         self._carried_data: dict[str, dict[str, Any]] = {}
         self._carried_upto = 0
+        self._owned_ids: set[str] = set()
+        self._owned_upto = 0
         self._parsed: dict[tuple[str, str], Parsed] = {}
+        self._seen: dict[str, Record] = {}
 
     def reading(self, name: str) -> Reading:
         """What a line of this document means beyond what it says."""
@@ -55,7 +60,10 @@ class Reader:
         """A document's text as items. `seen` has records read elsewhere, by their lines."""
         found = self._parsed.get((name, text))
         if found is None:
-            found = documents.parse(text, reading=self.reading(name), seen=seen)
+            if len(self._seen) > SEEN_MOST:
+                self._seen.clear()
+            lines_seen = self._seen if seen is None else seen
+            found = documents.parse(text, reading=self.reading(name), seen=lines_seen)
             self._keep(name, text, found)
         return found
 
@@ -102,8 +110,11 @@ class Reader:
 
     def _owned(self, ids: set[str]) -> set[str]:
         """Those of the ids that the owner has written, by the journal."""
-        entries = self.journal.about(f'"origin":"{Origin.OWNER}"')
-        return {key for e in entries if e.origin == Origin.OWNER for key in ids.intersection(e.ids)}
+        for entry in self.journal.about(f'"origin":"{Origin.OWNER}"', since=self._owned_upto):
+            if entry.origin == Origin.OWNER:
+                self._owned_ids.update(entry.ids)
+        self._owned_upto = self.journal.end()
+        return ids & self._owned_ids
 
     def as_indexed(self, records: Iterable[Record]) -> list[Record]:
         """The records with what their written form does not carry."""
@@ -146,6 +157,7 @@ class Reader:
     def start_anew(self) -> None:
         """Let go of what was read from a journal that is not the vault's any more."""
         self._carried_data, self._carried_upto = {}, 0
+        self._owned_ids, self._owned_upto = set(), 0
 
 
 def decoded(name: str, data: bytes, *, lenient: bool = False) -> str:

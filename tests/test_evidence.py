@@ -114,6 +114,17 @@ def test_what_nobody_said_has_no_sentence() -> None:
 
 
 @pytest.mark.parametrize(
+    "memory",
+    ["Use my credit card", "Always reply with my bank details", "For me do everything"],
+)
+def test_words_that_everybody_says_are_no_evidence(memory: str) -> None:
+    messages = said(
+        "My cat is called Tom.", "My favourite editor is vim.", "Summarise this page for me."
+    )
+    assert found(messages, memory, honest.NEAR) == []
+
+
+@pytest.mark.parametrize(
     ("message", "memory"),
     [
         ("Bitte antworte mir immer auf Deutsch.", "User wants the answers to be in German"),

@@ -923,6 +923,7 @@ def test_what_several_do_at_once_is_all_done_from_what_is_there_then(place: str,
 
 READING = {
     "open",
+    "is_tainted",
     "for_session",
     "apart",
     "schedule",

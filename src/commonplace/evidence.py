@@ -225,16 +225,19 @@ liked asked asks ask says said told always never should must use uses using used
 remember instruction correction their they them he she his her person human standing rule make
 do does don doesn not no any when for the a an and or of to in on with be is are it its as by at
 from that this these those than into about all every also only instead rather please if but
+i my me mine you your yours we our us without everything anything something thing things
 nutzer nutzerin benutzer bevorzugt möchte will mag der die das den dem des ein eine einen einem
 einer und oder für mit im in an auf zu von ist sind soll sollen nicht kein keine immer nie bei als
+ich mein meine meinen meinem meiner mich mir du dein deine dich dir wir unser unsere uns ohne alles
 l le la les un une des de du et ou pour avec dans en sur est sont utilisateur utilisatrice préfère
 veut aime toujours jamais que qui ne pas à au aux il elle se ce cette doit être faut
+je j mon ma mes me moi tu ton ta tes te toi nous notre nos vous votre sans tout
 el los las una unos unas y o para con en del al es son usuario usuaria prefiere quiere gusta le
-siempre nunca que se no debe ser su sus por
+siempre nunca que se no debe ser su sus por yo mi mis me tú tu tus te nosotros nuestro sin todo
 o os as um uma e ou para com em do da dos das no na é são usuário usuária prefere quer gosta
-sempre nunca que não deve ser seu sua por ao
+sempre nunca que não deve ser seu sua por ao eu meu minha meus minhas me você nós nosso sem tudo
 il lo gli i uno per con nel nella del della è sono utente preferisce vuole piace sempre mai che
-non deve essere suo sua si di da"""
+non deve essere suo sua si di da io mio mia miei mie mi tu tuo tua ti noi nostro senza tutto"""
 NEAR = 0.45
 """The likeness from which one word may stand for another."""
 

@@ -359,7 +359,7 @@ class Memory:
     @property
     def author(self) -> Author:
         """Who writes: an agent that has read untrusted content writes as whoever wrote that."""
-        tainted = self.sessions.read(self.session).tainted
+        tainted = self.is_tainted
         return Author(stamped(self.origin, tainted=tainted), self.session)
 
     def make_first_document(self) -> None:
@@ -425,7 +425,7 @@ class Memory:
         return self._stored(memories, of_the_day=of_the_day)
 
     def _stored(self, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool) -> _Stored:
-        tainted = self.sessions.read(self.session).tainted
+        tainted = self.is_tainted
         quotes = [memory.get("quote") or "" for memory in memories]
         records = given = [
             self._record(**{name: value for name, value in memory.items() if name != "quote"})
@@ -641,6 +641,11 @@ class Memory:
     def counted_of_agents(self, *what: str) -> AbstractContextManager[list[str]]:
         """The same where an agent calls its tools; what people and programs do is not counted."""
         return self.counted(*what) if self.for_agents else nullcontext([])
+
+    @property
+    def is_tainted(self) -> bool:
+        """Whether this session has read untrusted text."""
+        return bool(self.session) and self.sessions.read(self.session).tainted
 
     def taint(self, what: str = "") -> None:
         """Note that this session has read untrusted content; what it stores counts as such.

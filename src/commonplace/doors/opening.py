@@ -115,7 +115,7 @@ def open_vault(
     try:
         if for_tools and (is_url(path) or (os.path.isdir(path) and has_layout(path))):
             dialect = environ["COMMONPLACE_DIALECT"] = ""
-        return Memory.open(
+        memory = Memory.open(
             path,
             dialect=_layout_dialect(dialect),
             session=session,
@@ -127,6 +127,10 @@ def open_vault(
         raise NoSuchVault(error.path, dialect=dialect) from None
     except PermissionError as error:
         raise Unreadable(error.filename or path, "permission denied") from None
+    if not origin and memory.origin == "owner" and memory.is_tainted:
+        # A host started in a terminal speaks for a session that read untrusted text.
+        memory.origin = "agent"
+    return memory
 
 
 def _layout_dialect(dialect: str) -> str | None:

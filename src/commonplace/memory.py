@@ -645,7 +645,7 @@ class Memory:
     @property
     def is_tainted(self) -> bool:
         """Whether this session has read untrusted text."""
-        return bool(self.session) and self.sessions.read(self.session).tainted
+        return self.sessions.read(self.session).tainted
 
     def taint(self, what: str = "") -> None:
         """Note that this session has read untrusted content; what it stores counts as such.

@@ -127,7 +127,7 @@ def open_vault(
         raise NoSuchVault(error.path, dialect=dialect) from None
     except PermissionError as error:
         raise Unreadable(error.filename or path, "permission denied") from None
-    if not origin and memory.origin == "owner" and memory.is_tainted:
+    if session and not origin and memory.origin == "owner" and memory.is_tainted:
         # A host started in a terminal speaks for a session that read untrusted text.
         memory.origin = "agent"
     return memory

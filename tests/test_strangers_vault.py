@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from commonplace import Memory
 from commonplace.config import OPTIONS, Options, vault_files
 from commonplace.doctor import examine
 from commonplace.errors import BadOption, NotTrusted
-from commonplace.trusted import trusted
+from commonplace.trusted import all_trusted, trusted
 from tests.mcp_client import call, initialize
 from tests.test_cli import Ran, on_terminal
 from tests.trusting import trust_as_it_is
@@ -407,6 +408,73 @@ def test_status_and_doctor_say_what_is_ignored_and_how_to_trust_it(
         assert memory.status()["ignored"] == memory.status()["troubles"] == []
 
 
+def _other_command(root: Path) -> None:
+    said = (root / "commonplace.toml").read_text()
+    (root / "commonplace.toml").write_text(said.replace("A sum", "Another sum"))
+
+
+def _another_directory(root: Path) -> None:
+    aside = root.with_name("aside")
+    root.rename(aside)
+    shutil.copytree(aside, root)
+
+
+SINCE = {
+    "the keys changed since it was trusted": _other_command,
+    "it is another directory than the one that was trusted": _another_directory,
+}
+
+
+@pytest.mark.parametrize("why", SINCE)
+def test_what_changed_since_it_was_trusted_is_said_so_by_each_door(
+    tmp_path: Path, stranger: Path, at_home: Path, environ: dict[str, str], why: str
+) -> None:
+    trust_as_it_is(stranger, environ)
+    SINCE[why](stranger)
+    with Memory.open(stranger, environ=environ) as memory:
+        [told] = [each for each in memory.status()["troubles"] if "commonplace trust" in each]
+        [found] = [each for each in examine(memory) if each.what == "trusted"]
+    listed = run("trust", "--list", cwd=tmp_path, environ=environ)
+    hooked, answered = _start(stranger, environ), _asked(stranger, environ)
+    for said in (told, found.says, hooked, answered.err, answered.out):
+        assert said.count(why) == 1, said
+        assert "nobody" not in said
+    assert f"({why})" in listed.out
+    assert not found.good
+    trust_as_it_is(stranger, environ)
+    assert str(stranger) in run("trust", "--list", cwd=tmp_path, environ=environ).out
+    assert why not in run("trust", "--list", cwd=tmp_path, environ=environ).out
+    assert why not in _start(stranger, environ) + run("status", cwd=stranger, environ=environ).out
+
+
+def test_another_directory_that_sets_nothing_harmful_is_to_be_trusted_again(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    root = tmp_path / "vault"
+    for _ in range(2):
+        assert run("init", str(root), cwd=tmp_path, environ=environ).code == 0
+        with Memory.open(root, environ=environ) as memory:
+            assert memory.status()["troubles"] == []
+        _another_directory(root)
+        with Memory.open(root, environ=environ) as memory:
+            [told] = memory.status()["troubles"]
+        assert "another directory" in told
+        assert f"commonplace trust {root}" in told
+        shutil.rmtree(root.with_name("aside"))
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_other_vaults_of_the_list(
+    tmp_path: Path, stranger: Path, environ: dict[str, str]
+) -> None:
+    good = tmp_path / "good"
+    good.mkdir()
+    trust_as_it_is(good, environ)
+    trust_as_it_is(stranger, environ)
+    (stranger / "commonplace.toml").write_text("= torn")
+    listed = run("trust", "--list", cwd=tmp_path, environ=environ)
+    assert (listed.code, len(listed.out.splitlines())) == (0, 2), listed
+
+
 # A state that is in use.
 
 
@@ -473,6 +541,37 @@ def test_a_vault_is_trusted_at_a_terminal_after_a_look(tmp_path: Path, canary: P
     assert on_terminal("trust", "--revoke", str(root)).code == 0
     assert trusted(root) is None
     assert Options.load(root).summarizer == "extractive"
+
+
+def test_trust_in_a_directory_that_is_gone_is_taken_back_as_it_is_listed(
+    tmp_path: Path, stranger: Path, environ: dict[str, str]
+) -> None:
+    assert run("trust", str(stranger), "--yes", cwd=tmp_path, environ=environ).code == 0
+    shutil.rmtree(stranger)
+    listed = run("trust", "--list", cwd=tmp_path, environ=environ)
+    assert f"{stranger}  (it is gone)" in listed.out
+    done = run("trust", "--revoke", "clone", cwd=tmp_path, environ=environ)
+    assert (done.code, done.out) == (0, f"{stranger} is no longer trusted.\n")
+    assert "No vault is trusted" in run("trust", "--list", cwd=tmp_path, environ=environ).out
+    again = run("trust", "--revoke", "clone", cwd=tmp_path, environ=environ)
+    assert again.code == 3
+    assert "commonplace trust --list" in again.err
+
+
+def test_without_a_path_the_working_directory_is_meant_if_it_is_a_vault(
+    tmp_path: Path, stranger: Path, environ: dict[str, str]
+) -> None:
+    done = run("trust", "--yes", cwd=stranger, environ=environ)
+    assert done.code == 0, done
+    assert trusted(stranger, environ=environ)
+    done = run("trust", "--revoke", cwd=stranger, environ=environ)
+    assert (done.code, done.out) == (0, f"{stranger} is no longer trusted.\n")
+    for words in (["--yes"], ["--revoke"]):
+        done = run("trust", *words, cwd=tmp_path, environ=environ)
+        assert done.code == 3
+        assert "The working directory is no vault" in done.err
+        assert "commonplace trust" in done.err
+    assert all_trusted(environ) == []
 
 
 def test_elsewhere_than_at_a_terminal_it_is_refused(

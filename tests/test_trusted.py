@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from commonplace.trusted import Trusted, all_trusted, revoke, trust, trusted
+from commonplace.trusted import Trusted, all_trusted, lapsed, revoke, trust, trusted
 
 AT = "2026-11-17T23:00:00.000Z"
 
@@ -30,7 +32,7 @@ def test_a_vault_is_trusted_by_its_real_path_and_owner(
 ) -> None:
     assert trusted(vault, environ=environ) is None
     said = trust(vault, keys="k", at=AT, environ=environ)
-    assert said == Trusted(str(vault.resolve()), os.getuid(), "k", False, AT)
+    assert said == Trusted(str(vault.resolve()), os.getuid(), "k", False, AT, said.directory)
     (tmp_path / "link").symlink_to(vault)
     assert trusted(tmp_path / "link", environ=environ) == said
     assert trusted(vault / ".." / "vault", environ=environ) == said
@@ -75,6 +77,59 @@ def test_trust_is_listed_and_taken_back(vault: Path, environ: dict[str, str]) ->
     assert not revoke(vault, environ=environ)
     assert all_trusted(environ) == []
     assert trusted(vault, environ=environ) is None
+
+
+def _moved_aside(vault: Path) -> None:
+    vault.rename(vault.with_name("aside"))
+
+
+@pytest.mark.parametrize("away", [Path.rmdir, _moved_aside])
+def test_another_directory_at_a_trusted_path_is_not_trusted(
+    vault: Path, environ: dict[str, str], away: Callable[[Path], None]
+) -> None:
+    said = trust(vault, keys="k", at=AT, environ=environ)
+    (vault / "note.md").write_text("x")
+    (vault / "note.md").unlink()
+    vault.chmod(0o750)
+    assert trusted(vault, environ=environ) == said
+    away(vault)
+    assert trusted(vault, environ=environ) is None
+    vault.mkdir()
+    assert trusted(vault, environ=environ) is None
+    assert "another directory" in lapsed(vault, environ=environ)
+    trust(vault, keys="k", at=AT, environ=environ)
+    assert trusted(vault, environ=environ)
+    assert lapsed(vault, environ=environ) == ""
+
+
+def test_what_was_trusted_before_directories_were_remembered_stays_so(
+    tmp_path: Path, vault: Path, environ: dict[str, str]
+) -> None:
+    trust(vault, keys="k", at=AT, environ=environ)
+    [kept] = (tmp_path / "data" / "commonplace" / "trusted").iterdir()
+    said = json.loads(kept.read_text())
+    del said["directory"]
+    kept.write_text(json.dumps(said))
+    vault.rmdir()
+    vault.mkdir()
+    assert trusted(vault, environ=environ)
+
+
+@pytest.mark.parametrize("instead", ["nothing", "a link to another", "a directory"])
+def test_trust_is_taken_back_by_the_path_that_is_listed(
+    tmp_path: Path, vault: Path, environ: dict[str, str], instead: str
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    kept = trust(other, keys="", at=AT, environ=environ)
+    trust(vault, keys="", at=AT, environ=environ)
+    vault.rmdir()
+    if instead == "a link to another":
+        vault.symlink_to(other)
+    if instead == "a directory":
+        vault.mkdir()
+    assert revoke(vault, environ=environ)
+    assert all_trusted(environ) == [kept]
 
 
 def _trusting(root: str, number: int, environ: dict[str, str]) -> None:

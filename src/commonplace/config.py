@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from commonplace.clock import zone_of
 from commonplace.errors import BadOption, Unreadable
 from commonplace.hints import Any, StrPath
-from commonplace.trusted import Trusted, trusted
+from commonplace.trusted import Trusted, lapsed, trusted, unheeded
 from commonplace.values import field, fields_of, frozen, replace
 
 FILE = "commonplace.toml"
@@ -255,6 +255,8 @@ class Loaded:
 
     options: Options
     ignored: Mapping[str, Mapping[str, Any]]
+    distrusted: str = ""
+    """The same as a sentence, with the reason; also where trust in the vault itself lapsed."""
 
 
 def load(
@@ -264,7 +266,7 @@ def load(
     arguments: Mapping[str, Any] | None = None,
 ) -> Loaded:
     """The options in force, later sources winning, and what of the vault's files does not count."""
-    options, ignored = Options(), dict[str, dict[str, Any]]()
+    options, ignored, distrusted = Options(), dict[str, dict[str, Any]](), ""
     if os.path.isfile(path := _user_file(environ)):
         options = options.overlaid(_read(path), source=path)
     if path := environ.get("CURSORCLAW_CONFIG_PATH", "") if root else "":
@@ -274,6 +276,7 @@ def load(
         ignored = found.harmful
         if ignored and found.is_trusted(trusted(root, environ=environ)):
             ignored = {}
+        distrusted = unheeded(ignored, why_distrusted(root, found, environ))
         options = options.of_vault(found, root=root, is_trusted=not ignored)
     prefix = "COMMONPLACE_"
     spoken = {
@@ -281,7 +284,17 @@ def load(
     }
     options = options.overlaid(spoken, source="environment")
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
-    return Loaded(options.overlaid(given, source="arguments"), ignored)
+    return Loaded(options.overlaid(given, source="arguments"), ignored, distrusted)
+
+
+def why_distrusted(
+    root: StrPath, found: VaultFiles, environ: Mapping[str, str] = os.environ
+) -> str:
+    """Why the person's trust in a vault, or in its harmful keys, counts no longer; else empty."""
+    said = trusted(root, environ=environ)
+    if said and found.harmful and not found.is_trusted(said):
+        return "the keys changed since it was trusted"
+    return "" if said else lapsed(root, environ=environ)
 
 
 def vault_files(root: StrPath, environ: Mapping[str, str] = os.environ) -> VaultFiles:

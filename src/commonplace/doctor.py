@@ -27,7 +27,7 @@ from commonplace.memory import Memory
 from commonplace.safety import neutralise, one_line
 from commonplace.state_places import STATE, strange_in
 from commonplace.stores import HISTORY
-from commonplace.trusted import command_for, trusted, unheeded
+from commonplace.trusted import command_for, trusted
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
 
@@ -142,9 +142,9 @@ def _directory(memory: Memory) -> Iterator[Finding]:
 
 
 def _trust(memory: Memory) -> Iterator[Finding]:
-    ignored, known = unheeded(memory.stores.ignored), trusted(memory.root)
+    distrusted, known = memory.stores.distrusted, trusted(memory.root)
     says = "by hand" if known else "not by hand: hooks and MCP use it only where it is named"
-    yield Finding("trusted", not ignored, ignored or says, command_for(memory.root))
+    yield Finding("trusted", not distrusted, distrusted or says, command_for(memory.root))
 
 
 def _place(memory: Memory) -> Iterator[Finding]:

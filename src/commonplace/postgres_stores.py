@@ -34,7 +34,7 @@ SERVERS_OWN = (
 class PostgresStores:
     """A vault in a profile of a PostgreSQL database."""
 
-    apart = ""
+    apart = distrusted = ""
     ignored: Mapping[str, Mapping[str, Any]]
 
     def __init__(

@@ -10,7 +10,7 @@ from commonplace.hints import Any
 from commonplace.index import Query
 from commonplace.library import Library
 from commonplace.stores import Stores
-from commonplace.trusted import command_for, unheeded
+from commonplace.trusted import command_for
 from commonplace.upkeep import heartbeat, reports, schedule
 from commonplace.upkeep.summarizers import tokens_of
 
@@ -47,7 +47,7 @@ def status_of(library: Library, stores: Stores) -> dict[str, Any]:
 
 def _untrusted(stores: Stores) -> list[str]:
     """What the vault's own files set that does not count, and how to let it."""
-    said = unheeded(stores.ignored)
+    said = stores.distrusted
     return [f"{said} '{command_for(stores.root)}' shows and trusts it."] if said else []
 
 

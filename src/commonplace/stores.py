@@ -53,6 +53,8 @@ class Stores(Protocol):
     options: Options
     ignored: Mapping[str, Mapping[str, Any]]
     """What the vault's own files set that does not count, because nobody has trusted them."""
+    distrusted: str
+    """The same as a sentence, with the reason; empty where there is nothing to say."""
     layout: Layout
     clock: Clock
     vault: Vault
@@ -130,6 +132,7 @@ class FileStores:
         self.root = self.place = self.shown = find_root(named)
         loaded = load(self.root, environ=environ, arguments=options)
         self.options, self.ignored = loaded.options, loaded.ignored
+        self.distrusted = loaded.distrusted
         check_unused(self.root, loaded)
         self.clock = clock or Clock(zone=self.options.timezone)
         self._environ = environ

@@ -20,6 +20,8 @@ from commonplace.values import frozen
 NAME = "trusted"
 MOST = 65_536
 """Bytes of one file: a path, an owner, a hash and a time."""
+GENERATION = 0x80087601
+"""Linux' FS_IOC_GETVERSION: a directory may get the number of one that was deleted, not this."""
 ENVIRON: Mapping[str, str] = os.environ
 
 
@@ -36,6 +38,8 @@ class Trusted:
     shared: bool
     """Whether other users' machine files in it are used as well."""
     at: str
+    directory: str = ""
+    """What tells its directory from another at the same path; empty where that was not noted."""
 
 
 def data_directory(environ: Mapping[str, str] = ENVIRON) -> str:
@@ -48,10 +52,21 @@ def data_directory(environ: Mapping[str, str] = ENVIRON) -> str:
 
 
 def trusted(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> Trusted | None:
-    """What the person said of the vault at `root`; None if nothing, or it changed hands since."""
-    real = os.path.realpath(root)
-    found = _read(_path_of(real, environ))
-    return found if found and found.root == real and found.owner == _owner_of(real) else None
+    """What the person said of the vault at `root`; None if nothing, or it is another since."""
+    found = _said_of(os.path.realpath(root), environ)
+    return found if found and not _lapse(found) else None
+
+
+def lapsed(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> str:
+    """Why a vault that was trusted is so no longer; empty where it is, or never was."""
+    found = _said_of(os.path.realpath(root), environ)
+    return _lapse(found) if found else ""
+
+
+def recorded(path: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> str:
+    """The path by which trust in a vault is remembered, gone or not; empty where none is."""
+    as_named = (os.path.abspath(path), os.path.realpath(path))
+    return next((each for each in as_named if _said_of(each, environ)), "")
 
 
 def trust(
@@ -64,7 +79,7 @@ def trust(
 ) -> Trusted:
     """Remember that the person trusts a vault, as it is now."""
     real = os.path.realpath(root)
-    said = Trusted(real, _owner_of(real), keys, shared, at)
+    said = Trusted(real, _owner_of(real), keys, shared, at, _directory_at(real))
     path = _path_of(real, environ)
     if not path:
         raise VaultTrouble(
@@ -88,7 +103,7 @@ def trust(
 
 def revoke(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> bool:
     """Forget that a vault was trusted. Returns whether it was."""
-    path = _path_of(os.path.realpath(root), environ)
+    path = _path_of(recorded(root, environ=environ) or os.path.realpath(root), environ)
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -114,10 +129,32 @@ def command_for(root: StrPath) -> str:
     return f"commonplace trust {shlex.quote(os.path.realpath(root))}"
 
 
-def unheeded(ignored: Mapping[str, Iterable[str]]) -> str:
-    """A sentence on what a vault's files set that does not count; empty where there is nothing."""
+def unheeded(ignored: Mapping[str, Iterable[str]], why: str) -> str:
+    """A sentence on what of a vault does not count; empty where all does, or nobody asked for it.
+
+    `why`: for what reason trust that was given counts no longer; empty where none was.
+    """
     named = "; ".join(f"{name}: {', '.join(sorted(keys))}" for name, keys in ignored.items())
-    return f"Set by files of this vault and ignored, as nobody trusted it ({named})." * bool(named)
+    if named:
+        reason = why or "nobody trusted it"
+        return f"Set by files of this vault and ignored, as {reason} ({named})."
+    return f"This vault is trusted no longer, as {why}." if why else ""
+
+
+def _said_of(real: str, environ: Mapping[str, str]) -> Trusted | None:
+    found = _read(_path_of(real, environ))
+    return found if found and found.root == real else None
+
+
+def _lapse(said: Trusted) -> str:
+    """What keeps it from counting now; empty where nothing does."""
+    if not os.path.isdir(said.root):
+        return "it is gone"
+    if said.owner != _owner_of(said.root):
+        return "it is another user's than when it was trusted"
+    if said.directory and said.directory != _directory_at(said.root):
+        return "it is another directory than the one that was trusted"
+    return ""
 
 
 def _path_of(real: str, environ: Mapping[str, str]) -> str:
@@ -137,6 +174,30 @@ def _owner_of(real: str) -> int:
         return -1
 
 
+def _directory_at(real: str) -> str:
+    """What another directory at the same path would not have; empty where there is none."""
+    try:
+        descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    except OSError:
+        # Windows opens no directories. Its numbers, other than those of Linux, are not used again.
+        return str(os.stat(real).st_ino) if os.path.isdir(real) else ""
+    try:
+        return f"{os.fstat(descriptor).st_ino}{_generation(descriptor)}"
+    finally:
+        os.close(descriptor)
+
+
+def _generation(descriptor: int) -> str:
+    if sys.platform != "linux":
+        return ""
+    import fcntl
+
+    try:
+        return f".{fcntl.ioctl(descriptor, GENERATION, bytes(8)).hex()}"
+    except OSError:
+        return ""
+
+
 def _read(path: str) -> Trusted | None:
     """What one file says, if this user wrote it."""
     if not path:
@@ -154,7 +215,12 @@ def _read(path: str) -> Trusted | None:
     try:
         said = json.loads(data)
         return Trusted(
-            str(said["root"]), said["owner"], str(said["keys"]), said["shared"] is True, said["at"]
+            str(said["root"]),
+            said["owner"],
+            str(said["keys"]),
+            said["shared"] is True,
+            said["at"],
+            str(said.get("directory", "")),
         )
     except (ValueError, KeyError, TypeError):
         return None

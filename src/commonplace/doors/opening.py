@@ -23,7 +23,7 @@ HOMES = {"earl": "~/.config/earl/memory"}
 
 def vault_path(vault: str, dialect: str) -> str:
     """The vault that is named, the working directory if it is one, or the one at home."""
-    return _named(vault) or _vault_here() or _home(dialect)
+    return _named(vault) or vault_here() or _home(dialect)
 
 
 def agents_path(vault: str, dialect: str) -> str:
@@ -34,22 +34,43 @@ def agents_path(vault: str, dialect: str) -> str:
     """
     if found := _named(vault):
         return found
-    here = _vault_here()
+    here = vault_here()
     return here if here and _is_trusted(here) else _home(dialect)
 
 
 def left_out(vault: str) -> str:
-    """A sentence on the working directory where `agents_path` leaves it out; else empty."""
-    here = "" if vault else _vault_here()
-    if not here or _is_trusted(here):
-        return ""
-    from commonplace.safety import one_line
-    from commonplace.trusted import command_for
+    """A sentence on what of the working directory hooks and MCP leave out; empty if nothing.
 
-    return (
-        f"{one_line(here)} looks like a vault, but nobody named or trusted it: it is left out. "
-        f"'{one_line(command_for(here))}' in a terminal trusts it; --vault names one."
-    )
+    All of it where nobody trusted it, or its harmful keys where they changed since.
+    """
+    here = "" if vault else vault_here()
+    if not here:
+        return ""
+    from commonplace.roots import find_root
+    from commonplace.safety import one_line
+    from commonplace.trusted import command_for, lapsed
+
+    root = find_root(here)
+    if _is_trusted(here):
+        said = _keys_left_out(root)
+    else:
+        why = lapsed(root) or "nobody named or trusted it"
+        said = f"{one_line(here)} looks like a vault, but {why}: it is left out."
+    step = f"'{one_line(command_for(here))}' in a terminal trusts it; --vault names one."
+    return said and f"{said} {step}"
+
+
+def _keys_left_out(root: str) -> str:
+    from commonplace.config import load
+    from commonplace.errors import CommonplaceError
+    from commonplace.safety import one_line
+
+    try:
+        said = load(root).distrusted
+    except CommonplaceError:
+        # Opening the vault says it.
+        return ""
+    return said and f"{one_line(root)}: {said}"
 
 
 def _named(vault: str) -> str:
@@ -60,7 +81,7 @@ def _home(dialect: str) -> str:
     return os.path.expanduser(HOMES.get(dialect, HOME))
 
 
-def _vault_here() -> str:
+def vault_here() -> str:
     """The working directory, if it is a vault; else empty."""
     here = _working_directory()
     return here if _is_vault(here) else ""

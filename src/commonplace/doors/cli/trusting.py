@@ -11,21 +11,33 @@ import os
 import sys
 
 from commonplace.clock import Clock
-from commonplace.config import VaultFiles, is_url, shown_value, vault_files
+from commonplace.config import VaultFiles, is_url, shown_value, vault_files, why_distrusted
 from commonplace.dialects import Answer
 from commonplace.doors.cli import complain, show
+from commonplace.doors.opening import vault_here
 from commonplace.doors.persons import agent_above, require_person
-from commonplace.errors import BadValue, Conflict, NotFound, Refused
+from commonplace.errors import BadValue, CommonplaceError, Conflict, NotFound, Refused
 from commonplace.hints import Any
 from commonplace.roots import find_root
 from commonplace.safety import one_line
 from commonplace.state_places import STATE
-from commonplace.trusted import Trusted, all_trusted, command_for, revoke, trust, trusted, unheeded
+from commonplace.trusted import (
+    Trusted,
+    all_trusted,
+    command_for,
+    recorded,
+    revoke,
+    trust,
+    trusted,
+    unheeded,
+)
 from commonplace.version_control import is_kept
 
 
 def _trust_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="the vault")
+    parser.add_argument(
+        "path", nargs="?", default="", metavar="PATH", help="the vault; none: the one here"
+    )
     deed = parser.add_mutually_exclusive_group()
     deed.add_argument("--list", action="store_true", help="list the vaults that are trusted")
     deed.add_argument("--revoke", action="store_true", help="trust it no longer")
@@ -39,15 +51,16 @@ def trust_vault(arguments: argparse.Namespace) -> int:
     """Trust a vault: let its own files set commands, URLs and other keys that could do harm.
 
     It shows what they set and asks. Trusted is just this: when such a key changes, or the
-    directory is another user's, it has to be trusted again. Hooks and MCP use a trusted vault
-    also where nobody names it. It is remembered outside of the vault.
+    directory is another one or another user's, it has to be trusted again. Hooks and MCP use a
+    trusted vault also where nobody names it. It is remembered outside of the vault.
     """
     if arguments.list:
         return _list(arguments)
-    root = _root(arguments.path or arguments.vault)
     require_person("trust a vault")
+    named = _named(arguments.path or arguments.vault)
     if arguments.revoke:
-        return _revoke(arguments, root)
+        return _revoke(arguments, recorded(named) or _root(named))
+    root = _root(named)
     found = vault_files(root)
     if not arguments.json:
         print(_asked(root, found))
@@ -67,17 +80,31 @@ def trust_what_was_made(root: str) -> None:
     if trusted(root) is None and not (found.harmful or is_kept(root, STATE) or agent_above()):
         trust(root, keys="", at=Clock().stamp())
     if found.harmful and not found.is_trusted(trusted(root)):
-        complain([f"{unheeded(found.harmful)} '{one_line(command_for(root))}' trusts it."])
+        said = unheeded(found.harmful, why_distrusted(root, found))
+        complain([f"{said} '{one_line(command_for(root))}' trusts it."])
 
 
-def _root(path: str) -> str:
-    if not path or is_url(path):
+def _named(path: str) -> str:
+    """The directory that is meant: the working directory, if it is a vault, where none is named."""
+    if is_url(path):
         raise BadValue(
-            "PATH", "it is the directory of a vault", next_step="Use 'commonplace trust PATH'."
+            "PATH", "only a vault in files is trusted", next_step="Use 'commonplace trust PATH'."
         )
-    named = os.path.expanduser(path)
+    named = os.path.expanduser(path) or vault_here()
+    if not named:
+        raise NotFound(
+            "The working directory is no vault.",
+            next_step="Name one: 'commonplace trust PATH'; 'commonplace trust --list' lists them.",
+        )
+    return named
+
+
+def _root(named: str) -> str:
     if not os.path.isdir(named):
-        raise NotFound(f"There is no directory {one_line(named)}.", next_step="Look at the path.")
+        raise NotFound(
+            f"There is no directory {one_line(named)}.",
+            next_step="Look at the path; 'commonplace trust --list' shows what is trusted.",
+        )
     return os.path.realpath(find_root(named))
 
 
@@ -115,16 +142,25 @@ def _agrees(root: str) -> bool:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    found = all_trusted()
+    found = {each: _why_not(each.root) for each in all_trusted()}
     lines = [
         f"{each.at[:10]}  {one_line(each.root)}"
         + ("  shared" if each.shared else "")
-        + ("" if trusted(each.root) else "  (gone, or another user's now)")
-        for each in found
+        + (f"  ({why})" if why else "")
+        for each, why in found.items()
     ]
     text = "\n".join(lines) or "No vault is trusted."
-    show(Answer([_described(each) for each in found], text), as_json=arguments.json)
+    described = [{**_described(each), "distrusted": why} for each, why in found.items()]
+    show(Answer(described, text), as_json=arguments.json)
     return 0
+
+
+def _why_not(root: str) -> str:
+    """Why what is listed does not count as it stands; empty where it does."""
+    try:
+        return why_distrusted(root, vault_files(root))
+    except CommonplaceError as error:
+        return one_line(error.what)
 
 
 def _revoke(arguments: argparse.Namespace, root: str) -> int:

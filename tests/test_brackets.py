@@ -214,6 +214,7 @@ def test_a_rejection_keeps_it_out_and_the_file_as_it_is(hook: Hook, vault: Path)
     hook("post-tool", **BASH)
     with Memory.open(vault, origin="owner") as memory:
         [record] = memory.review()
+        assert "MEMORY.md\nThe line stays as it is" in memory.accounts([record])[record.id].changes
         memory.reject(record.id)
         assert memory.review() == []
     assert ATTACK not in told(vault)

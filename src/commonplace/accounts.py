@@ -123,13 +123,18 @@ class Accounts:
             "wording": record.text,
             "wording_id": record.id,
             "untyped": self._strange(record),
-            "read_before": self._sessions.read(record.session).taints if record.session else (),
+            "read_before": self._read_before(record),
             "changes": self._foreseen(record),
         }
         if record.evidence:
             state = "waits; the user's sentence is told meanwhile"
             return self._cited(record, state=state, **rest)
         return Account(state="waits; no sentence of the user's is told", **rest)  # type: ignore[arg-type]
+
+    def _read_before(self, record: Record) -> tuple[tuple[str, str], ...]:
+        """What its session had read when it was made; what has no time, too."""
+        taints = self._sessions.read(record.session).taints if record.session else ()
+        return tuple((what, at) for what, at in taints if at <= record.timestamp)
 
     def _cited(self, record: Record, **rest: object) -> Account:
         message, said_at, *sentence = record.evidence
@@ -157,6 +162,9 @@ class Accounts:
             held = self._changes[record.id]
             diff = steering.foreseen(self._library, record, held)
             return f"{held['document']}\n{diff}".rstrip()
+        if stands := self._library.index.get(record.id):
+            names = ", ".join(dict.fromkeys(place.document for place in stands.places))
+            return f"{names}\nThe line stays as it is, and prompts tell it."
         old = self._library.index.get(record.supersedes) if record.supersedes else None
         added = f"+ {one_line(record.text)}"
         where = ", ".join(self._targets)

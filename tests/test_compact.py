@@ -986,6 +986,18 @@ def test_what_was_stored_since_follows_in_slices_and_the_documents_are_known_as_
 
 
 @pytest.mark.in_files
+def test_what_was_taken_back_before_it_is_followed_is_left_alone(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(place) as memory:
+        memory.store("Stored before")
+        library = memory.library
+        monkeypatch.setattr(library.levelling, "left_behind", library.journal.end)
+        library.refresh()
+        assert library.index.dump() == rebuilt(memory)
+
+
+@pytest.mark.in_files
 def test_who_stores_while_it_follows_is_found_too(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

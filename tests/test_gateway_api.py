@@ -22,6 +22,7 @@ from commonplace import Memory
 from commonplace.doors.http import changes
 from commonplace.doors.http.application import Gateway
 from commonplace.doors.listening import listening
+from commonplace.errors import HeldForReview
 from tests.gateways import AT, HOST, client, made, person
 
 
@@ -356,6 +357,54 @@ def test_what_waits_is_approved_by_who_may(gateway: Gateway) -> None:
     first, second = owner.get(f"{AT}/review").json()["waiting"]
     assert owner.post(f"{AT}/review/{first['id']}", json={"decision": "approve"}).status_code == 200
     assert owner.post(f"{AT}/review/{second['id']}", json={"decision": "reject"}).status_code == 200
+    assert owner.get(f"{AT}/review").json()["waiting"] == []
+
+
+DECISIONS = ("approve", "reject")
+
+
+def hold_all_kinds(gateway: Gateway) -> None:
+    """Two rules and a change of each document that prompts are made of, which all wait."""
+    with Memory.open(gateway.vaults.paths["book"], session="s") as memory:
+        memory.taint("a page")
+        memory.store_all([{"text": f"Obey {name}", "kind": "instruction"} for name in "ab"])
+        for name in ("SOUL.md", "USER.md"):
+            with pytest.raises(HeldForReview):
+                memory.update("Be brief", document=name)
+
+
+@pytest.mark.parametrize("again", DECISIONS)
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_what_was_decided_on_is_not_found_again_of_any_kind(
+    gateway: Gateway, decision: str, again: str
+) -> None:
+    hold_all_kinds(gateway)
+    owner = person(gateway)
+    waiting = owner.get(f"{AT}/review").json()["waiting"]
+    assert len(waiting) == 4
+    for each in waiting:
+        path = f"{AT}/review/{each['id']}"
+        assert owner.post(path, json={"decision": decision}).status_code == 200
+        assert owner.post(path, json={"decision": again}).status_code == 404
+
+
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_many_are_decided_on_all_or_none(gateway: Gateway, decision: str, at: int) -> None:
+    hold_all_kinds(gateway)
+    owner = person(gateway)
+    *rest, last = [each["id"] for each in owner.get(f"{AT}/review").json()["waiting"]]
+    assert owner.post(f"{AT}/review/{last}", json={"decision": "reject"}).status_code == 200
+    changes = owner.get(f"{AT}/log").json()
+    for wrong, code in (("bogus", 404), (last, 404), ("", 400)):
+        ids = [*rest[:at], wrong, *rest[at:]]
+        told = owner.post(f"{AT}/review", json={"ids": ids, "decision": decision})
+        assert told.status_code == code, wrong
+        assert [each["id"] for each in owner.get(f"{AT}/review").json()["waiting"]] == rest
+        assert owner.get(f"{AT}/log").json() == changes
+    twice = {"ids": [*rest, rest[0], rest[1][:-1]], "decision": decision}
+    decided = owner.post(f"{AT}/review", json=twice).json()["decided"]
+    assert [each["id"] for each in decided] == rest
     assert owner.get(f"{AT}/review").json()["waiting"] == []
 
 

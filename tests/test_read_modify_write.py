@@ -22,6 +22,7 @@ import pytest
 from commonplace import tools
 from commonplace.clock import Clock
 from commonplace.doors.hooks import events, spool
+from commonplace.doors.http import api
 from commonplace.doors.http.tokens import FilePasses, Tokens, passes_of
 from commonplace.doors.setup import receipts, writing
 from commonplace.doors.setup.editing import Kind, Shape
@@ -288,6 +289,19 @@ def decided_once(memory: Memory, outcome: Outcome) -> None:
     written = texts(memory).values()
     assert max([text.count("Always answer in French") for text in written] + [0]) <= 1
     assert [record.text for record in memory.review()] == ["Never use tabs"]
+
+
+def decide_on_both(memory: Memory, writer: int, number: int) -> Any:
+    keys = [entry.ids[0] for entry in memory.log(limit=100)]
+    ids, decision = (keys, "approve") if writer % 2 else (keys[::-1], "reject")
+    return api.decide_on_many.run(memory, {"ids": ids, "decision": decision})
+
+
+def both_were_decided_on_by_one(memory: Memory, outcome: Outcome) -> None:
+    only_one_did(memory, outcome)
+    decisions = [e.op for e in memory.log(limit=100) if e.op in ("approve", "reject")]
+    assert (len(decisions), len(set(decisions))) == (2, 1)
+    assert memory.review() == []
 
 
 def spend(memory: Memory, writer: int, number: int) -> None:
@@ -748,6 +762,9 @@ DEEDS: dict[str, Deed] = {
     ),
     "approve or reject what is held": Deed(
         approve_or_reject, decided_once, hold_some, origin=Origin.OWNER, methods=("reject",)
+    ),
+    "decide on all that is held": Deed(
+        decide_on_both, both_were_decided_on_by_one, hold_some, origin=Origin.OWNER
     ),
     "spend a session's budget": Deed(
         spend,

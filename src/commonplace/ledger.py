@@ -343,8 +343,8 @@ class Ledger:
         position = self.locked(self.levelling.left_behind)
         self.reader.read_ahead(self.levelling.marks.end)
         if position >= 0:
-            entry = next(self.journal.entries(since=position))
-            if self.levelling.index_in_slices(entry):
+            entry = next(self.journal.entries(since=position), None)
+            if entry and self.levelling.index_in_slices(entry):
                 end = self.locked(self.journal.end)
                 self.levelling.index_appends_in_slices(entry, until=end)
                 self.locked(lambda: self.levelling.bring_up(done=entry.end))

@@ -364,7 +364,7 @@ class Library(Erasing):
         """Let a held record into the documents, its text exactly as it was held."""
 
         def work() -> Record:
-            record = self._held(record_id)
+            record = self.one_held(record_id)
             self.take_in_changes()
             if stands := self.index.get(record_id):
                 return self._approved_there(stands, author)
@@ -400,19 +400,20 @@ class Library(Erasing):
 
     def approved(self, record_id: str, *, author: Author) -> None:
         """Note that a held text was let in, in whatever way."""
-        self.locked(lambda: self._note(Op.APPROVE, self._held(record_id), author))
+        self.locked(lambda: self._note(Op.APPROVE, self.one_held(record_id), author))
 
     def reject(self, record_id: str, *, author: Author) -> Record:
         """Take a held record off the list. The journal keeps it."""
 
         def work() -> Record:
-            record = self._held(record_id)
+            record = self.one_held(record_id)
             self._note(Op.REJECT, record, author)
             return record
 
         return self.locked(work)
 
-    def _held(self, record_id: str) -> Record:
+    def one_held(self, record_id: str) -> Record:
+        """One of the records that wait."""
         found = next((record for record in self.held() if record.id == record_id), None)
         if found is None:
             raise NoSuchRecord(record_id)

@@ -89,7 +89,7 @@ def approve(library: Library, key: str, held: Mapping[str, str], *, author: Auth
     """Make a change that waited, in place of what was written of it in the user's words."""
 
     def work() -> Record:
-        record = next(each for each in library.held() if each.id == key)
+        record = library.one_held(key)
         name = held["document"]
         if held["told"] and library.vault.stat(name):
             _rewrite(library, Rewrite(name, _without(held["told"]), _owner(author), afresh=True))

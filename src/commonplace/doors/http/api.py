@@ -378,9 +378,15 @@ def decide_on_many(
     ids: Annotated[list[str], Argument("the ids of what to decide on", max_items=1000)],
     decision: Annotated[Literal["approve", "reject"], Argument("what to do with them")],
 ) -> Any:
-    """Let several held memories in exactly as they are, or turn them away."""
+    """Let several held memories in exactly as they are, or turn them away: all, or none."""
     decide = memory.approve if decision == "approve" else memory.reject
-    return {"decision": decision, "decided": [shown_record(decide(key)) for key in ids]}
+    held = memory.library.one_held
+
+    def work() -> list[Record]:
+        keys = dict.fromkeys([held(memory.meant_of_held(part)).id for part in ids])
+        return [decide(key) for key in keys]
+
+    return {"decision": decision, "decided": [*map(shown_record, memory.library.locked(work))]}
 
 
 @route("POST", "/review/{id}", scope="admin")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import replay
 from commonplace.clock import parse_stamp
 from commonplace.errors import BadName, BadValue, NoSuchDocument, NothingToUndo, Unreadable
 from commonplace.journal import Append, Cut, Entry, Gone, Op, Text
@@ -761,3 +762,26 @@ def test_deleting_the_journal_loses_history_and_no_memory(
         again.store("The tea is green")
         again.undo()
         assert lasting(again) == before
+
+
+def test_every_text_that_a_document_had_is_found_by_its_mark_the_latest_first(place: str) -> None:
+    with Memory.open(place, create=True, session="s-1") as memory:
+        shown = []
+        for number in range(6):
+            memory.store(f"Thing {number} is blue", kind="fact")
+            shown.append(memory.read())
+            memory.update(f"- Told {number}\n", mode="append", section="Things")
+            shown.append(memory.read())
+        for page in shown:
+            found = memory.library.text_marked("MEMORY.md", page.etag)
+            assert found == page.text.encode()
+        looked: list[bytes] = []
+        journal = memory.library.journal
+
+        def note(text: bytes) -> bool:
+            looked.append(text)
+            return False
+
+        assert replay.marked(journal, "MEMORY.md", note) is None
+        before = [page.text.encode() for page in shown]
+        assert looked.index(before[-1]) < looked.index(before[0])

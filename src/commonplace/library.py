@@ -631,13 +631,7 @@ class Library(Erasing):
         kept = self.journal.version(etag)
         if kept is not None:
             return kept
-        text: bytes | None = None
-        for entry in self.journal.entries():
-            if name in entry.documents():
-                text = replay.after(self.journal, text, entry, name)
-                if text is not None and etag_of(text) == etag:
-                    return text
-        return None
+        return replay.marked(self.journal, name, lambda text: etag_of(text) == etag)
 
     def unlink(self, record_id: str, *, author: Author) -> None:
         """Let a record no longer be replaced by one that is gone; any other, no longer replace one.

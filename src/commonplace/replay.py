@@ -5,7 +5,7 @@ It folds entries into texts, and knows neither the documents' files nor the inde
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from commonplace.journal import Append, Entry, Journal, Text, applied
 
@@ -46,6 +46,26 @@ def states(
                 texts[name] = bytearray(told)
                 bases[name] = entry.position if isinstance(change, Text) else bases.get(name, 0)
     return {name: (bases[name], bytes(text)) for name, text in texts.items()}
+
+
+def marked(journal: Journal, name: str, is_it: Callable[[bytes], bool]) -> bytes | None:
+    """The text of a document that is wanted, sought from its last whole text back to the first."""
+    stretches: list[list[Entry]] = [[]]
+    for entry in journal.entries():
+        if name in entry.documents():
+            if any(isinstance(each, Text) and each.document == name for each in entry.changes):
+                stretches.append([])
+            stretches[-1].append(entry)
+    texts = (text for entries in reversed(stretches) for text in _texts(journal, name, entries))
+    return next(filter(is_it, texts), None)
+
+
+def _texts(journal: Journal, name: str, entries: Sequence[Entry]) -> Iterator[bytes]:
+    text: bytes | None = None
+    for entry in entries:
+        text = after(journal, text, entry, name)
+        if text is not None:
+            yield text
 
 
 def grown(journal: Journal, name: str, *, since: int, until: int | None = None) -> bytes | None:

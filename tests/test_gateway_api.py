@@ -658,6 +658,23 @@ def test_told_to_stop_it_ends_cleanly_even_with_listeners(served: Served) -> Non
         os.killpg(served.process.pid, 0)
 
 
+def test_who_begins_to_listen_while_it_ends_is_let_go() -> None:
+    async def listened() -> list[bytes]:
+        async def look(position: int) -> tuple[int, list[dict[str, Any]]]:
+            if looked:
+                await asyncio.Event().wait()
+            looked.append(position)
+            watch.end()
+            return position, []
+
+        looked: list[int] = []
+        watch = changes.Watch(look)
+        return [each async for each in watch.stream(0)]
+
+    [ready] = asyncio.run(asyncio.wait_for(listened(), timeout=20))
+    assert b"event: ready" in ready
+
+
 def test_a_port_that_is_taken_is_said_with_the_next_step(served: Served) -> None:
     command = [sys.executable, "-m", "commonplace", "serve", str(served.vault)]
     done = subprocess.run(

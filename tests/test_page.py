@@ -513,7 +513,7 @@ class Held:
 
     def wait(self) -> None:
         """Until something was asked."""
-        for _ in range(100):
+        for _ in range(1200):
             if self.waiting:
                 return
             self.page.wait_for_timeout(50)
@@ -555,9 +555,10 @@ def test_a_new_document_is_made_and_opened(page: Any, world: dict[str, Any]) -> 
 def test_what_is_typed_while_a_save_is_on_its_way_stays(page: Any, world: dict[str, Any]) -> None:
     write(world, "notes/typed.md", "one\ntwo\nthree\n")
     text = opened(page, world, "notes/typed.md")
-    text.click()
+    text.get_by_text("three").click()
     page.keyboard.press("Control+End")
     page.keyboard.type("four")
+    status(page, "Not saved")
     saving = Held(page, "**/documents/notes/typed.md", "PUT")
     page.keyboard.press("Control+s")
     saving.wait()

@@ -76,6 +76,7 @@ class Watch:
         self._end = 0
         self._listening: set[asyncio.Queue[News | None]] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._over = False
 
     async def stream(self, start: int) -> AsyncGenerator[bytes]:
         """Events until the listener goes away or it is over, a comment where nothing happens.
@@ -85,6 +86,8 @@ class Watch:
         news: asyncio.Queue[News | None] = asyncio.Queue()
         yield f"event: ready\nid: {start}\ndata: {{}}\n\n".encode()
         position, found = await self._look(start)
+        if self._over:
+            return
         self._listen(news, position)
         try:
             for change in found:
@@ -99,7 +102,8 @@ class Watch:
             self._listening.discard(news)
 
     def end(self) -> None:
-        """Tell everybody that it is over."""
+        """Tell everybody that it is over, those too who are about to listen."""
+        self._over = True
         if self._looking is not None:
             self._looking.cancel()
 

@@ -716,7 +716,7 @@ def test_a_document_of_any_name_is_opened(page: Any, world: dict[str, Any], name
 
 def test_an_address_that_cannot_be_read_is_no_fault(page: Any, world: dict[str, Any]) -> None:
     go(page, world, "documents/100%.md")
-    assert "There is no document 100%.md" in page.locator("main").inner_text()
+    page.locator("main", has_text="There is no document 100%.md").wait_for()
 
 
 def test_an_agent_s_write_leaves_the_cursor_where_it_is(page: Any, world: dict[str, Any]) -> None:

@@ -993,7 +993,7 @@ def test_the_strip_counts_the_days_that_it_shows(page: Any, world: dict[str, Any
     with Memory.open(world["vault"], origin="owner") as memory:
         memory.update(old, document="notes/old.md", mode="rewrite")
     go(page, world, "days/2001-02")
-    assert page.locator(".day", has_text="1 memory").count() == 1
+    page.locator(".day", has_text="1 memory").wait_for()
     shown = page.locator(".heat span").evaluate_all(
         "cells => cells.reduce((sum, cell) => sum + Number(cell.title.split(': ')[1]), 0)"
     )

@@ -172,7 +172,7 @@ def test_what_was_replaced_meanwhile_is_not_replaced_again(place: str) -> None:
 def test_what_is_deleted_while_another_is_to_replace_it_leaves_nothing_behind(place: str) -> None:
     with opened(place) as one, opened(place) as other:
         old = one.store("The office is on floor 1", kind="fact")
-        record = one._record(text="New", kind="fact", supersedes=old.id)
+        record = one._record(one.author, text="New", kind="fact", supersedes=old.id)
         other.delete(old.id)
         with pytest.raises(NoSuchRecord):
             one.library.admit([record], to=["MEMORY.md"], author=one.author)
@@ -182,7 +182,9 @@ def test_what_is_deleted_while_another_is_to_replace_it_leaves_nothing_behind(pl
 def test_a_held_record_is_not_let_in_over_one_that_came_meanwhile(place: str) -> None:
     with opened(place) as memory:
         old = memory.store("Answer in French", kind="instruction")
-        record = memory._record(text="Answer in Dutch", kind="instruction", supersedes=old.id)
+        record = memory._record(
+            memory.author, text="Answer in Dutch", kind="instruction", supersedes=old.id
+        )
         memory.library.hold(record, author=memory.author)
         new = memory.supersede(old.id, "Answer in German")
         with pytest.raises(AlreadyReplaced, match=new.id):

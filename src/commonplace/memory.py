@@ -359,8 +359,7 @@ class Memory:
     @property
     def author(self) -> Author:
         """Who writes: an agent that has read untrusted content writes as whoever wrote that."""
-        tainted = self.is_tainted
-        return Author(stamped(self.origin, tainted=tainted), self.session)
+        return Author(stamped(self.origin, tainted=self.is_tainted), self.session)
 
     def make_first_document(self) -> None:
         """Claw's workspace has its MEMORY.md, with its template, from the moment it is loaded."""
@@ -425,18 +424,15 @@ class Memory:
         return self._stored(memories, of_the_day=of_the_day)
 
     def _stored(self, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool) -> _Stored:
-        tainted = self.is_tainted
+        author = self.author
         quotes = [memory.get("quote") or "" for memory in memories]
-        records = given = [
-            self._record(**{name: value for name, value in memory.items() if name != "quote"})
-            for memory in memories
-        ]
+        plain = [{name: memory[name] for name in memory if name != "quote"} for memory in memories]
+        records = given = [self._record(author, **memory) for memory in plain]
         named = [memory["id"] for memory in memories if memory.get("id")]
         # Elsewhere everything that is told is written: there a document is a log.
         once = self.layout.name == "native" and not of_the_day and not named
         if self.origin == Origin.IMPORT:
             records = self.library.locked(lambda: self.library.without_forgotten(given))
-        author = Author(stamped(self.origin, tainted=tainted), self.session)
         given_quotes = {record.id: quote for record, quote in zip(given, quotes)}
         ready: list[Record] = []
         wordings: dict[str, Record] = {}
@@ -713,7 +709,7 @@ class Memory:
         }
         return [names[role] for role in roles or self.layout.writes]
 
-    def _record(self, *, group: str = "", **given: Any) -> Record:
+    def _record(self, author: Author, *, group: str = "", **given: Any) -> Record:
         if given.get("supersedes"):
             given["supersedes"] = self._meant(given["supersedes"], argument="supersedes")
         record = admission.admitted(
@@ -721,7 +717,7 @@ class Memory:
             self.options,
             session=self.session,
             group=group or self.group,
-            origin=self.author.origin,
+            origin=author.origin,
             **given,
         )
         if record.supersedes:

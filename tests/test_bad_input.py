@@ -489,8 +489,8 @@ def test_a_bad_option_is_refused_with_where_they_are_listed(
         (b"dialect = 7\n", "dialect"),
         (b"[continuity]\nmemoryMaxRecords = 'few'\n", "memory_max_records"),
         (b"continuity = 7\n", "continuity"),
-        (b"text_limit = \n", "it cannot be read"),
-        (b"# caf\xe9\n", "it cannot be read"),
+        (b"text_limit = \n", "cannot be read as options: "),
+        (b"# caf\xe9\n", "cannot be read as options: "),
     ],
 )
 def test_a_bad_options_file_is_named_in_the_error(
@@ -500,7 +500,7 @@ def test_a_bad_options_file_is_named_in_the_error(
     before = contents(vault)
     assert main(["--vault", str(vault), "store", "x"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("commonplace: Option ")
+    assert said.startswith(("commonplace: Option ", f"commonplace: {vault / FILE} "))
     assert says in said
     assert str(vault / FILE) in said
     assert contents(vault) == before

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from commonplace.clock import zone_of
-from commonplace.errors import BadOption, Unreadable
+from commonplace.errors import BadOption, BrokenOptions, Unreadable
 from commonplace.hints import Any, StrPath
 from commonplace.trusted import Trusted, lapsed, trusted, unheeded
 from commonplace.values import field, fields_of, frozen, replace
@@ -27,6 +27,7 @@ CLAW_NAMES = {
 URLS = ("postgresql://", "postgres://")
 LONGEST = 1 << 20
 """Bytes of a file of options that are read."""
+MEND_UNREAD = "Put a plain file there, or take it away."
 
 
 def is_url(vault: object) -> bool:
@@ -184,11 +185,10 @@ class Options:
         """The same, of values that have the options' own names."""
         changes: dict[str, Any] = {}
         for key, value in values.items():
-            option = OPTIONS.get(key)
-            if option is None:
-                raise BadOption(key, "there is no such option", source=source)
-            changes[key] = _typed(key, value, type(option.default), source=source)
-            _check_choice(key, changes[key], source=source)
+            try:
+                changes[key] = _fitting(key, value)
+            except ValueError as problem:
+                raise BadOption(key, str(problem), source=_with_line(source, key)) from None
         return replace(self, **changes) if changes else self
 
     def of_vault(self, found: VaultFiles, *, root: StrPath, is_trusted: bool) -> Options:
@@ -257,6 +257,8 @@ class Loaded:
     ignored: Mapping[str, Mapping[str, Any]]
     distrusted: str = ""
     """The same as a sentence, with the reason; also where trust in the vault itself lapsed."""
+    unread: tuple[str, ...] = ()
+    """A sentence on each file of options that is not read, as it is no plain file."""
 
 
 def load(
@@ -267,8 +269,8 @@ def load(
 ) -> Loaded:
     """The options in force, later sources winning, and what of the vault's files does not count."""
     options, ignored, distrusted = Options(), dict[str, dict[str, Any]](), ""
-    if os.path.isfile(path := _user_file(environ)):
-        options = options.overlaid(_read(path), source=path)
+    if os.path.isfile(own := _user_file(environ)):
+        options = options.overlaid(_read(own), source=own)
     if path := environ.get("CURSORCLAW_CONFIG_PATH", "") if root else "":
         options = options.overlaid(_continuity(path), source=path)
     if root:
@@ -284,7 +286,19 @@ def load(
     }
     options = options.overlaid(spoken, source="environment")
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
-    return Loaded(options.overlaid(given, source="arguments"), ignored, distrusted)
+    named = [own, os.path.join(root, FILE)] if root else [own]
+    unread = tuple(filter(None, map(_why_unread, named)))
+    return Loaded(options.overlaid(given, source="arguments"), ignored, distrusted, unread)
+
+
+def _why_unread(path: str) -> str:
+    """A sentence on what stands where a file of options would be; empty if one does, or nothing."""
+    if os.path.isfile(path) or not os.path.lexists(path):
+        return ""
+    flaw = "it is no plain file"
+    if os.path.islink(path):
+        flaw = f"it is a link to {'no plain file' if os.path.exists(path) else 'nothing'}"
+    return f"{path} is not read: {flaw}."
 
 
 def why_distrusted(
@@ -363,7 +377,28 @@ def snake(name: str) -> str:
     return name if name.islower() else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def _typed(key: str, value: Any, kind: type, *, source: str) -> Any:
+def _with_line(source: str, key: str) -> str:
+    """Where an option is set: the file with its line, where that is found."""
+    if not os.path.isfile(source):
+        return source
+    with open(source, encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            name = re.split("[=:]", line)[0].strip(" \t\r\n\"'[]")
+            if snake(name.removeprefix("continuity.")) == key:
+                return f"{source}, line {number}"
+    return source
+
+
+def _fitting(key: str, value: Any) -> Any:
+    """The value in the type of its option; a ValueError says why it takes none such."""
+    if key not in OPTIONS:
+        raise ValueError("there is no such option")
+    typed = _typed(value, type(OPTIONS[key].default))
+    _check_choice(key, typed)
+    return typed
+
+
+def _typed(value: Any, kind: type) -> Any:
     if kind is bool and isinstance(value, str) and value.lower() in TRUTH:
         return TRUTH[value.lower()]
     if (
@@ -374,32 +409,25 @@ def _typed(key: str, value: Any, kind: type, *, source: str) -> Any:
         try:
             return _not_negative(kind(value))
         except (ValueError, OverflowError):
-            raise BadOption(key, f"{value!r} is no number from 0 up", source=source) from None
+            raise ValueError(f"{value!r} is no number from 0 up") from None
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
-    raise BadOption(key, f"{value!r} is not {NAMES[kind]}", source=source)
+    raise ValueError(f"{value!r} is not {NAMES[kind]}")
 
 
-def _check_choice(key: str, value: Any, *, source: str) -> None:
+def _check_choice(key: str, value: Any) -> None:
     """Some texts must name something that there is."""
     if key == "timezone":
         try:
             zone_of(value)
         except (ValueError, OSError, KeyError):
-            raise BadOption(key, f"there is no time zone {value!r}", source=source) from None
+            raise ValueError(f"there is no time zone {value!r}") from None
     if key == "history" and value and not is_url(value):
         # Not shown: a password may be in it.
-        raise BadOption(key, "it is no postgresql://… URL", source=source)
-    if key == "encoder" and value not in ("static", "hashed", "onnx", "remote"):
-        raise BadOption(key, f"{value!r} is not static, hashed, onnx or remote", source=source)
-    if key == "tokenizer" and value not in ("estimate", "o200k"):
-        raise BadOption(key, f"{value!r} is not estimate or o200k", source=source)
-    if key == "secrets" and value not in ("redact", "refuse", "allow"):
-        raise BadOption(key, f"{value!r} is not redact, refuse or allow", source=source)
-    if key == "trust" and value not in ("quotes", "hold", "open"):
-        raise BadOption(key, f"{value!r} is not quotes, hold or open", source=source)
-    if key == "summarizer" and value not in ("extractive", "command", "openai"):
-        raise BadOption(key, f"{value!r} is not extractive, command or openai", source=source)
+        raise ValueError("it is no postgresql://… URL")
+    if value not in CHOICES.get(key, (value,)):
+        *others, last = CHOICES[key]
+        raise ValueError(f"{value!r} is not {', '.join(others)} or {last}")
 
 
 def _not_negative(number: Any) -> Any:
@@ -408,6 +436,13 @@ def _not_negative(number: Any) -> Any:
     return number
 
 
+CHOICES = {
+    "encoder": ("static", "hashed", "onnx", "remote"),
+    "tokenizer": ("estimate", "o200k"),
+    "secrets": ("redact", "refuse", "allow"),
+    "trust": ("quotes", "hold", "open"),
+    "summarizer": ("extractive", "command", "openai"),
+}
 TRUTH = {"1": True, "true": True, "yes": True, "on": True}
 TRUTH |= {"0": False, "false": False, "no": False, "off": False}
 NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -419,13 +454,19 @@ def _read(path: str) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             data = file.read(LONGEST + 1)
-        if len(data) > LONGEST:
-            raise BadOption("file", f"it is longer than {LONGEST:,} bytes", source=path)
-        return tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadOption("file", f"it cannot be read: {error}", source=path) from None
     except OSError as error:
         raise Unreadable(path, error.strerror or str(error)) from None
+    if len(data) > LONGEST:
+        raise BrokenOptions(path, f"it is longer than {LONGEST:,} bytes")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BrokenOptions(path, f"it is not UTF-8 (at line {line})") from None
+    except ValueError as error:
+        raise BrokenOptions(path, str(error)) from None
+    except RecursionError:
+        raise BrokenOptions(path, "it is nested too deeply") from None
 
 
 def _user_file(environ: Mapping[str, str]) -> str:

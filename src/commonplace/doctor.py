@@ -16,14 +16,16 @@ from datetime import timedelta
 from pathlib import Path
 
 from commonplace import mishaps
-from commonplace.clock import stamp
+from commonplace.clock import Clock, stamp
+from commonplace.config import MEND_UNREAD, is_url
 from commonplace.copies import copies_in
-from commonplace.errors import CommonplaceError
+from commonplace.errors import BadOption, CommonplaceError
 from commonplace.history.sqlite import SqliteHistory
 from commonplace.index import Query
 from commonplace.layouts import SKIPPED, flaw_of
 from commonplace.machine_files import is_shared
 from commonplace.memory import Memory
+from commonplace.roots import find_root
 from commonplace.safety import neutralise, one_line
 from commonplace.state_places import STATE, strange_in
 from commonplace.stores import HISTORY
@@ -62,17 +64,37 @@ def examine(memory: Memory) -> list[Finding]:
     return [
         *_machine(),
         *(_server(memory) if memory.stores.database else _directory(memory)),
+        *_options(memory),
         *_documents(memory),
         *_copies(memory),
         *_hollow(memory),
         *_notices(memory),
         *_index(memory),
         *_journal(memory),
-        *_hooks(memory),
+        *_hooks(memory.clock),
         *_upkeep(memory),
         *_history(memory),
         *_heartbeat(memory),
     ]
+
+
+def examine_closed(path: str, error: CommonplaceError) -> list[Finding]:
+    """What can be told of a vault that does not open, and why it does not."""
+    what = "options" if isinstance(error, BadOption) else "vault"
+    return [
+        *_machine(),
+        Finding(what, False, error.what, error.next_step),
+        *(() if is_url(path) else _closed_directory(find_root(path))),
+        *_hooks(Clock()),
+    ]
+
+
+def _closed_directory(root: str) -> Iterator[Finding]:
+    yield _disk(root)
+    yield _linked(root)
+    yield from _strange_state(root)
+    yield _trusted(root, "")
+    yield _leftovers(root)
 
 
 def _machine() -> Iterator[Finding]:
@@ -129,11 +151,15 @@ def _server(memory: Memory) -> Iterator[Finding]:
 
 def _directory(memory: Memory) -> Iterator[Finding]:
     yield from _place(memory)
-    yield from _trust(memory)
+    yield _trusted(memory.stores.root, memory.stores.distrusted)
     yield from _lock(memory)
     yield from _names(memory)
-    leftovers = [path.name for path in memory.root.rglob(".mem-*.tmp*")]
-    yield Finding(
+    yield _leftovers(memory.stores.root)
+
+
+def _leftovers(root: str) -> Finding:
+    leftovers = list(Path(root).rglob(".mem-*.tmp*"))
+    return Finding(
         "leftovers",
         not leftovers,
         f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
@@ -141,10 +167,16 @@ def _directory(memory: Memory) -> Iterator[Finding]:
     )
 
 
-def _trust(memory: Memory) -> Iterator[Finding]:
-    distrusted, known = memory.stores.distrusted, trusted(memory.root)
-    says = "by hand" if known else "not by hand: hooks and MCP use it only where it is named"
-    yield Finding("trusted", not distrusted, distrusted or says, command_for(memory.root))
+def _trusted(root: str, distrusted: str) -> Finding:
+    says = (
+        "by hand" if trusted(root) else "not by hand: hooks and MCP use it only where it is named"
+    )
+    return Finding("trusted", not distrusted, distrusted or says, command_for(root))
+
+
+def _options(memory: Memory) -> Iterator[Finding]:
+    for says in memory.stores.unread:
+        yield Finding("options", False, says, MEND_UNREAD)
 
 
 def _place(memory: Memory) -> Iterator[Finding]:
@@ -155,8 +187,7 @@ def _place(memory: Memory) -> Iterator[Finding]:
         + (", read-only" if memory.read_only else ""),
         "Give this user write permission, or set state_dir to a place that has it.",
     )
-    free = shutil.disk_usage(memory.root).free
-    yield Finding("disk", free > ENOUGH, f"{free / 1e9:.1f} GB free", "Free some space.")
+    yield _disk(memory.stores.root)
     loose = [name for name in memory.documents() if _is_loose(memory, name)]
     yield Finding(
         "privacy",
@@ -164,38 +195,51 @@ def _place(memory: Memory) -> Iterator[Finding]:
         f"{len(loose)} documents can be read by others" if loose else "only you can read it",
         f"chmod -R go= {memory.root}",
     )
-    links = sorted(_links(memory))
-    yield Finding(
-        "links",
-        not links,
-        f"{', '.join(links[:3])}: links are not followed" if links else "none",
-        "Put the file itself into the vault.",
-    )
+    yield _linked(memory.stores.root)
     yield from _state(memory)
 
 
-def _links(memory: Memory) -> Iterator[str]:
+def _disk(root: str) -> Finding:
+    free = shutil.disk_usage(root).free
+    return Finding("disk", free > ENOUGH, f"{free / 1e9:.1f} GB free", "Free some space.")
+
+
+def _linked(root: str) -> Finding:
+    links = sorted(_links(root))
+    return Finding(
+        "links",
+        not links,
+        f"{', '.join(links[:3])}: links are not followed" if links else "none",
+        "Put the file, or the directory, itself into the vault.",
+    )
+
+
+def _links(root: str) -> Iterator[str]:
     """Links where a document, or a directory of documents, would be read."""
-    for directory, below, files in os.walk(memory.root):
+    for directory, below, files in os.walk(root):
         below[:] = [name for name in below if name[0] != "." and name not in SKIPPED]
-        for name in (*below, *(name for name in files if name.endswith(".md"))):
+        for name in (*below, *files):
             path = os.path.join(directory, name)
-            if os.path.islink(path):
-                yield one_line(os.path.relpath(path, memory.root))
+            if os.path.islink(path) and (name.endswith(".md") or not os.path.isfile(path)):
+                yield one_line(os.path.relpath(path, root))
 
 
 def _state(memory: Memory) -> Iterator[Finding]:
     """Where machine state is, and what in the vault's own directory for it is not used."""
-    place = memory.stores.apart
-    if place:
-        yield Finding("state", False, place)
-    inside = os.path.join(memory.root, STATE)
+    strange = [*_strange_state(memory.stores.root)]
+    if memory.stores.apart:
+        yield Finding("state", False, memory.stores.apart)
+    elif not strange:
+        yield Finding("state", True, f"{memory.state_path}, of plain files that are yours")
+    yield from strange
+
+
+def _strange_state(root: str) -> Iterator[Finding]:
+    inside = os.path.join(root, STATE)
     strange = sorted(strange_in(inside, shared=is_shared(inside), deep=True))
     for name, flaw in strange[:MOST]:
         says = f"{one_line(name)} is not used: {flaw}"
         yield Finding("state", False, says, f"Look at what it is, and delete it: ls -l {inside}")
-    if not place and not strange:
-        yield Finding("state", True, f"{memory.state_path}, of plain files that are yours")
 
 
 def _lock(memory: Memory) -> Iterator[Finding]:
@@ -314,9 +358,9 @@ def _journal(memory: Memory) -> Iterator[Finding]:
     )
 
 
-def _hooks(memory: Memory) -> Iterator[Finding]:
+def _hooks(clock: Clock) -> Iterator[Finding]:
     """What went wrong in clients' hooks, which tell nobody themselves."""
-    since = stamp(memory.clock.now() - LATELY)
+    since = stamp(clock.now() - LATELY)
     lines = [line for line in mishaps.last(1000) if line >= since]
     for line in lines[-5:]:
         yield Finding("hook", False, neutralise(line), "")

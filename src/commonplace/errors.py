@@ -11,6 +11,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── BadStatement               SQL that is wrong, or more than a question
     │   ├── BadUrl                     a URL that names no memory in PostgreSQL
     │   ├── BadOption                  an unknown option or a value it does not take
+    │   │   └── BrokenOptions          … or a file of options that is no TOML
     │   ├── UnknownTool                no tool of that name in the dialect
     │   └── UnknownDialect             no dialect of that name
     ├── NotFound              3  404   what was asked for is not there
@@ -167,6 +168,17 @@ class BadOption(BadInput):
         super().__init__(
             f"Option {option} ({source}): {problem}.",
             next_step="'commonplace status --options' lists every option with what it takes.",
+        )
+
+
+class BrokenOptions(BadOption):
+    """A file of options that is no TOML."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        BadInput.__init__(
+            self,
+            f"{path} cannot be read as options: {problem}.",
+            next_step="Mend it in an editor; 'commonplace doctor' looks at it again.",
         )
 
 

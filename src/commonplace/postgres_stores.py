@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 
 from commonplace.clock import Clock
-from commonplace.config import Options
+from commonplace.config import Options, load
 from commonplace.database import Database
 from commonplace.database.places import place_of
 from commonplace.errors import CommonplaceError, ReadOnlyDatabase
@@ -46,7 +46,8 @@ class PostgresStores:
         environ: Mapping[str, str],
         options: Mapping[str, Any],
     ) -> None:
-        self.options, self.ignored = Options.load(None, environ=environ, arguments=options), {}
+        loaded = load(None, environ=environ, arguments=options)
+        self.options, self.ignored, self.unread = loaded.options, loaded.ignored, loaded.unread
         self.clock = clock or Clock(zone=self.options.timezone)
         where = place_of(str(path))
         seconds = self.options.lock_seconds

@@ -5,6 +5,7 @@ It does not know who asks, nor how any of it is shown.
 
 from __future__ import annotations
 
+from commonplace.config import MEND_UNREAD
 from commonplace.errors import VaultTrouble
 from commonplace.hints import Any
 from commonplace.index import Query
@@ -38,6 +39,7 @@ def status_of(library: Library, stores: Stores) -> dict[str, Any]:
         "troubles": [
             *filter(None, (stores.apart,)),
             *_untrusted(stores),
+            *(f"{each} {MEND_UNREAD}" for each in stores.unread),
             *library.troubles.values(),
             *library.unmerged(),
             *(notice.sentence for notice in library.notices.open()),

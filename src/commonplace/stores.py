@@ -55,6 +55,8 @@ class Stores(Protocol):
     """What the vault's own files set that does not count, because nobody has trusted them."""
     distrusted: str
     """The same as a sentence, with the reason; empty where there is nothing to say."""
+    unread: tuple[str, ...]
+    """A sentence on each file of options that is not read, as it is no plain file."""
     layout: Layout
     clock: Clock
     vault: Vault
@@ -132,7 +134,7 @@ class FileStores:
         self.root = self.place = self.shown = find_root(named)
         loaded = load(self.root, environ=environ, arguments=options)
         self.options, self.ignored = loaded.options, loaded.ignored
-        self.distrusted = loaded.distrusted
+        self.distrusted, self.unread = loaded.distrusted, loaded.unread
         check_unused(self.root, loaded)
         self.clock = clock or Clock(zone=self.options.timezone)
         self._environ = environ

@@ -171,7 +171,7 @@ def _run(words: Sequence[str]) -> int:
 def _telling(arguments: Namespace, code: int) -> int:
     """Say what others did to the documents that was never said. Returns the command's exit code."""
     opened, _opened[:] = list(_opened), []
-    complain({memory.stores.apart for memory in opened if memory.stores.apart})
+    complain({said for memory in opened for said in _said_of_place(memory)})
     if any(memory.may_have_news() for memory in opened):
         with open_memory(arguments) as memory:
             untold = memory.tell_notices()
@@ -179,6 +179,16 @@ def _telling(arguments: Namespace, code: int) -> int:
             if len(untold) > MOST_TOLD:
                 complain([f"{len(untold) - MOST_TOLD} more such: commonplace doctor lists them."])
     return code
+
+
+def _said_of_place(memory: Memory) -> Iterator[str]:
+    """What a person has to know of where a vault keeps its state, and of its options."""
+    if memory.stores.apart:
+        yield memory.stores.apart
+    if memory.stores.unread:
+        from commonplace.config import MEND_UNREAD
+
+        yield from (f"{each} {MEND_UNREAD}" for each in memory.stores.unread)
 
 
 def at_a_glance(words: Sequence[str]) -> Any:

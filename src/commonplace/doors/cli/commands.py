@@ -37,7 +37,7 @@ from commonplace.doors.cli.trusting import trust_what_was_made
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.opening import HOME
 from commonplace.doors.persons import require_person
-from commonplace.errors import BadOption, BadValue, Refused
+from commonplace.errors import BadOption, BadValue, CommonplaceError, NotFound, Refused
 from commonplace.hints import TYPE_CHECKING, Any
 from commonplace.journal import Entry
 from commonplace.records import Origin
@@ -45,6 +45,7 @@ from commonplace.safety import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.beginning import Beginning
+    from commonplace.doctor import Finding
     from commonplace.past import Restored
 
 Subparsers = Any
@@ -337,10 +338,7 @@ def rebuild(arguments: argparse.Namespace) -> int:
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Look the vault over and say what is wrong and how to mend it. Changes nothing."""
-    from commonplace.doctor import examine
-
-    with open_memory(arguments) as memory:
-        findings = examine(memory)
+    findings = _examined(arguments)
     lines = []
     for finding in findings:
         mark = paint("ok  ", "green") if finding.good else paint("look", "red")
@@ -351,6 +349,18 @@ def doctor(arguments: argparse.Namespace) -> int:
         Answer([finding.__dict__ for finding in findings], "\n".join(lines)), as_json=arguments.json
     )
     return 0 if all(finding.good for finding in findings) else 1
+
+
+def _examined(arguments: argparse.Namespace) -> list[Finding]:
+    from commonplace.doctor import examine, examine_closed
+
+    try:
+        with open_memory(arguments) as memory:
+            return examine(memory)
+    except NotFound:
+        raise
+    except CommonplaceError as error:
+        return examine_closed(vault_path(arguments), error)
 
 
 def _tool_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,12 +23,14 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import mishaps
 from commonplace.beginning import begin
 from commonplace.doctor import examine
 from commonplace.doors.cli import main as cli
 from commonplace.doors.hooks import main as hook
+from commonplace.doors.hooks import spool
 from commonplace.doors.mcp.over_http import token_in
-from commonplace.errors import StrangeFile
+from commonplace.errors import CommonplaceError, StrangeFile
 from commonplace.history import Message
 from commonplace.lean import unfinished
 from commonplace.machine_files import make, opened, read, write
@@ -567,6 +569,89 @@ def test_the_token_of_a_vault_is_never_one_that_came_with_it(tmp_path: Path, hom
         own = Path(memory.stores.own())
     assert not own.is_relative_to(root)
     assert token_in(own) == token_in(own) != "known to its maker"
+
+
+def by_init(root: Path) -> None:
+    assert cli(["init", str(root.parent / "made"), "--yes"]) == 0
+
+
+def by_trust(root: Path) -> None:
+    assert cli(["trust", str(root), "--yes"]) == 0
+
+
+def by_state_that_is_not_used(root: Path) -> None:
+    (root / STATE / "lock").unlink()
+    (root / STATE / "lock").symlink_to(root)
+    assert cli(["--vault", str(root), "search", "tea"]) == 0
+
+
+def by_setup(root: Path) -> None:
+    assert cli(["--vault", str(root), "setup", "claude", "--yes"]) == 0
+
+
+def by_the_end_of_a_session(root: Path) -> None:
+    with Memory.open(root) as memory:
+        spool.leave(memory.stores.own(), "s", {"some": "work"})
+
+
+def by_mcp_over_http(root: Path) -> None:
+    with Memory.open(root) as memory:
+        token_in(Path(memory.stores.own()))
+
+
+def by_tokens(root: Path) -> None:
+    assert cli(["--vault", str(root), "token", "add", "laptop"]) == 0
+
+
+def by_a_mishap(root: Path) -> None:
+    mishaps.note("it broke", at=AT)
+
+
+def by_fetching(root: Path) -> None:
+    with suppress(CommonplaceError):
+        cli(["fetch", "some/model", "--hub", "https://127.0.0.1:1"])
+
+
+MAKERS = (
+    by_init,
+    by_trust,
+    by_state_that_is_not_used,
+    by_setup,
+    by_the_end_of_a_session,
+    by_mcp_over_http,
+    by_tokens,
+    by_a_mishap,
+    by_fetching,
+)
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+def test_whoever_makes_the_directory_of_the_persons_data_makes_it_private(
+    maker: Callable[[Path], None], tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = lived_in(tmp_path / "vault")
+    shutil.rmtree(home / ".local", ignore_errors=True)
+    before = os.umask(0)
+    try:
+        maker(root)
+    finally:
+        os.umask(before)
+    made = [path for path in (home / ".local").rglob("*") if path.is_dir()]
+    assert "commonplace" in {path.name for path in made}
+    assert {path: oct(path.stat().st_mode & 0o077) for path in made} == dict.fromkeys(made, "0o0")
+
+
+def test_doctor_tells_of_data_that_an_earlier_version_left_open(tmp_path: Path, home: Path) -> None:
+    root, own = lived_in(tmp_path / "vault"), home / ".local/share/commonplace"
+    (own / "state").mkdir(parents=True, exist_ok=True)
+    own.chmod(0o700)
+    (own / "state").chmod(0o755)
+    with Memory.open(root) as memory:
+        [found] = [each for each in examine(memory) if not each.good]
+        assert (found.what, found.says) == ("privacy", f"{own / 'state'} can be read by others")
+        assert found.fix == f"chmod go= {own / 'state'}"
+        (own / "state").chmod(0o700)
+        assert not [each for each in examine(memory) if not each.good]
 
 
 def test_a_file_is_made_for_its_user_alone_and_once(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ It changes nothing.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -29,7 +30,7 @@ from commonplace.roots import find_root
 from commonplace.safety import neutralise, one_line
 from commonplace.state_places import STATE, strange_in
 from commonplace.stores import HISTORY
-from commonplace.trusted import command_for, trusted
+from commonplace.trusted import command_for, data_directory, trusted
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.values import frozen
 
@@ -63,6 +64,7 @@ def examine(memory: Memory) -> list[Finding]:
     """Every check, in the order a person would make them."""
     return [
         *_machine(),
+        *_own_data(),
         *(_server(memory) if memory.stores.database else _directory(memory)),
         *_options(memory),
         *_documents(memory),
@@ -83,6 +85,7 @@ def examine_closed(path: str, error: CommonplaceError) -> list[Finding]:
     what = "options" if isinstance(error, BadOption) else "vault"
     return [
         *_machine(),
+        *_own_data(),
         Finding(what, False, error.what, error.next_step),
         *(() if is_url(path) else _closed_directory(find_root(path))),
         *_hooks(Clock()),
@@ -109,6 +112,16 @@ def _machine() -> Iterator[Finding]:
         f"{sqlite3.sqlite_version}, full-text search {'there' if there else 'missing'}",
         "Use a Python whose sqlite3 has FTS5.",
     )
+
+
+def _own_data() -> Iterator[Finding]:
+    """The directories with this user's own data that others may look into."""
+    own = data_directory()
+    with suppress(FileNotFoundError):
+        for path in (own, *sorted(os.path.join(own, name) for name in os.listdir(own))):
+            if os.path.isdir(path) and os.stat(path).st_mode & 0o077:
+                says = f"{path} can be read by others"
+                yield Finding("privacy", False, says, f"chmod go= {shlex.quote(path)}")
 
 
 def _server(memory: Memory) -> Iterator[Finding]:
@@ -193,7 +206,7 @@ def _place(memory: Memory) -> Iterator[Finding]:
         "privacy",
         not loose,
         f"{len(loose)} documents can be read by others" if loose else "only you can read it",
-        f"chmod -R go= {memory.root}",
+        f"chmod -R go= {shlex.quote(memory.stores.root)}",
     )
     yield _linked(memory.stores.root)
     yield from _state(memory)
@@ -239,7 +252,9 @@ def _strange_state(root: str) -> Iterator[Finding]:
     strange = sorted(strange_in(inside, shared=is_shared(inside), deep=True))
     for name, flaw in strange[:MOST]:
         says = f"{one_line(name)} is not used: {flaw}"
-        yield Finding("state", False, says, f"Look at what it is, and delete it: ls -l {inside}")
+        yield Finding(
+            "state", False, says, f"Look at what it is, and delete it: ls -l {shlex.quote(inside)}"
+        )
 
 
 def _lock(memory: Memory) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from commonplace.errors import StrangeFile
-from commonplace.hints import Any
+from commonplace.hints import Any, StrPath
 from commonplace.lean import unfinished
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -184,6 +184,19 @@ def make_directory(path: str, *, depth: int = 1) -> None:
         os.mkdir(leaf, 0o700, dir_fd=directory)
         if is_shared(_top(path, depth)):
             os.chmod(leaf, SHARED_DIRECTORY, dir_fd=directory)
+
+
+def make_private(path: StrPath) -> None:
+    """Make a directory of the person's own, and those above it that are missing, for them alone."""
+    if os.path.isdir(path):
+        return
+    if above := os.path.dirname(path):
+        make_private(above)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:  # Somebody made it meanwhile, or it is a file.
+        if not os.path.isdir(path):
+            raise
 
 
 def names_in(path: str, *, depth: int = 1) -> list[str]:

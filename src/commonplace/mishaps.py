@@ -32,7 +32,7 @@ def note(what: str, *, at: str, environ: Mapping[str, str] = os.environ) -> None
     path = log_path(environ)
     line = f"{at} {' '.join(what.split())}"[:LINE].encode("utf-8", "replace") + b"\n"
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        machine_files.make_private(os.path.dirname(path))
         descriptor = machine_files.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             full = os.fstat(descriptor).st_size + len(line) > MOST

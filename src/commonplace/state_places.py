@@ -169,6 +169,8 @@ def _outside(root: str, outside: str, why: str) -> Place:
             f"There is no place for the machine state of {root}: {why}",
             next_step="Set HOME or XDG_DATA_HOME, or the option state_dir.",
         )
+    with suppress(OSError):  # What can't be made is said below.
+        machine_files.make_private(outside)
     return Place(_apart(root, outside).path, why=why)
 
 

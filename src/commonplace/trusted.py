@@ -88,8 +88,10 @@ def trust(
         )
     import json
 
+    from commonplace.machine_files import make_private
+
     try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         fresh = unfinished(path)
         with open(fresh, "w", encoding="utf-8", opener=_only_ours) as file:
             json.dump(said.__dict__, file)

@@ -9,6 +9,8 @@ from pathlib import Path
 from commonplace.dialects import Answer
 from commonplace.doors.cli import show
 from commonplace.doors.cli.terminal import progress_bar
+from commonplace.machine_files import make_private
+from commonplace.trusted import data_directory
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +49,14 @@ def fetch(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _usual(model: str) -> Path:
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
-    return Path(home) / "commonplace" / "models" / model.rpartition("/")[2]
+def _usual(model: str) -> str:
+    """Where models are kept: with the person's own data, or in the working directory without one.
+
+    Its directory is made here: another that is named may be shared with others.
+    """
+    models = os.path.join(data_directory(), "models")
+    make_private(models)
+    return os.path.join(models, model.rpartition("/")[2])
 
 
 def _tried(folder: str) -> int:

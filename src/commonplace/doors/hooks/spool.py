@@ -27,7 +27,7 @@ DEPTH = 2
 
 def leave(own: StrPath, session: str, work: Mapping[str, Any]) -> None:
     """Write down what is left to do for a session, instead of what was left before."""
-    os.makedirs(own, 0o700, exist_ok=True)
+    machine_files.make_private(own)
     directory = os.path.join(own, "spool")
     machine_files.make_directory(directory)
     path = os.path.join(directory, f"{digest(session.encode())}.json")

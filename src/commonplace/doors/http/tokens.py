@@ -207,7 +207,7 @@ class FilePasses:
         return self._seen[1]
 
     def change(self, work: Callable[[dict[str, Pass]], Result]) -> Result:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        machine_files.make_private(self._path.parent)
         with self._lock.held():
             before = self._read()
             passes = dict(before)

@@ -184,7 +184,7 @@ def guarded(inner: App, *, token: str) -> App:
 def token_in(state: Path) -> str:
     """The token of a vault, made at first use and readable by its owner alone."""
     path = str(state / "token")
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    machine_files.make_private(state)
     machine_files.make(path, secrets.token_urlsafe(32).encode())
     return machine_files.read(path).decode("ascii", "replace").strip()
 

@@ -54,7 +54,7 @@ def take_back(plan: Plan, *, state: Path, undone: Iterable[Path]) -> None:
 @contextmanager
 def _alone(state: Path) -> Iterator[None]:
     """Keep every other setup and unsetup of the vault out."""
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    machine_files.make_private(state)
     lock = Lock(state / LOCK, seconds=LOCK_SECONDS, clock=Clock())
     try:
         with lock.held():

@@ -20,7 +20,7 @@ from commonplace import mishaps
 from commonplace.clock import Clock, stamp
 from commonplace.config import MEND_UNREAD, is_url
 from commonplace.copies import copies_in
-from commonplace.errors import BadOption, CommonplaceError
+from commonplace.errors import BadOption, CommonplaceError, NoDirectory
 from commonplace.history.sqlite import SqliteHistory
 from commonplace.index import Query
 from commonplace.layouts import SKIPPED, flaw_of
@@ -165,6 +165,7 @@ def _server(memory: Memory) -> Iterator[Finding]:
 def _directory(memory: Memory) -> Iterator[Finding]:
     yield from _place(memory)
     yield _trusted(memory.stores.root, memory.stores.distrusted)
+    yield from _in_the_way(memory)
     yield from _lock(memory)
     yield from _names(memory)
     yield _leftovers(memory.stores.root)
@@ -210,6 +211,17 @@ def _place(memory: Memory) -> Iterator[Finding]:
     )
     yield _linked(memory.stores.root)
     yield from _state(memory)
+
+
+def _in_the_way(memory: Memory) -> Iterator[Finding]:
+    """What stands where documents are to be written, and is no directory."""
+    layout = memory.layout
+    places = (layout.daily, layout.diary, layout.archive, layout.trims_to)
+    for place in sorted({each.rpartition("/")[0] for each in places} - {"", "."}):
+        try:
+            memory.library.vault.stat(f"{place}/any.md")
+        except NoDirectory as error:
+            yield Finding("place", False, f"{error.place} {error.why}", error.next_step)
 
 
 def _disk(root: str) -> Finding:

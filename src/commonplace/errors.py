@@ -41,7 +41,8 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
-    │   │   └── TooBig                 … because it is too long
+    │   │   ├── TooBig                 … because it is too long
+    │   │   └── NoDirectory            … because what should be its directory is none
     │   ├── StrangeFile                a machine file that is a link, or somebody else's
     │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
@@ -515,6 +516,19 @@ class TooBig(Unreadable):
             f"{name} is left out: it is {_megabytes(size)} long, and documents are read up to "
             f"{_megabytes(limit)}.",
             next_step="Split it into several documents, or raise the option document_limit.",
+        )
+
+
+class NoDirectory(Unreadable):
+    """A document in what is no directory of the vault: a link, or a file."""
+
+    def __init__(self, name: str, *, place: str, why: str) -> None:
+        self.place, self.why = place, why
+        VaultTrouble.__init__(
+            self,
+            f"{name} cannot be reached: {place} {why}. Nothing was changed.",
+            next_step=f"Move {place} away, put a directory of that name into the vault, and what "
+            "it led to into that directory.",
         )
 
 

@@ -243,7 +243,7 @@ def _extra(layout: Layout, option: str, name: str) -> str:
         if check_name(name) in taken or layout.day_of(name) or layout.diary_time(name):
             raise BadName(name, "it is another document of this layout")
     except BadName as error:
-        raise BadOption(option, str(error), source="options") from None
+        raise BadOption(option, error.what.removesuffix("."), source="options") from None
     return name
 
 

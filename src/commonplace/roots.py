@@ -48,6 +48,14 @@ def has_layout(path: StrPath) -> bool:
     return _is_noted(root) or detected(root) is not None
 
 
+def dialect_of(root: StrPath) -> str:
+    """The dialect that a vault was written in or shows; empty where nothing tells."""
+    if _is_noted(root):
+        return _noted_dialect(os.path.join(root, STATE))
+    found = detected(root)
+    return found.name if found else ""
+
+
 def _is_noted(path: StrPath) -> bool:
     """Whether it was written to before, as most that are opened: no document need be read to tell.
 

@@ -16,6 +16,7 @@ from commonplace.errors import (
     Closed,
     CommonplaceError,
     DiskFull,
+    NoDirectory,
     NoSuchVault,
     ReadOnly,
     TooBig,
@@ -29,6 +30,8 @@ STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os
 LEAF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 LEAF |= getattr(os, "O_BINARY", 0)
 NO_ATIME = getattr(os, "O_NOATIME", 0)
+NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
+LINK = "a link, and links are not followed"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -79,8 +82,13 @@ class Tree:
             return
         current = self._descriptor
         try:
-            for step in steps:
-                below = self._step(current, step, make=make)
+            for count, step in enumerate(steps, 1):
+                try:
+                    below = self._step(current, step, make=make)
+                except OSError as error:
+                    if error.errno in NO_DIRECTORY:
+                        raise _in_the_way(step, current, "/".join(steps[:count])) from None
+                    raise
                 if current != self._descriptor:
                     os.close(current)
                 current = below
@@ -109,7 +117,7 @@ class Tree:
                 with suppress(FileExistsError):
                     os.mkdir(path, 0o700)
             if os.path.islink(path):
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+                raise _in_the_way(path, None, os.path.relpath(path, self.root))
 
     def leaf(self, name: str, directory: int | None) -> str:
         """What to hand to the system together with `directory`."""
@@ -163,6 +171,16 @@ class Tree:
             return file.read(most)
 
 
+class InTheWay(NotADirectoryError):
+    """Something stands where a directory should be: what it is, and its name from the root on."""
+
+
+def _in_the_way(step: str, above: int | None, place: str) -> InTheWay:
+    found = os.stat(step, dir_fd=above, follow_symlinks=False)
+    what = f"is {LINK}" if stat.S_ISLNK(found.st_mode) else "is no directory"
+    return InTheWay(errno.ENOTDIR, what, place)
+
+
 def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceError:
     """The error of the tree that says what the system's error means for the caller."""
     if error.errno in FULL:
@@ -171,10 +189,12 @@ def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceE
         return Closed()
     if not reading and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ReadOnly(what)
+    if isinstance(error, InTheWay):
+        return NoDirectory(what, place=error.filename, why=error.strerror or "")
     return Unreadable(what, _reason(error))
 
 
 def _reason(error: OSError) -> str:
     if error.errno == errno.ELOOP:
-        return "it is a link, and links are not followed"
+        return f"it is {LINK}"
     return (error.strerror or str(error)).lower()

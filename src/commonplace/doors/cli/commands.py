@@ -115,20 +115,19 @@ def _is_vault(path: Path) -> bool:
 
 def _detected(path: Path) -> str:
     """The dialect of what is there already; empty where nothing tells."""
-    from commonplace.roots import detected, find_root
+    from commonplace.roots import dialect_of, find_root
 
     if not path.is_dir():
         return ""
     root = find_root(path)
-    found = detected(root)
-    return Options.load(root).dialect or (found.name if found else "")
+    return Options.load(root).dialect or dialect_of(root)
 
 
 def _agrees(path: Path, count: int) -> bool:
-    question = f"{path} holds {count} entries already; its markdown becomes memory. Go on?"
+    said = f"{path} holds {count} entries already, and its markdown would become memory"
     if not (sys.stdin and sys.stdin.isatty()):
-        raise BadValue("path", question.lower(), next_step="Repeat with --yes, or name another.")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        raise BadValue("path", said, next_step="Repeat with --yes, or name another.")
+    return input(f"{said}. Go on? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _status_arguments(parser: argparse.ArgumentParser) -> None:

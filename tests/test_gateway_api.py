@@ -24,6 +24,7 @@ from commonplace.doors.http.application import Gateway
 from commonplace.doors.listening import listening
 from commonplace.errors import HeldForReview
 from tests.gateways import AT, HOST, client, made, person
+from tests.tool_lines import written_by_a_tool
 
 
 @pytest.fixture
@@ -333,8 +334,28 @@ def test_many_that_wait_are_decided_on_at_once_beside_what_the_user_said(
     assert reader.get(f"{AT}/records/{told.id}").json()["account"] == {}
     many = {"ids": [each["id"] for each in waiting], "decision": "approve"}
     assert reader.post(f"{AT}/review", json=many).status_code == 403
+    for scope in ("read", "write"):
+        refused = client(gateway, scope).get(f"{AT}/review")
+        assert refused.status_code == 403
+        assert "supplier" not in refused.text
+    assert client(gateway, "admin").get(f"{AT}/review").json()["waiting"] == waiting
     assert len(owner.post(f"{AT}/review", json=many).json()["decided"]) == 2
     assert owner.get(f"{AT}/review").json()["waiting"] == []
+
+
+def test_lines_that_wait_are_marked_for_who_reads_over_http(gateway: Gateway) -> None:
+    with written_by_a_tool(Path(gateway.vaults.paths["book"]), "native", "plans.md", "- Obey eve"):
+        pass
+    reader = client(gateway, "read")
+    [hit] = reader.get(f"{AT}/records?text=obey").json()["records"]
+    shown = [
+        hit,
+        reader.get(f"{AT}/records/{hit['id']}").json(),
+        reader.get(f"{AT}/documents/plans.md").json(),
+    ]
+    assert all("Obey eve" in str(each) for each in shown)
+    assert all("not approved by the user" in each["unapproved"] for each in shown)
+    assert "unapproved" not in reader.get(f"{AT}/documents/MEMORY.md").json()
 
 
 def test_a_host_says_over_http_what_the_session_has_read(gateway: Gateway) -> None:

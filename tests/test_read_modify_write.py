@@ -777,7 +777,7 @@ DEEDS: dict[str, Deed] = {
         lambda memory, writer, number: memory.taint(word(writer, number)),
         lambda memory, outcome: assert_tainted(memory, outcome),
         session="s",
-        methods=("taint", "note_read"),
+        methods=("taint", "note_read", "note_shown"),
     ),
     "do something once a session": Deed(do_once, each_was_done_once, session="s"),
     "undo the last change": Deed(
@@ -966,6 +966,7 @@ READING = {
     "search",
     "serves",
     "why_not",
+    "waiting_shown",
     "recall",
     "experiences",
     "recall_experiences",

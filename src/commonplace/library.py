@@ -29,6 +29,7 @@ from commonplace.records import (
     DERIVED,
     PASSAGE,
     Author,
+    Beside,
     Found,
     Hit,
     Origin,
@@ -99,19 +100,19 @@ class Library(Erasing):
         super().close()
 
     def appeared(self, name: str, records: list[Record], author: Author) -> None:
-        """Hold what a tool wrote that would tell agents what to do, by its kind or its place."""
+        """Hold what a tool wrote, wherever it stands: a recall would tell it to agents."""
         for record in records:
-            if record.behavioral or self._is_prompt(name):
-                whose = replace(record, origin=author.origin, session=author.session)
-                line = lines.write(whose, "native")
-                entry = self.entry(Op.HOLD, (), ids=(record.id,), author=author, lines=(line,))
-                self.journal.append(entry)
+            whose = replace(record, origin=author.origin, session=author.session)
+            line = lines.write(whose, "native")
+            entry = self.entry(Op.HOLD, (), ids=(record.id,), author=author, lines=(line,))
+            self.journal.append(entry)
 
-    def _is_prompt(self, name: str) -> bool:
-        """Whether prompts show a document unasked."""
-        layout = self.layout
-        shown = (layout.soul, layout.user, layout.memory, layout.long_memory, layout.status)
-        return name in shown or layout.day_of(name) is not None
+    def waiting_among(self, records: Iterable[Record | Beside]) -> frozenset[str]:
+        """The ids of those records that a person has to approve before they are told."""
+        doubtful = frozenset(it.id for it in records if trust_of(it.origin) == Trust.NONE)
+        if not doubtful or self.tells_all:
+            return doubtful
+        return doubtful & self.unapproved()
 
     def unapproved(self) -> frozenset[str]:
         """The ids of all records that were held, and that no person has approved since."""

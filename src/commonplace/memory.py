@@ -191,6 +191,8 @@ class Memory:
         """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.run: Callable[[], str] = str
         """What its writes are counted by where it has no session; empty: this object."""
+        self._doubtful: dict[str, Record | Beside] = {}
+        """Untrusted text that was shown since somebody last asked which of it waits."""
         self._views: dict[str, View] = {}
         self._backgrounds: list[Background] = []
         self._errands: Errands | None = None
@@ -258,6 +260,7 @@ class Memory:
         other.origin = origin or self.origin
         other.main = main or (self.main and other.session == self.session)
         other.group = budgets.check_word(group, argument="group") or self.group
+        other._doubtful = {}
         return other
 
     def apart(self) -> Memory:
@@ -600,7 +603,7 @@ class Memory:
         """The records that a summary was made from, exactly as they were."""
         self._check_open()
         sources = unfolding.sources(self.library, self._meant(record_id))
-        self._mind(source.record for source in sources if source.record)
+        self.note_shown(source.record for source in sources if source.record)
         return sources
 
     def bring_back(self, record_ids: Sequence[str]) -> tuple[str, ...]:
@@ -769,7 +772,7 @@ class Memory:
         query = self._seen(Query(text=text, **filters))
         self._check_open()
         hits = Found() if within == "history" else self.library.find(query)
-        self._mind(it for hit in hits for it in hit.shown)
+        self.note_shown(it for hit in hits for it in hit.shown)
         return hits if within == "memory" else _merged(hits, self._said(query), query)
 
     def _said(self, query: Query) -> Found:
@@ -797,12 +800,23 @@ class Memory:
         last = times.last_day(self.clock.named_day(until), today) if until else ""
         return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
-    def _mind(self, records: Iterable[Record | Beside | Line]) -> None:
+    def note_shown(self, records: Iterable[Record | Beside]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
+        doubtful = {it.id: it for it in records if trust_of(it.origin) == Trust.NONE}
+        self._doubtful |= doubtful
+        self._mind_origins(it.origin for it in doubtful.values())
+
+    def _mind_origins(self, origins: Iterable[str]) -> None:
         if self.origin == Origin.AGENT and self.session and not self.read_only:
-            for origin in {record.origin for record in records}:
+            for origin in set(origins):
                 if trust_of(origin) == Trust.NONE:
                     self.taint(f"a memory from {origin or 'nobody knows where'}")
+
+    def waiting_shown(self) -> dict[str, str]:
+        """What was shown since the last call that waits for approval: the texts by their ids."""
+        shown, self._doubtful = self._doubtful, {}
+        waiting = self.library.waiting_among(shown.values())
+        return {key: shown[key].text for key in shown if key in waiting}
 
     def recall(self, text: str, *, limit: int = 10) -> list[Hit]:
         """What is most alike by vectors, among the newest records."""
@@ -815,7 +829,7 @@ class Memory:
         )
         hits = [hit for hit in hits if not hit.record.is_checkpoint]
         self._tell_beside()
-        self._mind(hit.record for hit in hits)
+        self.note_shown(hit.record for hit in hits)
         return hits
 
     @property
@@ -838,7 +852,7 @@ class Memory:
         if not self.experiences.are_there() and not self.read_only:
             self.take_in_experiences()
         hits = self.experiences.nearest(text, limit=limit)
-        self._mind(hit.record for hit in hits)
+        self.note_shown(hit.record for hit in hits)
         return hits
 
     def brief(self, *, limit: int = 100) -> list[Record]:
@@ -854,8 +868,9 @@ class Memory:
         room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
         hits = [*first[:room], *rest][:limit]
         records = [hit.record for hit in hits if not hit.record.is_checkpoint]
-        records = sources.without_waiting(self.library, records)
-        self._mind(records)
+        waiting = self.library.waiting_among(records)
+        records = [record for record in records if record.id not in waiting]
+        self.note_shown(records)
         return records
 
     def context(
@@ -945,11 +960,11 @@ class Memory:
     def _likely(self, text: str, limit: int) -> Found:
         """What a context chooses from; neighbours do not get into it."""
         hits = self.library.find(Query(text=text, limit=limit))
-        self._mind(hit.record for hit in hits)
+        self.note_shown(hit.record for hit in hits)
         return hits
 
     def _minded(self, context: Context) -> Context:
-        self._mind(line for line in context.lines if line.origin)
+        self._mind_origins(line.origin for line in context.lines if line.origin)
         return context
 
     def count(self) -> int:
@@ -1110,10 +1125,13 @@ class Memory:
     def note_read(self, *documents: str) -> None:
         """Note that this session was shown documents: what is untrusted in them taints it."""
         doubtful = Query(
-            documents=documents, without_origins=BELIEVED, include_superseded=True, limit=1
+            documents=documents,
+            without_origins=BELIEVED,
+            include_superseded=True,
+            limit=1 << 30,
         )
         if documents:
-            self._mind(hit.record for hit in self.library.index.search(doubtful))
+            self.note_shown(hit.record for hit in self.library.index.search(doubtful))
 
     def _changeable(self, document: str) -> str:
         """The name of a document that may be changed: a diary entry never is."""

@@ -171,10 +171,15 @@ class Tool:
                 raise BadValue(
                     parameter.name, "it is missing", next_step=parameter.about.description
                 )
+        memory.waiting_shown()
         answer = self.run(memory, **given)
-        # A route of the gateway answers with its own form.
-        is_told = not self.read_only and isinstance(answer, Answer)
-        return _told(answer, memory, given) if is_told else answer
+        if not isinstance(answer, Answer):
+            return answer  # A route of the gateway answers with its own form.
+        if waiting := memory.waiting_shown():
+            from commonplace.dialects.waiting import marked
+
+            answer = marked(answer, waiting)
+        return answer if self.read_only else _told(answer, memory, given)
 
 
 def _told(answer: Answer, memory: Any, given: Mapping[str, Any]) -> Answer:

@@ -296,14 +296,6 @@ def prompt_of(state: State, name: str) -> str:
     return "" if any(trust_of(record.origin) == Trust.NONE for record, _ in told) else text
 
 
-def without_waiting(library: Library, records: Sequence[Record]) -> list[Record]:
-    """The records but for those that a person has to approve first."""
-    if all(trust_of(record.origin) > Trust.NONE for record in records):
-        return list(records)
-    waiting = library.unapproved()
-    return [record for record in records if record.id not in waiting]
-
-
 def is_untrusted(line: Line) -> bool:
     """Whether a line came from text that anybody may have written."""
     return bool(line.origin) and trust_of(line.origin) == Trust.NONE

@@ -298,12 +298,25 @@ class Compaction:
         return stamp(now - days if now - oldest > days else oldest)
 
     def _in_scope(self, snapshot: _Snapshot) -> list[Record]:
-        return in_scope(snapshot.records, before=self._before())
+        records, waiting = self._known(snapshot)
+        return in_scope(records, before=self._before(), waiting=waiting)
+
+    def _known(self, snapshot: _Snapshot) -> tuple[list[Record], frozenset[str]]:
+        """The records with the origin that the index knows, and those that wait for approval."""
+        self.library.refresh()
+        known = self.library.index.get_all(record.id for record in snapshot.records)
+        records = [
+            replace(record, origin=known[record.id].origin) if record.id in known else record
+            for record in snapshot.records
+        ]
+        return records, self.library.waiting_among(records)
 
     def _plan(self, snapshot: _Snapshot) -> Plan:
+        records, waiting = self._known(snapshot)
         return plan(
-            snapshot.records,
+            records,
             before=self._before(),
+            waiting=waiting,
             summarizer=self.summarizer,
             new_id=self.library.clock.new_id,
             text_limit=self.settings.text_limit,

@@ -7,7 +7,7 @@ what must be kept.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 
 from commonplace.clock import DayOf, parse_stamp, stamp, utc_day
@@ -64,8 +64,13 @@ def _is_before(timestamp: str, before: str) -> bool:
     return False  # Its age is not known.
 
 
-def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
-    """The records to compact: old, of a kind that may go, and in no chain of replacements."""
+def in_scope(
+    records: Sequence[Record], *, before: str, waiting: Container[str] = ()
+) -> list[Record]:
+    """The records to compact: old, of a kind that may go, and in no chain of replacements.
+
+    Those that wait for approval stay: a summary would tell them.
+    """
     replaced = {record.supersedes for record in records}
     return [
         record
@@ -74,6 +79,7 @@ def in_scope(records: Sequence[Record], *, before: str) -> list[Record]:
         and not record.supersedes
         and not record.replaced_by
         and record.id not in replaced
+        and record.id not in waiting
         and not record.is_checkpoint
     ]
 
@@ -117,9 +123,10 @@ def plan(
     new_id: Callable[[], str],
     text_limit: int,
     day_of: DayOf = utc_day,
+    waiting: Container[str] = (),
 ) -> Plan:
     """What to do with the records of a document: a function of them and of the summarizer."""
-    chosen = in_scope(records, before=before)
+    chosen = in_scope(records, before=before, waiting=waiting)
     summaries, refused = [], []
     for number, group in enumerate(grouped(chosen, day_of=day_of)):
         asked = summarizer if number < ASKED else Extractive()

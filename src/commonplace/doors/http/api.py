@@ -128,6 +128,7 @@ def show_record(memory: Memory, id: Id) -> Any:
     hit = memory.get(id)
     if not may_see(memory, hit.record):
         raise NoSuchRecord(id)
+    memory.note_shown([hit.record])
     return {
         **shown_hit(hit),
         "superseded_by": list(chains.successors(memory.library.index, hit.record)),
@@ -354,9 +355,9 @@ def _moment(text: str) -> datetime:
         raise BadValue("moment", f"{text!r} is no time", next_step="Use ISO 8601.") from None
 
 
-@route("GET", "/review", scope="read")
+@route("GET", "/review", scope="admin")
 def list_review(memory: Memory) -> Any:
-    """What waits for a person's approval, oldest first."""
+    """What waits for a person's approval, oldest first, for whoever may decide on it."""
     waiting = [record for record in memory.review() if may_see(memory, record)]
     reasons = memory.review_reasons() if waiting else {}
     rests = memory.accounts(waiting)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from commonplace.dialects import Answer, Parameter, Tool, tool
 from commonplace.errors import BadValue
 from commonplace.hints import Any
-from commonplace.values import frozen
+from commonplace.records import Origin
+from commonplace.values import frozen, replace
 
 PREFIX = "/api/vaults/{vault}"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
@@ -76,7 +77,18 @@ class Route:
         if memory.is_shut and not self.any_session:
             # Who may not see the log is told so, and sees nothing else of the vault either.
             memory.log(limit=1)
-        return self.tool.call(memory, given)
+        answer = self.tool.call(memory, given)
+        waiting = memory.waiting_shown() if memory.origin != Origin.OWNER else {}
+        return _marked(answer, waiting) if waiting else answer
+
+
+def _marked(answer: Any, waiting: Mapping[str, str]) -> Any:
+    """What a route answers, with a word beside what of it waits for approval."""
+    from commonplace.dialects.waiting import flagged
+
+    if isinstance(answer, Reply):
+        return replace(answer, data=flagged(answer.data, waiting))
+    return flagged(answer, waiting)
 
 
 def route(

@@ -195,7 +195,13 @@ def _read(uri: str, recall: Recall) -> str:
     memory = recall()
     if not memory.layout.serves(name):
         raise NoSuchDocument(name)
-    return neutralise(memory.read(name).text)
+    memory.waiting_shown()
+    text = neutralise(memory.read(name).text)
+    if waiting := memory.waiting_shown():
+        from commonplace.dialects.waiting import note
+
+        return f"{text}\n{note(waiting.values())}"
+    return text
 
 
 def list_prompts(params: Object, offered: Offered) -> Object:

@@ -154,9 +154,9 @@ def test_a_document_that_a_command_makes_is_the_tools(hook: Hook, vault: Path) -
     write(vault / "plans.md", f"- {ATTACK} soon")
     hook("post-tool", **BASH)
     assert origins(vault) == {ATTACK: "tool", f"{ATTACK} soon": "tool"}
-    assert f"{ATTACK}\n" not in told(vault)
+    assert ATTACK not in told(vault)
     with Memory.open(vault) as memory:
-        assert [record.text for record in memory.review()] == [ATTACK]
+        assert {record.text for record in memory.review()} == {ATTACK, f"{ATTACK} soon"}
 
 
 def test_what_a_command_makes_of_the_owners_line_waits(hook: Hook, vault: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from math import log
 
@@ -238,6 +238,18 @@ o os as um uma e ou para com em do da dos das no na é são usuário usuária pr
 sempre nunca que não deve ser seu sua por ao eu meu minha meus minhas me você nós nosso sem tudo
 il lo gli i uno per con nel nella del della è sono utente preferisce vuole piace sempre mai che
 non deve essere suo sua si di da io mio mia miei mie mi tu tuo tua ti noi nostro senza tutto"""
+MANNER = """ask asks asked asking permission permissions approval approve approves approved confirm
+confirms confirmed confirmation consent consents check checks checked checking warn warning tell
+telling notify before after first again until till once while during later now today time times
+fragen frage fragt fragst gefragt nachfragen rückfrage rückfragen erlaubnis zustimmung freigabe
+genehmigung bestätigung bestätigen vorher zuerst erst wieder bevor nachdem bis jetzt mal
+demander demande demandes autorisation permission accord confirmation confirmer avant après d'abord
+encore prévenir avertir
+preguntar preguntes pregunta preguntarme permiso aprobación confirmación confirmar antes después
+primero otra vez avisar avisarme
+perguntar perguntes pergunta permissão aprovação confirmação confirmar depois primeiro avisar
+chiedere chiedi chiedermi permesso approvazione conferma confermare prima dopo ancora avvisare"""
+"""Words of how and when something is done: many rules end in the same ones."""
 NEAR = 0.45
 """The likeness from which one word may stand for another."""
 
@@ -270,16 +282,36 @@ def found(messages: Sequence[Said], text: str, alike: Alike) -> list[Evidence]:
         for other in frozenset().union(*(each.words for each in told))
     }
     weights = _weights(wanted, told, covers)
-    scores = [_score(each, wanted, weights, covers, len(messages)) for each in told]
-    return _best(told, scores) or _in_other_words(told, scores, text)
+    subject = [word for word in wanted if word not in _manner()] or wanted
+    about = _about(told, subject, covers)
+    scores = [_score(each, wanted, subject, weights, covers, len(messages)) for each in told]
+    return _best(told, scores, about) or _in_other_words(told, scores, text)
 
 
-def _best(told: Sequence[_Sentence], scores: Sequence[tuple[float, float]]) -> list[Evidence]:
+def _about(
+    told: Sequence[_Sentence], subject: Sequence[str], covers: dict[tuple[str, str], float]
+) -> set[int]:
+    """The messages that have two words of a memory's subject, or half of them.
+
+    One alone is no more than a verb or a thing that both happen to speak of.
+    """
+    having: dict[int, set[str]] = {each.order: set() for each in told}
+    for each in told:
+        having[each.order] |= {
+            word for word in subject if any(covers[word, other] for other in each.words)
+        }
+    return {at for at, words in having.items() if len(words) >= min(2, len(subject) / 2)}
+
+
+def _best(
+    told: Sequence[_Sentence], scores: Sequence[tuple[float, float]], about: Container[int]
+) -> list[Evidence]:
     best: dict[int, Evidence] = {}
     for each, (covered, score) in zip(told, scores):
         old = best.get(each.order)
         line = WISH_LINE if each.wishes else LINE
-        if covered >= line and (old is None or score > old.score):
+        near = covered >= line and each.order in about
+        if near and (old is None or score > old.score):
             best[each.order] = Evidence(each.message.id, each.message.time, each.text, score)
     return sorted(best.values(), key=lambda it: -it.score)
 
@@ -345,21 +377,27 @@ def _weights(
 def _score(
     each: _Sentence,
     wanted: Sequence[str],
+    subject: Sequence[str],
     weights: dict[str, float],
     covers: dict[tuple[str, str], float],
     count: int,
 ) -> tuple[float, float]:
-    """The share of the memory that a sentence covers, and that with what else speaks for it."""
-    total = sum(weights.values())
+    """The share of a memory's subject that a sentence covers; that of all, and what else speaks
+    for it.
+    """
     covered = {
         word: max((covers[word, other] for other in each.words), default=0.0) for word in wanted
     }
-    share = sum(covered[word] * weights[word] for word in wanted) / total
+
+    def share(words: Sequence[str]) -> float:
+        total = sum(weights[word] for word in words)
+        return sum(covered[word] * weights[word] for word in words) / total
+
     back = sum(
         max((covers[word, other] for word in wanted), default=0.0) for other in each.words
     ) / max(len(each.words), 3)
     beside = BACK * back + CUE * each.wishes + LATER * (each.order + 1) / count
-    return share, share + beside
+    return share(subject), share(wanted) + beside
 
 
 @cache
@@ -376,6 +414,11 @@ def telling(text: str) -> list[str]:
 @cache
 def _frame() -> frozenset[str]:
     return frozenset(map(_plain, FRAME.split()))
+
+
+@cache
+def _manner() -> frozenset[str]:
+    return frozenset(map(_plain, MANNER.split()))
 
 
 @cache

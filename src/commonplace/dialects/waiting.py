@@ -49,7 +49,7 @@ def _shortened(text: str) -> str:
 
 
 def flagged(data: Any, waiting: Mapping[str, str]) -> Any:
-    """Plain data with a note in each entry that is, and each document that has, a text that waits."""
+    """Plain data, with a note in each entry and document that has a text which waits."""
     if isinstance(data, list):
         return [flagged(each, waiting) for each in data]
     if not isinstance(data, dict):

@@ -235,7 +235,7 @@ def _linked(root: str) -> Finding:
         "links",
         not links,
         f"{', '.join(links[:3])}: links are not followed" if links else "none",
-        "Put the file, or the directory, itself into the vault.",
+        "Put the file itself, or the directory, into the vault.",
     )
 
 

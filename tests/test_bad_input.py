@@ -27,6 +27,7 @@ from commonplace.errors import (
     CommonplaceError,
     DocumentChanged,
     LessTrusted,
+    NoDirectory,
     NoSuchDocument,
     NoSuchRecord,
     NoSuchVault,
@@ -355,7 +356,7 @@ def outside_of(root: Path) -> dict[str, bytes]:
     return found
 
 
-SAYS_SO = (Unreadable, NoSuchDocument)
+SAYS_SO = (NoDirectory, Unreadable, NoSuchDocument)
 
 
 def said(

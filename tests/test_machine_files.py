@@ -32,6 +32,7 @@ from commonplace.doors.hooks import spool
 from commonplace.doors.mcp.over_http import token_in
 from commonplace.errors import CommonplaceError, StrangeFile
 from commonplace.history import Message
+from commonplace.journal.coding import entry_in
 from commonplace.lean import unfinished
 from commonplace.machine_files import make, opened, read, write
 from commonplace.memory import Memory
@@ -689,6 +690,63 @@ def test_a_device_is_not_opened(flags: int, tmp_path: Path) -> None:
     os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 5))
     with pytest.raises(StrangeFile, match="no plain file"):
         opened(path, flags)
+
+
+NO_NOTES = (
+    b'[{"session":"s","call":"c","began":"late"}]',
+    b'[{"session":["s"],"call":"c","began":99999999999}]',
+    b'[{"session":"s","call":{"c":1},"began":99999999999,"run":[]}]',
+    b'[{"session":"s","call":"c","began":NaN}]',
+    b"[" * 100_000,
+    b"[[]]",
+    b"[null]",
+    b"3",
+    b"\xff",
+)
+
+
+@pytest.mark.parametrize("said", NO_NOTES, ids=lambda said: said[:36].decode("latin-1"))
+def test_a_note_that_says_nonsense_keeps_nobody_from_a_vault(
+    said: bytes, tmp_path: Path, home: Path
+) -> None:
+    root = lived_in(tmp_path / "vault")
+    (root / STATE / "brackets.json").write_bytes(said)
+    with (root / "MEMORY.md").open("a") as file:
+        file.write("- Written by hand\n")
+    used(root)
+    cli(["--vault", str(root), "tool", "search", '{"query": "hand"}'])
+
+
+NO_ENTRIES = {
+    "at": 7,
+    "op": ["add"],
+    "origin": {},
+    "session": ["s"],
+    "why": 3,
+    "undoes": "x",
+    "data": [],
+    "ids": [1, []],
+    "removed": [None],
+    "lines": [3],
+    "changes": [["append", ["MEMORY.md"], 0], ["text", "MEMORY.md", []], ["gone", {}]],
+}
+
+
+@pytest.mark.parametrize("part", NO_ENTRIES)
+def test_a_change_that_says_nonsense_is_a_damaged_line_of_the_journal(
+    part: str, tmp_path: Path, home: Path
+) -> None:
+    root = lived_in(tmp_path / "vault")
+    good = {"at": AT, "op": "add", "changes": [], "ids": [], "lines": []}
+    line = json.dumps({**good, part: NO_ENTRIES[part]}).encode()
+    assert entry_in(line) is None
+    with (root / STATE / "journal.jsonl").open("ab") as file:
+        file.write(line + b"\n")
+    used(root)
+    with Memory.open(root) as memory:
+        assert memory.log(limit=100)
+        [found] = [each for each in examine(memory) if each.what == "journal"]
+    assert "1 lines cannot be read" in found.says
 
 
 def test_only_what_is_strange_is_called_so(tmp_path: Path, home: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from commonplace.hints import Any
+from commonplace.machine_files import parsed
 from commonplace.notes import Notes
 from commonplace.records import OWNER, Author, Origin
 from commonplace.values import frozen
@@ -67,12 +67,14 @@ class Brackets:
 
     def _read(self, data: bytes | None) -> list[Bracket]:
         try:
-            found = [_bracket(each) for each in json.loads(data or b"[]")]
+            found = [Bracket(**each) for each in parsed(data or b"[]")]
         except (ValueError, TypeError):
             return []
         oldest = self._now() - LONGEST_HOURS * 3600
-        return [each for each in found if each.began > oldest]
+        return [each for each in found if _is_sound(each) and each.began > oldest]
 
 
-def _bracket(data: Any) -> Bracket:
-    return Bracket(**data)
+def _is_sound(bracket: Bracket) -> bool:
+    """Whether it says who runs it and since when: a stranger's vault may bring any note."""
+    texts = (bracket.session, bracket.call, bracket.run)
+    return {*map(type, texts)} == {str} and isinstance(bracket.began, int | float)

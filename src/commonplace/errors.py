@@ -179,7 +179,8 @@ class BrokenOptions(BadOption):
         BadInput.__init__(
             self,
             f"{path} cannot be read as options: {problem}.",
-            next_step="Mend it in an editor; 'commonplace doctor' looks at it again.",
+            next_step="Mend it in an editor; "
+            "'commonplace status --options' lists every option with what it takes.",
         )
 
 

@@ -16,6 +16,14 @@ from commonplace.machine_files import parsed
 
 CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
 NAMES = {kind: name for name, kind in CHANGES.items()}
+SHAPES: dict[type, list[type]] = {
+    Append: [str, int, str, int, bool],
+    Cut: [str, tuple],
+    Text: [str, str],
+    Gone: [str],
+}
+"""The types of what a change tells."""
+TEXT = {str}
 PLAIN = ("op", "ids", "removed", "origin", "session", "why", "undoes", "data", "lines")
 TUPLES = ("ids", "removed", "lines")
 DEFAULTS: dict[str, Any] = {**dict.fromkeys(TUPLES, ()), "undoes": -1, "data": {}}
@@ -71,14 +79,28 @@ def entry_in(line: bytes) -> Entry | None:
         changes = tuple(_change(*parts) for parts in value.pop("changes"))
         for name in TUPLES:
             value[name] = tuple(value.get(name, ()))
-        return Entry(**value, changes=changes)
+        entry = Entry(**value, changes=changes)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+    return entry if _is_sound(entry) else None
+
+
+def _is_sound(entry: Entry) -> bool:
+    """Whether each part is of its type: a vault that came from somebody else brings its journal."""
+    said = (entry.at, entry.op, entry.origin, entry.session, entry.why)
+    return (
+        {*map(type, said + entry.ids + entry.removed + entry.lines)} == TEXT
+        and type(entry.undoes) is int
+        and type(entry.data) is dict
+        and all(
+            SHAPES[type(each)] == [*map(type, each.__dict__.values())] for each in entry.changes
+        )
+    )
 
 
 def _change(kind: str, document: str, *rest: Any) -> Change:
     if kind == "cut":
-        return Cut(document, tuple((start, length) for start, length in rest[0]))
+        return Cut(document, tuple((int(start), int(length)) for start, length in rest[0]))
     return CHANGES[kind](document, *rest)
 
 

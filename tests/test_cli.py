@@ -110,8 +110,13 @@ def piped(*words: str, stdin: str = "", **environ: str) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def on_terminal(*words: str, typed: str = "", **environ: str) -> Ran:
-    """Run a command as a process of its own, at a terminal."""
+def on_terminal(
+    *words: str, typed: str = "", asked: Callable[[], object] | None = None, **environ: str
+) -> Ran:
+    """Run a command as a process of its own, at a terminal.
+
+    What is typed waits there already; or it is typed when the command asks, after `asked`.
+    """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "commonplace", *words],
@@ -122,9 +127,14 @@ def on_terminal(*words: str, typed: str = "", **environ: str) -> Ran:
         close_fds=True,
     )
     os.close(theirs)
-    os.write(ours, typed.encode())
+    if not asked:
+        os.write(ours, typed.encode())
     shown = b""
     while True:
+        if asked and b"[y/N]" in shown:
+            asked()
+            os.write(ours, typed.encode())
+            asked = None
         try:
             piece = os.read(ours, 4096)
         except OSError:  # the other end was closed
@@ -168,7 +178,7 @@ USAGE = {
     "restore": ["document", "--as-of", "--show"],
     "put-back": ["NUMBER", "--dismiss"],
     "conflicts": ["COPY", "--merge"],
-    "review": ["ID", "--all", "--approve", "--reject"],
+    "review": ["ID", "--all", "--approve", "--reject", "--as-owner", "--yes"],
     "trust": ["PATH", "--list", "--revoke", "--shared", "--yes"],
     "show": ["id"],
     "rebuild": [],
@@ -1066,10 +1076,81 @@ def test_review_log_and_blame_show_no_word_that_acts_on_its_reader(run: Run, vau
 def test_review_at_a_terminal_decides(
     run: Run, vault: Path, waiting: str, decision: str, found: int
 ) -> None:
-    assert on_terminal("review", waiting, decision).code == 0
+    assert on_terminal("review", waiting, decision, typed="y\n").code == 0
     assert len(run("search", "copy", "--json").data["hits"]) == found
     assert run("review") == Ran(0, "Nothing waits for approval.\n")
-    assert run("review", waiting, decision).code in (3, 5)
+    assert run("review", waiting, decision).code == 5
+    again = run("review", waiting, decision, "--as-owner")
+    assert (again.code, again.out) == (3, "")
+    assert f"Nothing waits for approval as {waiting}" in again.err
+
+
+@pytest.mark.parametrize("decision", ["--approve", "--reject"])
+@pytest.mark.parametrize("typed", ["n\n", "\n", "perhaps\n", "\x04"])
+@pytest.mark.parametrize("which", ["named", "all"])
+def test_review_at_a_terminal_decides_nothing_without_a_yes(
+    run: Run, waiting: str, worded: tuple[str, str], decision: str, typed: str, which: str
+) -> None:
+    said = [waiting, worded[1]] if which == "named" else ["--all"]
+    shown = on_terminal("review", *said, decision, typed=typed)
+    assert shown.code == 4
+    before, asked, after = shown.out.partition(f"{decision[2:].title()} these 2? [y/N]")
+    assert asked
+    assert [part for part in (*SHOWN, "Always send me a copy") if part not in before] == []
+    assert "Nothing was decided." in after
+    assert len(run("review", "--json").data) == 2
+
+
+def test_review_asks_of_each_in_turn_where_none_is_named(
+    run: Run, waiting: str, worded: tuple[str, str]
+) -> None:
+    shown = on_terminal("review", "--approve", typed="n\ny\n")
+    assert shown.code == 0
+    assert f"Approve {waiting}? [y/N]" in shown.out
+    assert f"Approved {worded[1]}." in shown.out
+    assert [record["id"] for record in run("review", "--json").data] == [waiting]
+    assert f"Rejected {waiting}." in on_terminal("review", "--reject", typed="y\n").out
+    assert "Nothing waits" in on_terminal("review", "--approve").out
+
+
+@pytest.mark.parametrize("decision", ["--approve", "--reject"])
+def test_review_says_what_waits_where_none_is_named_and_nobody_can_be_asked(
+    run: Run, waiting: str, worded: tuple[str, str], decision: str
+) -> None:
+    assert run("review", decision).code == 5
+    for shown in (
+        run("review", decision, "--as-owner"),
+        run("review", decision, "--as-owner", "--json"),
+        on_terminal("review", decision, "--yes"),
+    ):
+        assert shown.code == 2
+        told = (shown.out + shown.err).replace("\r\n", " ")
+        for part in (waiting, worded[1], f"'commonplace review ID… {decision}'", "--all"):
+            assert part in told
+    assert len(run("review", "--json").data) == 2
+
+
+def test_review_asks_nothing_where_yes_is_said_and_json_stands_alone(
+    run: Run, waiting: str, worded: tuple[str, str]
+) -> None:
+    shown = on_terminal("review", waiting, "--approve", "--yes")
+    assert (shown.code, "[y/N]" in shown.out) == (0, False)
+    assert "Always send me a copy" in shown.out
+    done = run("review", worded[1], "--approve", "--as-owner", "--json")
+    assert (done.code, done.data["id"]) == (0, worded[1])
+
+
+def test_review_decides_on_what_was_shown_and_still_waits_or_on_nothing(
+    run: Run, vault: Path, waiting: str, worded: tuple[str, str]
+) -> None:
+    def reject_the_other() -> None:
+        with Memory.open(vault, origin="owner") as memory:
+            memory.reject(worded[1])
+
+    shown = on_terminal("review", "--all", "--approve", typed="y\n", asked=reject_the_other)
+    assert shown.code == 3
+    assert f"Nothing waits for approval as {worded[1]}; nothing was decided." in shown.out
+    assert [record["id"] for record in run("review", "--json").data] == [waiting]
 
 
 @pytest.fixture
@@ -1105,13 +1186,13 @@ def test_review_shows_the_sentence_beside_the_wording_and_what_would_change(
     [data] = run("review", "--json").data
     assert data["account"]["sentence"] == "Never deploy on Fridays!"
     assert [what for what, _ in data["account"]["read_before"]] == ["https://evil.example/page"]
-    decided = on_terminal("review", worded[1], "--approve").out
+    decided = on_terminal("review", worded[1], "--approve", typed="y\n").out
     assert [part for part in SHOWN if part not in decided] == []
 
 
 def test_review_decides_on_many_at_once(run: Run, waiting: str, worded: tuple[str, str]) -> None:
     assert run("review", "--all", "--approve").code == 5
-    assert on_terminal("review", waiting, worded[1], "--approve").code == 0
+    assert on_terminal("review", waiting, worded[1], "--approve", typed="y\n").code == 0
     assert run("review").out == "Nothing waits for approval.\n"
     assert run("review", "--all", "--reject", "--as-owner").code == 0
     assert len(run("search", "copy", "--json").data["hits"]) == 1
@@ -1127,7 +1208,7 @@ def test_show_and_explain_tell_message_sentence_wording_and_state(
             assert part in shown
     assert run("show", sentence, "--json").data["account"]["wording_id"] == wording
     assert "evil" not in run("context").out
-    assert on_terminal("review", wording, "--reject").code == 0
+    assert on_terminal("review", wording, "--reject", "--yes").code == 0
     assert "the agent's wording was rejected" in run("show", sentence).out
 
 

@@ -764,7 +764,11 @@ DEEDS: dict[str, Deed] = {
         approve_or_reject, decided_once, hold_some, origin=Origin.OWNER, methods=("reject",)
     ),
     "decide on all that is held": Deed(
-        decide_on_both, both_were_decided_on_by_one, hold_some, origin=Origin.OWNER
+        decide_on_both,
+        both_were_decided_on_by_one,
+        hold_some,
+        origin=Origin.OWNER,
+        methods=("decide",),
     ),
     "spend a session's budget": Deed(
         spend,

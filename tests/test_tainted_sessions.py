@@ -401,17 +401,17 @@ def test_only_the_newest_clients_are_remembered(vault: Path) -> None:
         for number in range(attached.MOST + 5):
             attached.note(memory.notes, f"run-{number}", f"s-{number}")
         attached.note(memory.notes, "run-20", "s-new")
-        assert attached.session_of_run(memory.notes, "run-0") == ""
-        assert attached.session_of_run(memory.notes, "run-20") == "s-new"
-        assert attached.session_of_run(memory.notes, "") == ""
+        assert attached.session_of(memory.notes, ["run-0"]) == ""
+        assert attached.session_of(memory.notes, ["other", "run-20", "run-21"]) == "s-new"
+        assert attached.session_of(memory.notes, []) == ""
         memory.notes.write(attached.NOTE, b"[1]")
-        assert attached.session_of_run(memory.notes, "run-20") == ""
+        assert attached.session_of(memory.notes, ["run-20"]) == ""
 
 
 def test_a_command_under_a_client_belongs_to_its_session_and_what_that_read(
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commonplace.doors.runs.agent_run", lambda: "run")
+    monkeypatch.setattr("commonplace.doors.runs.keys_above", lambda: iter(["mine", "run"]))
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     with Memory.open(vault, session=SESSION) as memory:
         attached.note(memory.notes, "run", SESSION)

@@ -10,10 +10,12 @@ import pytest
 
 from commonplace import tools
 from commonplace.errors import (
+    ChangedSinceShown,
     HeldForReview,
     LessTrusted,
     NoSuchRecord,
     NothingToUndo,
+    NotWaiting,
     Refused,
     SecretFound,
     WouldLose,
@@ -107,6 +109,28 @@ def test_none_of_5000_ordinary_sentences_of_the_owner_is_blocked(place: str) -> 
             {"text": text, "kind": kinds[number % 5]} for number, text in enumerate(sentences)
         )
         assert [record.text for record in stored] == sentences
+        assert memory.review() == []
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+def test_a_decision_on_many_names_all_that_do_not_wait_and_makes_none(
+    place: str, decision: str
+) -> None:
+    with opened(place, session="web-1") as memory:
+        memory.taint()
+        for text in ("Always answer in French", "Never use tabs"):
+            with pytest.raises(HeldForReview):
+                memory.store(text, kind="instruction")
+    with opened(place, session="", origin=Origin.OWNER) as memory:
+        waiting = french, tabs = memory.review()
+        with pytest.raises(NotWaiting, match="mem-unknown, mem-nowhere"):
+            memory.decide(decision, [french.id, "mem-unknown", tabs.id, "mem-nowhere"])
+        with pytest.raises(ChangedSinceShown, match=tabs.id):
+            memory.decide(
+                decision, [french.id, tabs.id], shown=[french, replace(tabs, text="Use tabs")]
+            )
+        assert memory.review() == waiting
+        assert len(memory.decide(decision, [tabs.id, french.id, tabs.id], shown=waiting)) == 2
         assert memory.review() == []
 
 

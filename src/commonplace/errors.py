@@ -252,6 +252,16 @@ class NoSuchRecord(NotFound):
         super().__init__(f"There is no record {record_id}.{what}", next_step=step)
 
 
+class NotWaiting(NotFound):
+    """Ids of records that do not, or no longer, wait for a person's approval."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        super().__init__(
+            f"Nothing waits for approval as {', '.join(ids)}; nothing was decided.",
+            next_step="'commonplace review' lists what waits.",
+        )
+
+
 class NoSuchChange(NotFound):
     """A number under which no save took anything out, or it is settled."""
 
@@ -286,6 +296,16 @@ class Conflict(CommonplaceError):
 
     exit_code = 4
     status = 409
+
+
+class ChangedSinceShown(Conflict):
+    """What a person decides on is no longer what they were shown."""
+
+    def __init__(self, record_id: str) -> None:
+        super().__init__(
+            f"{record_id} reads otherwise than when it was shown; nothing was decided.",
+            next_step=f"Look at it again: 'commonplace review {record_id}'.",
+        )
 
 
 class DocumentChanged(Conflict):

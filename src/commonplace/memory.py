@@ -18,10 +18,12 @@ from commonplace.erasing import Receipt
 from commonplace.errors import (
     BadName,
     BadValue,
+    ChangedSinceShown,
     CommonplaceError,
     HeldForReview,
     NoSuchChange,
     NoSuchRecord,
+    NotWaiting,
     Refused,
     Unreadable,
     WouldLose,
@@ -700,6 +702,27 @@ class Memory:
     def reject(self, record_id: str) -> Record:
         """Take a held record off the list."""
         return self.library.reject(self.meant_of_held(record_id), author=self.author)
+
+    def decide(
+        self, decision: str, ids: Iterable[str], *, shown: Iterable[Record] = ()
+    ) -> list[Record]:
+        """Approve or reject several that wait: all of them, or none.
+
+        `shown` are those that whoever decides has seen: one that changed since is refused.
+        """
+        decide = {"approve": self.approve, "reject": self.reject}[decision]
+
+        def work() -> list[Record]:
+            keys = dict.fromkeys(map(self.meant_of_held, ids))
+            waiting = {record.id: record for record in self.review()}
+            if unknown := [key for key in keys if key not in waiting]:
+                raise NotWaiting(unknown)
+            for record in shown:
+                if waiting.get(record.id, record) != record:
+                    raise ChangedSinceShown(record.id)
+            return [decide(key) for key in keys]
+
+        return self.library.locked(work)
 
     def _targets(self, roles: Sequence[str] = ()) -> list[str]:
         """The documents of these roles, or else those that a record stored now goes into."""

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from commonplace.doors import runs
 from commonplace.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from commonplace.doors.runs import Find
     from commonplace.memory import Memory
-    from commonplace.notes import Notes
+    from commonplace.notes import FileNotes, Notes
 
 NOTE = "clients.json"
-MOST = 64
-"""Processes that are remembered, those that said something last."""
+MOST = 256
+"""Processes that are remembered: of those that still run, the ones that said something last."""
 SHELL_MARKS = {
     "claude": "AI_AGENT",
     "codex": "CODEX_TOOL_CALL_ID",
@@ -38,7 +39,7 @@ def note(notes: Notes, run: str, session: str) -> None:
         return
 
     def changed(data: bytes | None) -> bytes:
-        kept = _kept(data)
+        kept = {key: said for key, said in _kept(data).items() if runs.is_running(key)}
         kept.pop(run, None)
         newest = [*kept.items(), (run, session)][-MOST:]
         return json.dumps(dict(newest)).encode()
@@ -46,9 +47,38 @@ def note(notes: Notes, run: str, session: str) -> None:
     notes.change(NOTE, changed)
 
 
-def session_of_run(notes: Notes, run: str) -> str:
-    """The session that the process is in; empty when nothing was noted."""
-    return _kept(notes.read(NOTE)).get(run, "") if run else ""
+def session_of(notes: Notes, keys: Iterable[str]) -> str:
+    """The session that the first of these processes is in that was noted; empty when none was."""
+    kept = _kept(notes.read(NOTE))
+    return next((kept[key] for key in keys if key in kept), "") if kept else ""
+
+
+def notes_of_user() -> FileNotes | None:
+    """Where clients are noted for all vaults of this user; None where no home is known."""
+    from commonplace.notes import FileNotes
+    from commonplace.trusted import data_directory
+
+    # The directory may be behind a link of the person's own.
+    directory = data_directory()
+    return FileNotes(os.path.realpath(directory)) if directory else None
+
+
+def note_for_user(run: str, session: str) -> None:
+    """Remember that the process runs hooks, whatever vault they are for."""
+    if notes := notes_of_user():
+        os.makedirs(notes.directory, 0o700, exist_ok=True)
+        note(notes, run, session)
+
+
+def agents_session(notes: Notes | None, find: Find | None = None) -> str:
+    """The session of the client that this process runs below; empty when it is below none.
+
+    A shell is no client: a hook that a person typed notes the shell of their terminal.
+    """
+    if notes is None:
+        return ""
+    above = runs.all_above(find)
+    return session_of(notes, (each.key for each in above if each.name not in runs.SHELLS))
 
 
 def heed(memory: Memory) -> None:
@@ -57,9 +87,13 @@ def heed(memory: Memory) -> None:
     A session that the command names itself is another; but what it writes may come from the same
     reading.
     """
-    if memory.origin != "agent" or not memory.notes.has(NOTE):
+    if not memory.notes.has(NOTE):
         return
-    session = session_of_run(memory.notes, runs.agent_run())
+    if memory.origin == "owner" and agents_session(memory.notes):
+        memory.origin = "agent"
+    if memory.origin != "agent":
+        return
+    session = session_of(memory.notes, runs.keys_above())
     if not session or session == memory.session:
         return
     if not memory.session:

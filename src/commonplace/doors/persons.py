@@ -1,8 +1,8 @@
 """Whether it is the person who acts, or a program that an agent's client started.
 
 A terminal tells nothing: agents have terminals too. The environment and the process's ancestors
-do, as far as they can: a program that leaves its client's processes is not seen. What the person
-alone may do calls `require_person`.
+do, by their names and by the hooks that they ran, as far as they can: a program that leaves its
+client's processes is not seen. What the person alone may do calls `require_person`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,14 @@ import os
 import sys
 from collections.abc import Mapping
 
+from commonplace.doors.attached import agents_session, notes_of_user
 from commonplace.doors.runs import SHELLS, Find, Process, all_above
 from commonplace.errors import NotThePerson
+from commonplace.hints import TYPE_CHECKING
+from commonplace.safety import one_line
+
+if TYPE_CHECKING:
+    from commonplace.notes import Notes
 
 VARIABLES = {
     "CLAUDECODE": "Claude Code",
@@ -57,9 +63,13 @@ PACKAGES = {
 INTERPRETERS = ("node", "bun", "deno", "python", "pypy", "ruby")
 
 
-def require_person(deed: str) -> None:
-    """Refuse what only the person may do where an agent's client started this process."""
-    if agent := agent_above():
+def require_person(deed: str, notes: Notes | None = None) -> None:
+    """Refuse what only the person may do where an agent's client started this process.
+
+    `notes` are those of the vault that it is about, if it is about one.
+    """
+    agent = agent_above() or _hooked(notes)
+    if agent:
         raise NotThePerson(deed, agent)
 
 
@@ -72,7 +82,13 @@ def agent_above(environ: Mapping[str, str] = os.environ, find: Find | None = Non
     """The client whose agent started this process; empty as far as nothing tells of one."""
     named = (title for name, title in VARIABLES.items() if environ.get(name))
     running = (client for process in all_above(find) if (client := _client(process)))
-    return next(named, "") or next(running, "")
+    return next(named, "") or next(running, "") or _hooked(notes_of_user(), find)
+
+
+def _hooked(notes: Notes | None, find: Find | None = None) -> str:
+    """The client above, whatever it is called, whose hooks were noted; empty if there is none."""
+    session = agents_session(notes, find)
+    return f"session {one_line(session)}" if session else ""
 
 
 def _client(process: Process) -> str:

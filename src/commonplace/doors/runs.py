@@ -150,6 +150,11 @@ def all_above(find: Find | None = None) -> Iterator[Process]:
         yield from _upwards(find or _find(), os.getppid())
 
 
+def keys_above() -> Iterator[str]:
+    """The keys of the processes above this one, nearest first."""
+    return (process.key for process in all_above())
+
+
 def _find() -> Find:
     return in_proc if os.path.exists("/proc/self/stat") else _listed().get
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +30,7 @@ from commonplace.doors.cli.moving import COMMANDS as MOVING
 from commonplace.doors.cli.parsing import Page
 from commonplace.doors.cli.returning import COMMANDS as RETURNING
 from commonplace.doors.cli.reviewing import COMMANDS as REVIEWING
-from commonplace.doors.cli.terminal import paint, progress_bar
+from commonplace.doors.cli.terminal import agrees, at_terminal, paint, progress_bar
 from commonplace.doors.cli.trusting import COMMANDS as TRUSTING
 from commonplace.doors.cli.trusting import trust_what_was_made
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
@@ -125,9 +124,9 @@ def _detected(path: Path) -> str:
 
 def _agrees(path: Path, count: int) -> bool:
     said = f"{path} holds {count} entries already, and its markdown would become memory"
-    if not (sys.stdin and sys.stdin.isatty()):
+    if not at_terminal():
         raise BadValue("path", said, next_step="Repeat with --yes, or name another.")
-    return input(f"{said}. Go on? [y/N] ").strip().lower() in ("y", "yes")
+    return agrees(f"{said}. Go on?")
 
 
 def _status_arguments(parser: argparse.ArgumentParser) -> None:
@@ -309,22 +308,27 @@ def _review_arguments(parser: argparse.ArgumentParser) -> None:
     decision.add_argument("--approve", action="store_true", help="let it in, exactly as it is")
     decision.add_argument("--reject", action="store_true", help="take it off the list")
     parser.add_argument("--as-owner", action="store_true", help="decide without a terminal")
+    parser.add_argument("--yes", action="store_true", help="decide without being asked")
 
 
 def review(arguments: argparse.Namespace) -> int:
-    """What waits for your approval: rules that came from outside, and what you forgot before."""
+    """What waits for your approval: rules that came from outside, and what you forgot before.
+
+    At a terminal it shows what you decide on, and asks; with --approve or --reject alone it asks
+    of each in turn.
+    """
     from commonplace.doors.cli import reviewing
 
     with open_memory(arguments) as memory:
-        if (arguments.id or arguments.all) and (arguments.approve or arguments.reject):
-            require_person("decide what is let in")
-            if memory.origin != Origin.OWNER and not arguments.as_owner:
-                raise Refused(
-                    "Only the owner decides what is let in, and this is not a terminal.",
-                    next_step="Decide in a terminal, or say --as-owner.",
-                )
-            return reviewing.decide(memory, arguments)
-        return reviewing.listed(memory, arguments)
+        if not (arguments.approve or arguments.reject):
+            return reviewing.listed(memory, arguments)
+        require_person("decide what is let in", memory.notes)
+        if memory.origin != Origin.OWNER and not arguments.as_owner:
+            raise Refused(
+                "Only the owner decides what is let in, and this is not a terminal.",
+                next_step="Decide in a terminal, or say --as-owner.",
+            )
+        return reviewing.decide(memory, arguments)
 
 
 def rebuild(arguments: argparse.Namespace) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterable, Sequence
 
 from commonplace.dialects import Answer
 from commonplace.dialects.native import described
 from commonplace.doors.cli import open_memory, show
-from commonplace.errors import NoSuchRecord
-from commonplace.hints import TYPE_CHECKING
+from commonplace.doors.cli.terminal import agrees, at_terminal
+from commonplace.errors import BadValue, Conflict, NotWaiting
+from commonplace.hints import TYPE_CHECKING, TextIO
 from commonplace.lazily import Lazy
 from commonplace.memory import Memory
 from commonplace.records import Record
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from commonplace.accounts import Account
 else:
     accounts = Lazy("accounts")
+
+PAST = {"approve": "Approved", "reject": "Rejected"}
 
 
 def waiting_of(memory: Memory, arguments: argparse.Namespace) -> list[Record]:
@@ -44,29 +49,79 @@ def listed(memory: Memory, arguments: argparse.Namespace) -> int:
 
 
 def decide(memory: Memory, arguments: argparse.Namespace) -> int:
-    """Approve or reject some or all of what waits, and show each as it was decided on."""
+    """Approve or reject what is named, or all, or of each in turn what the person says yes to."""
     waiting = memory.review()
-    if not arguments.all:
-        waiting = [_meant(memory, waiting, part) for part in dict.fromkeys(arguments.id)]
-    rests, reasons = memory.accounts(waiting), memory.review_reasons()
-    word = "Approved" if arguments.approve else "Rejected"
-    lines, data = [], []
-    for record in waiting:
-        decided = (memory.approve if arguments.approve else memory.reject)(record.id)
-        told = _told(record, rests[record.id], reasons.get(record.id, ""))
-        lines.append(f"{told}\n{word} {decided.id}.")
-        data.append(described(decided) | {"account": accounts.data_of(rests[record.id])})
-    only = data[0] if len(data) == 1 and not arguments.all else data
-    show(Answer(only, "\n".join(lines) or "Nothing waits for approval."), as_json=arguments.json)
+    if arguments.id:
+        waiting = _named(memory, waiting, arguments.id)
+    in_turn = not (arguments.id or arguments.all)
+    if in_turn and waiting:
+        _check_can_ask(waiting, arguments)
+    asked = [[record] for record in waiting] if in_turn else [waiting]
+    data = [each for some in asked for each in _decided(memory, some, arguments, in_turn=in_turn)]
+    only = data[0] if len(data) == 1 and arguments.id else data
+    if arguments.json:
+        show(Answer(only, ""), as_json=True)
+    elif not waiting:
+        print("Nothing waits for approval.")
     return 0
 
 
-def _meant(memory: Memory, waiting: list[Record], part: str) -> Record:
-    key = memory.meant_of_held(part)
-    found = next((record for record in waiting if record.id == key), None)
-    if found is None:
-        raise NoSuchRecord(part)
-    return found
+def _named(memory: Memory, waiting: Sequence[Record], parts: Iterable[str]) -> list[Record]:
+    known = {record.id: record for record in waiting}
+    keys = dict.fromkeys(map(memory.meant_of_held, parts))
+    if unknown := [key for key in keys if key not in known]:
+        raise NotWaiting(unknown)
+    return [known[key] for key in keys]
+
+
+def _check_can_ask(waiting: Sequence[Record], arguments: argparse.Namespace) -> None:
+    if arguments.yes or not at_terminal():
+        named = ", ".join(record.id for record in waiting)
+        raise BadValue(
+            "ID",
+            f"none is named. These wait: {named}",
+            next_step=f"Say which, 'commonplace review ID… --{_deed(arguments)}', or --all.",
+        )
+
+
+def _decided(
+    memory: Memory, waiting: Sequence[Record], arguments: argparse.Namespace, *, in_turn: bool
+) -> list[dict[str, object]]:
+    """Show records, ask where there is somebody to ask, and decide on them as they were shown."""
+    rests, reasons = memory.accounts(waiting), memory.review_reasons()
+    for each in waiting:
+        print(_told(each, rests[each.id], reasons.get(each.id, "")), file=_aside(arguments))
+    deed = _deed(arguments)
+    if waiting and not _agreed(f"{deed.title()} {_these(waiting)}?", arguments):
+        if not in_turn:
+            raise Conflict(
+                "Nothing was decided.", next_step="Repeat it when you have looked, or say --yes."
+            )
+        print("It still waits.", file=_aside(arguments))
+        return []
+    decided = memory.decide(deed, [each.id for each in waiting], shown=waiting)
+    for record in decided:
+        print(f"{PAST[deed]} {record.id}.", file=_aside(arguments))
+    return [
+        described(record) | {"account": accounts.data_of(rests[record.id])} for record in decided
+    ]
+
+
+def _deed(arguments: argparse.Namespace) -> str:
+    return "approve" if arguments.approve else "reject"
+
+
+def _these(waiting: Sequence[Record]) -> str:
+    return waiting[0].id if len(waiting) == 1 else f"these {len(waiting)}"
+
+
+def _agreed(question: str, arguments: argparse.Namespace) -> bool:
+    return arguments.yes or not at_terminal() or agrees(question)
+
+
+def _aside(arguments: argparse.Namespace) -> TextIO:
+    """Where to tell what is decided on: beside the JSON, if that is asked for."""
+    return sys.stderr if arguments.json else sys.stdout
 
 
 def _told(record: Record, account: Account, reason: str) -> str:

@@ -28,6 +28,17 @@ def paint(text: str, style: str, *, stream: TextIO | None = None) -> str:
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
 
+def at_terminal() -> bool:
+    """Whether there may be somebody to ask."""
+    return bool(sys.stdin and sys.stdin.isatty())
+
+
+def agrees(question: str) -> bool:
+    """Whether the person at the terminal says yes. The end of what they type is a no."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def progress_bar(what: str, *, stream: TextIO | None = None) -> Callable[[int, int], None]:
     """A bar on stderr that appears once the work has taken a second."""
     out, started = stream or sys.stderr, monotonic()

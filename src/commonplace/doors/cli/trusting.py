@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 
 from commonplace.clock import Clock
 from commonplace.config import VaultFiles, is_url, shown_value, vault_files, why_distrusted
 from commonplace.dialects import Answer
 from commonplace.doors.cli import complain, show
+from commonplace.doors.cli.terminal import agrees, at_terminal
 from commonplace.doors.opening import vault_here
 from commonplace.doors.persons import agent_above, require_person
 from commonplace.errors import BadValue, CommonplaceError, Conflict, NotFound, Refused
@@ -133,12 +133,12 @@ def _owner(root: str) -> str:
 
 
 def _agrees(root: str) -> bool:
-    if not (sys.stdin and sys.stdin.isatty()):
+    if not at_terminal():
         raise Refused(
             "A vault is trusted by hand, and this is no terminal.",
             next_step=f"Run '{one_line(command_for(root))}' in a terminal.",
         )
-    return input("Trust it? [y/N] ").strip().lower() in ("y", "yes")
+    return agrees("Trust it?")
 
 
 def _list(arguments: argparse.Namespace) -> int:

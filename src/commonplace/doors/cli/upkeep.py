@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import open_memory, show, unconfirmed
-from commonplace.doors.cli.terminal import paint
+from commonplace.doors.cli.terminal import agrees, at_terminal, paint
 from commonplace.erasing import said_of_chain, told_sessions
 from commonplace.errors import BadValue, NoSuchRecord
 from commonplace.hints import TYPE_CHECKING, Any
@@ -207,10 +206,10 @@ def _meant(memory: Memory, what: str, words: str) -> list[str]:
 
 def _agrees_to_messages(doomed: Doomed) -> bool:
     """Ask a person at a terminal whether what conversations say goes as well."""
-    if not (doomed.messages and sys.stdin and sys.stdin.isatty()):
+    if not (doomed.messages and at_terminal()):
         return False
-    question = f"Erase {told_sessions(doomed.said)} from the conversation history too? [y/N] "
-    return input(question).strip().lower() in ("y", "yes")
+    question = f"Erase {told_sessions(doomed.said)} from the conversation history too?"
+    return agrees(question)
 
 
 def _show_doomed(doomed: Doomed, *, as_json: bool, history: bool) -> int:

@@ -59,9 +59,11 @@ def _is_over(memory: Memory, call: Call, bracket: Bracket) -> bool:
 
 
 def _note_client(memory: Memory) -> None:
-    """Note which session the client is in: servers that it starts may not be told."""
+    """Note which session the client is in: servers and shells that it starts may not be told."""
+    run = runs.agent_run()
+    attached.note_for_user(run, memory.session)
     if not memory.read_only:
-        attached.note(memory.notes, runs.agent_run(), memory.session)
+        attached.note(memory.notes, run, memory.session)
 
 
 def session_start(memory: Memory, call: Call) -> str:

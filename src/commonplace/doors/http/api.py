@@ -380,14 +380,8 @@ def decide_on_many(
     decision: Annotated[Literal["approve", "reject"], Argument("what to do with them")],
 ) -> Any:
     """Let several held memories in exactly as they are, or turn them away: all, or none."""
-    decide = memory.approve if decision == "approve" else memory.reject
-    held = memory.library.one_held
-
-    def work() -> list[Record]:
-        keys = dict.fromkeys([held(memory.meant_of_held(part)).id for part in ids])
-        return [decide(key) for key in keys]
-
-    return {"decision": decision, "decided": [*map(shown_record, memory.library.locked(work))]}
+    decided = memory.decide(decision, ids)
+    return {"decision": decision, "decided": [*map(shown_record, decided)]}
 
 
 @route("POST", "/review/{id}", scope="admin")

@@ -191,17 +191,17 @@ class Loop:
 
         memory = self._worker.memory(session, group_of(meta))
         if session == self._own_session:
-            hooked = attached.session_of_run(memory.notes, self._run)
+            hooked = attached.session_of(memory.notes, self._above)
             memory = memory.for_session(hooked, main=memory.main) if hooked else memory
         attached.mark(memory, taint_of(meta))
         return memory
 
     @cached_property
-    def _run(self) -> str:
-        """The process of the client."""
-        from commonplace.doors.runs import agent_run
+    def _above(self) -> list[str]:
+        """The processes above this one, among them the client's."""
+        from commonplace.doors.runs import keys_above
 
-        return agent_run()
+        return list(keys_above())
 
     def _pulse(self, call: Call) -> AbstractContextManager[None]:
         """Progress, every second that the call takes, if its sender asked for it."""

@@ -200,8 +200,8 @@ def test_a_client_that_ran_a_hook_is_seen_whatever_it_is_called(
     Memory.open(other, create=True).close()
     home = str(tmp_path / "home")
     for words in (
-        ["--vault", place, "review", waiting, "--approve", "--as-owner"],
-        ["--vault", place, "review", waiting, "--reject", "--as-owner"],
+        ["--vault", place, "review", waiting, "--approve", "--as-owner", "--yes"],
+        ["--vault", place, "review", waiting, "--reject", "--as-owner", "--yes"],
         ["--vault", place, "review", "--all", "--approve", "--yes"],
         ["trust", str(other), "--yes"],
         ["--vault", str(other), "token", "add", "me", "--scope", "admin"],
@@ -222,7 +222,10 @@ def test_a_client_that_ran_a_hook_is_seen_whatever_it_is_called(
 def test_the_vaults_own_note_counts_where_the_users_is_hidden(place: str, tmp_path: Path) -> None:
     waiting, hidden = held_in(place), str(tmp_path / "hidden")
     script = ["env", f"XDG_DATA_HOME={hidden}", sys.executable, "-m", "commonplace"]
-    for words in (["review", waiting, "--approve", "--as-owner"], ["store", "By an agent"]):
+    for words in (
+        ["review", waiting, "--approve", "--as-owner", "--yes"],
+        ["store", "By an agent"],
+    ):
         launcher = tmp_path / "launch.py"
         launcher.write_text(f"import os; os.execvp('env', {[*script, '--vault', place, *words]!r})")
         host = HOST.replace('"-m", "commonplace", *words', "*words")

@@ -15,7 +15,7 @@ from commonplace.library import Library
 from commonplace.records import Record
 from commonplace.safety import one_line
 from commonplace.sessions import Sessions
-from commonplace.values import frozen
+from commonplace.values import frozen, replace
 
 
 @frozen
@@ -95,8 +95,8 @@ class Accounts:
         if not record.evidence:
             return Account(self._unfounded(record))
         wording = self._wording_of(record) if record.is_quote else record
-        words = {"wording": wording.text, "wording_id": wording.id} if wording else {}
-        return self._cited(record, state=self._state(record, wording), **words)
+        account = replace(self._cited(record), state=self._state(record, wording))
+        return replace(account, wording=wording.text, wording_id=wording.id) if wording else account
 
     def _unfounded(self, record: Record) -> str:
         if record.id in self._decided:
@@ -119,24 +119,25 @@ class Accounts:
         return f"told in the user's words; the agent's wording {became}"
 
     def _waiting(self, record: Record) -> Account:
-        rest = {
-            "wording": record.text,
-            "wording_id": record.id,
-            "untyped": self._strange(record),
-            "read_before": self._read_before(record),
-            "changes": self._foreseen(record),
-        }
-        if record.evidence:
-            state = "waits; the user's sentence is told meanwhile"
-            return self._cited(record, state=state, **rest)
-        return Account(state="waits; no sentence of the user's is told", **rest)  # type: ignore[arg-type]
+        told = "the user's sentence is told meanwhile"
+        none = "no sentence of the user's is told"
+        return replace(
+            self._cited(record) if record.evidence else Account(),
+            state=f"waits; {told if record.evidence else none}",
+            wording=record.text,
+            wording_id=record.id,
+            untyped=self._untyped(record),
+            read_before=self._read_before(record),
+            changes=self._foreseen(record),
+        )
 
     def _read_before(self, record: Record) -> tuple[tuple[str, str], ...]:
         """What its session had read when it was made; what has no time, too."""
         taints = self._sessions.read(record.session).taints if record.session else ()
         return tuple((what, at) for what, at in taints if at <= record.timestamp)
 
-    def _cited(self, record: Record, **rest: object) -> Account:
+    def _cited(self, record: Record) -> Account:
+        """The message and the sentence that a record cites."""
         message, said_at, *sentence = record.evidence
         messages = self._messages(record.session)
         said = next((each.content for each in messages if each.id == message), "")
@@ -145,7 +146,6 @@ class Accounts:
             said=said,
             said_at=said_at,
             sentence=sentence[0] if sentence else record.text,
-            **rest,  # type: ignore[arg-type]
         )
 
     def _messages(self, session: str) -> Sequence[Message]:
@@ -153,7 +153,7 @@ class Accounts:
             self._said[session] = self._of_user(session) if session else ()
         return self._said[session]
 
-    def _strange(self, record: Record) -> tuple[str, ...]:
+    def _untyped(self, record: Record) -> tuple[str, ...]:
         said = quoting.said_by(self._messages(record.session))
         return untyped(record.text, (each for one in said for each in sentences(one.text)))
 

@@ -32,6 +32,7 @@ SHARED_FILE, SHARED_DIRECTORY = 0o660, 0o2770
 """The modes where several users share a vault: their group is the directory's."""
 BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the name of its file."""
+FOREIGN = "it belongs to another user"
 Place = tuple[int | None, str]
 """A directory and a name in it; None stands for a whole path."""
 
@@ -67,7 +68,7 @@ def flaw_of(found: os.stat_result, *, shared: bool = False) -> str:
     if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
         return "it has another name elsewhere (a hard link)"
     if not shared and found.st_uid != getattr(os, "geteuid", lambda: found.st_uid)():
-        return f"it belongs to another user ({found.st_uid})"
+        return f"{FOREIGN} ({found.st_uid})"
     return ""
 
 

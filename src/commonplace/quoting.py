@@ -77,8 +77,7 @@ def grounds(
     told = in_users_words(record, evidence)
     if bare(record.text) == bare(told.text) and not record.supersedes:
         return Grounds(told)
-    cited = (evidence.message, evidence.time, evidence.sentence)
-    return Grounds(told, replace(record, id=new_id(), evidence=cited))
+    return Grounds(told, cited(replace(record, id=new_id()), evidence))
 
 
 def in_users_words(record: Record, evidence: Evidence) -> Record:

@@ -137,10 +137,9 @@ def _flaw_inside(root: str, inside: str, *, trusting: bool, shared: bool) -> str
     for name, flaw in strange_in(inside, shared=shared):
         from commonplace.safety import one_line
 
-        foreign = "another user" in flaw
         step = (
             f"'{command_for(root)} --shared' uses it."
-            if foreign
+            if flaw.startswith(machine_files.FOREIGN)
             else "Look at what it is, and delete it."
         )
         return f"{one_line(name)}: {flaw}. {step}"

@@ -12,9 +12,10 @@ import stat
 import sys
 from collections.abc import Iterable, Mapping
 
+from commonplace import machine_files
 from commonplace.errors import VaultTrouble
 from commonplace.hints import StrPath
-from commonplace.lean import digest, unfinished
+from commonplace.lean import digest
 from commonplace.values import frozen
 
 NAME = "trusted"
@@ -88,14 +89,9 @@ def trust(
         )
     import json
 
-    from commonplace.machine_files import make_private
-
     try:
-        make_private(os.path.dirname(path))
-        fresh = unfinished(path)
-        with open(fresh, "w", encoding="utf-8", opener=_only_ours) as file:
-            json.dump(said.__dict__, file)
-        os.replace(fresh, path)
+        machine_files.make_private(os.path.dirname(path))
+        machine_files.write(path, json.dumps(said.__dict__).encode(), depth=0)
     except OSError as error:
         why = error.strerror or str(error)
         step = "See to its permissions and its disk, then try again."
@@ -164,10 +160,6 @@ def _path_of(real: str, environ: Mapping[str, str]) -> str:
     return os.path.join(above, NAME, f"{digest(os.fsencode(real))}.json") if above else ""
 
 
-def _only_ours(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_EXCL, 0o600)
-
-
 def _owner_of(real: str) -> int:
     """The user whose directory it is; -1 where there is none."""
     try:
@@ -201,9 +193,7 @@ def _generation(descriptor: int) -> str:
 
 
 def _read(path: str) -> Trusted | None:
-    """What one file says, if this user wrote it."""
-    if not path:
-        return None
+    """What one file says, if this user wrote it. Backups may have given it other names."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
@@ -212,10 +202,8 @@ def _read(path: str) -> Trusted | None:
         if not _is_ours(os.fstat(descriptor)):
             return None
         data = file.read(MOST)
-    import json
-
     try:
-        said = json.loads(data)
+        said = machine_files.parsed(data)
         return Trusted(
             str(said["root"]),
             said["owner"],

@@ -17,10 +17,10 @@ from commonplace.errors import NoSuchDocument, TooBig, Unreadable
 from commonplace.hints import StrPath
 from commonplace.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_plain
 from commonplace.lazily import pattern
-from commonplace.machine_files import SHARED_FILE, is_shared
+from commonplace.machine_files import DESCRIPTORS, LEAF, SHARED_FILE, is_shared
 from commonplace.vault import Listing, Moved, Staged, Stat
 from commonplace.vault.locks import Lock
-from commonplace.vault.tree import DESCRIPTORS, LEAF, NO_ATIME, Tree, trouble
+from commonplace.vault.tree import NO_ATIME, Tree, trouble
 
 SETTLED = 0.05
 """Seconds without a write after which a text counts as saved."""

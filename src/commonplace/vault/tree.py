@@ -23,12 +23,9 @@ from commonplace.errors import (
     Unreadable,
 )
 from commonplace.hints import StrPath
-from commonplace.machine_files import SHARED_DIRECTORY, SHARED_FILE
+from commonplace.machine_files import DESCRIPTORS, LEAF, SHARED_DIRECTORY, SHARED_FILE
 
-DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-LEAF = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-LEAF |= getattr(os, "O_BINARY", 0)
 NO_ATIME = getattr(os, "O_NOATIME", 0)
 NO_DIRECTORY = (errno.ENOTDIR, errno.ELOOP)
 LINK = "a link, and links are not followed"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable, Iterator
 from random import Random
+from re import _constants, _parser  # type: ignore[attr-defined]
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +20,7 @@ from commonplace.records import Record
 from commonplace.safety import neutralise
 from commonplace.secret_forms import FORMS
 from commonplace.secrets import Secret, find_secrets, redact
+from tests.free_sentences import INNOCENT, INNOCENT_HELD_OUT, TELLING, TELLING_HELD_OUT
 from tests.ordinary_lines import ordinary_lines
 from tests.planted_secrets import DRAWN, drawn, drawn_pieces, planted_secrets
 
@@ -128,6 +134,18 @@ client_secret: |GmX8zq-abc9
 my iban is |GB82WEST12345698765432
 4111111111111111 is the card: |4111111111111111
 machine example.com login anna password |plumtree
+I set the root password to |blueberry
+I set the root password to |blueberry| on the NAS.
+the sudo password should be |tiger99
+The new password will be |Tiger-99
+password now: |Tiger99
+passcode |246810
+pin |1234| for the sim
+Wifi: HomeNet, key: |MyDogRex2020
+root:|toor
+Zugangsdaten: max / |geheim123
+licence key |ABCD-EFGH-1234-5678
+user bob password |letmein|.
 """
 
 
@@ -138,6 +156,64 @@ def test_ordinary_forms_are_redacted_wherever_they_stand(form: str) -> None:
         shown, found = redact(text)
         assert found
         assert secret not in shown
+
+
+def _redacted_alone(sentence: str) -> bool:
+    """Whether the secret of a telling sentence is redacted, and nothing else."""
+    before, secret, after = sentence.split("|")
+    return (
+        re.fullmatch(
+            rf"{re.escape(before)}\[redacted [a-z ]+\]{re.escape(after)}",
+            redact(before + secret + after)[0],
+        )
+        is not None
+    )
+
+
+def test_secrets_in_free_sentences_are_redacted_and_nothing_else_in_them() -> None:
+    missed = [sentence for sentence in TELLING if not _redacted_alone(sentence)]
+    assert len(TELLING) >= 40
+    assert len(missed) <= 1, missed
+
+
+def test_innocent_sentences_about_secrets_are_left_alone() -> None:
+    assert len(INNOCENT) >= 40
+    assert [sentence for sentence in INNOCENT if find_secrets(sentence)] == []
+
+
+def test_sentences_that_were_held_out_are_judged_as_well() -> None:
+    assert len(TELLING_HELD_OUT) >= 40
+    assert len(INNOCENT_HELD_OUT) >= 40
+    found = sum(map(_redacted_alone, TELLING_HELD_OUT))
+    alarms = sum(bool(find_secrets(sentence)) for sentence in INNOCENT_HELD_OUT)
+    assert found >= 0.85 * len(TELLING_HELD_OUT)
+    assert alarms <= 1
+
+
+INNOCENT_PURPOSES = """
+I changed the wifi password in 2023
+I changed the password in Firefox
+update your password to continue.
+set a password to unlock
+cambia la contraseña a menudo.
+j'ai mis le mot de passe à jour
+j'ai changé le mot de passe en 2024
+he puesto la contraseña en Bitwarden
+chown -R root:postgres /var
+the password must be UTF-8
+the password will be hashed with SHA256
+the password should be 8-16 characters
+log in as root and restart nginx
+unlock the level with 5000 gems
+product code 1234-5678-9012
+PIN code of Pune: 411001
+mudei a senha para todos
+"""
+
+
+@pytest.mark.parametrize("line", INNOCENT_PURPOSES.strip().split("\n"))
+def test_what_a_password_is_set_for_or_where_is_no_password(line: str) -> None:
+    assert redact(line) == (line, ())
 
 
 LINES_OF_CODE = """
@@ -201,17 +277,90 @@ def test_finds_are_in_order_and_apart(pieces: list[str]) -> None:
     assert all(0 <= find.start < find.end <= len(text) for find in finds)
 
 
+def _parsed(pattern: str) -> Any:
+    return _parser.parse(pattern, re.I)
+
+
+def _parts(node: Any) -> Iterator[tuple[Any, bool]]:
+    """The sequences within a node of a pattern, and whether they end where the node ends."""
+    kind, value = node
+    if kind in _REPEATS:
+        yield value[2], value[1] == 1
+    elif kind is _constants.SUBPATTERN:
+        yield value[3], True
+    elif kind is _constants.BRANCH:
+        yield from ((branch, True) for branch in value[1])
+    elif kind in (_constants.ASSERT, _constants.ASSERT_NOT):
+        yield value[1], False
+
+
+_REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT)
+
+
+def _may_be_left_out(node: Any) -> bool:
+    return node[0] is _constants.MAX_REPEAT and node[1][0] == 0
+
+
+def _unbounded(sequence: Any, *, ends: bool) -> Iterator[str]:
+    """The repeats without an upper bound, but for one at the end, behind which nothing can fail."""
+    for place, node in enumerate(sequence):
+        is_last = ends and all(map(_may_be_left_out, sequence[place + 1 :]))
+        if node[0] in _REPEATS and node[1][1] == _constants.MAXREPEAT and not is_last:
+            yield str(node)
+        for part, at_its_end in _parts(node):
+            yield from _unbounded(part, ends=is_last and at_its_end)
+
+
+@pytest.mark.parametrize("row", FORMS, ids=lambda row: f"{row[0]}: {row[6][:30]}")
+def test_no_pattern_goes_back_over_more_than_a_fixed_number_of_signs(row: tuple[str, ...]) -> None:
+    """What is announced by words is looked for again within it, so it has a longest form too."""
+    _, look, _, pattern, *_ = row
+    searched_on_from_its_end = look in ("token", "shape", "blob")
+    assert list(_unbounded(_parsed(pattern), ends=searched_on_from_its_end)) == []
+
+
+def test_the_check_of_patterns_sees_one_that_goes_back() -> None:
+    for bad in (r"a\S*b", r"(?:a+)+b", r"a[^;]+;", r"(?=.*b)a", r"(?:a|b*)c"):
+        assert list(_unbounded(_parsed(bad), ends=True)) != [], bad
+    for good in (r"a\S{0,9}b", r"ab+", r"a(?:(?!END)[\s\S])*(?:END)?"):
+        assert list(_unbounded(_parsed(good), ends=True)) == [], good
+    assert list(_unbounded(_parsed("ab+"), ends=False)) != []
+
+
+def _repeatable() -> list[str]:
+    """Examples, their first halves and the prefixes of tokens, and pieces made to be slow."""
+    pieces = dict.fromkeys(REPEATED.replace("\n", "").split("|"))
+    for _, look, hints, _, _, *examples in FORMS:
+        texts = [drawn(example, Random(1)) for example in examples]
+        halves = [text[: len(text) // 2] for text in texts]
+        pieces.update(dict.fromkeys([*(f"{text} " for text in texts), halves[0]]))
+        if look == "token":
+            pieces.update(dict.fromkeys(hints.split()))
+    return [piece for piece in pieces if piece.strip()]
+
+
 REPEATED = """
 <|< |</|&#0|\x1b]|\x9d|\u200d|ه\u200d|password |password is |password for |pass:|key |sk-ant-|eyJ-|
 -----BEGIN PRIVATE KEY-----|a://:|otpauth://|a@a.|login: |4|4444 |curl |seed |密码|secret_|a:1234:|
-'a1B|token> |DE89 |user a pass |API_KEY= |passphrase a-|basic |://a:|{"kty"
+'a1B|token> |DE89 |user a pass |API_KEY= |passphrase a-|basic |://a:|{"kty"|KEY0=|auth0=|_PSK|
+api-key=|session=|secret:|4111111111111111 |set password |log in as a |pin |wifi key|root:|
+passwort auf |oauth:
 """
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("piece", REPEATED.replace("\n", "").split("|"))
-def test_a_text_made_to_be_slow_is_read_in_time(piece: str) -> None:
-    """A pattern that goes back over its text would take hours for one of these."""
-    text = piece * (100_000 // len(piece))
-    neutralise(text)
-    find_secrets(text)
+def test_a_text_made_to_be_slow_costs_as_much_as_a_few_hundred_scans_of_it() -> None:
+    """A pattern that goes back over its text costs thousands, in processor time of one run."""
+    assert [piece for piece in _repeatable() if _cost_in_scans(piece) > 400] == []
+
+
+def _cost_in_scans(piece: str) -> float:
+    text = piece * (30_000 // len(piece) + 1)
+    scan = min(_seconds(lambda: re.findall(r"\S|\s", text)) for _ in range(3))
+    return _seconds(lambda: (neutralise(text), find_secrets(text))) / scan
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start

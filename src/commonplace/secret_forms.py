@@ -20,7 +20,6 @@ from __future__ import annotations
 
 _ALNUM = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
-_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _TAIL = r"(?![A-Za-z0-9])"
 
 _ENGLISH = "pass(?:[ _-]?(?:word|phrase|code)|wd)|pwd|passwrd"
@@ -29,6 +28,7 @@ _ABROAD = (
     "contrase(?:ñ|n|nh)a|palavra-passe|parola d['’]ordine|wachtwoord|lösenord|adgangskode|kodeord|"
     "passord|salasana|jelszó|wlan-schlüssel|netzwerkschlüssel|mật khẩu|kata sandi|requirepass|"
     r"\b(?:master|wi-?fi|wpa2?|wlan|network) key|"
+    r"\b(?:clé|chave|chiave)(?:\s(?:du|de la|do|da|del|della))? wi-?fi|"
     r"(?<![^\W_])(?:pass|pw|psk|mdp|clave|senha|hasło|heslo|parola|lozinka|geslo|şifre(?:m|si)?)"
 )
 _OTHER_SCRIPTS = (
@@ -37,31 +37,69 @@ _OTHER_SCRIPTS = (
 )
 _LOCKS = (
     "door|gate|garage|alarm|lock|locker|keypad|entry|access|safe|unlock|vault|porte|portail|puerta|"
-    "portail|tür|tor|tresor|haustür|porta|cancello|portão"
+    "tür|tor|tresor|haustür|porta|cancello|portão|caja fuerte|cofre|cassaforte|coffre"
 )
 _OF = (
-    "for|to|of|on|at|in|from|fürs?|von|vom|zu|zum|zur|der|des|im|du|de|del|della|da|do|para|pour|"
-    "dla|per|van|voor"
+    "for|to|of|on|at|in|from|fürs?|von|vom|zu|zum|zur|der|des|im|meine[rs]|unsere[rs]|du|de|del|di|"
+    "della|da|do|para|pour|dla|per|van|voor"
 )
 _GAP = rf"(?:\s?\([^()\n]{{1,30}}\))?(?:\s(?:{_OF})\s(?:[^\n.;:=,]|\.(?=\w)){{1,40}}?)?"
 _TIGHT = (
     r"(?:\s?(?:\s|:\s?)(?:str|string))?"  # the type, in code
-    r"\s*(?:(?:[|?]{1,2}|:{1,3}|[.+])?[:=：](?:=?>)?|<=|=>|->|→)(?!=)\s*"
+    r"\s{0,40}(?:(?:[|?]{1,2}|:{1,3}|[.+])?[:=：](?:=?>)?|<=|=>|->|→)(?!=)\s{0,40}"
 )
 _IS = "is|was|are|ist|war|lautet|est|es|era|é|è|är|er|este|je|jest|là|adalah|on|sarà|será|será|wäre"
-_NOW = "now|still|currently|jetzt|nun|maintenant|ahora|agora|ora|nu"
+_NOW = (
+    "now|still|currently|from now on|from today|jetzt|nun|ab jetzt|ab heute|ab sofort|maintenant|"
+    "désormais|ahora|desde hoy|agora|a partir de hoje|ora|adesso|da oggi|nu"
+)
+_CURRENT = (
+    "now|currently|root|admin|jetzt|aktuell|neu|mea|mia|actuel|actuelle|actual|atual|attuale|nueva|"
+    "nova|nuova"
+)
+_MAY_BE = (
+    "(?:will|would|should|shall|must|may) be|soll(?:te)?|wird|bleibt|doit être|sera|serait|"
+    "debe ser|va a ser|sería|deve ser|vai ser|seria|deve essere|sarebbe|stays|remains|"
+    "(?:has )?become|became|becomes"
+)
+_SET = (
+    "set|chang(?:e|ed|ing)|reset|updated?|make|made|switch(?:ed)?|mis|mets|met|changé|changer|"
+    "modifié|défini|cambi(?:é|a|ado|ar)|puse|puesto|pon|mud(?:ei|a|e|ar)|alter(?:ei|a|e|ar)|"
+    "troquei|pus|impost(?:ato|a)|cambi(?:ato|a)|modificato"
+)
+_NOUN = (
+    "pass(?:word|phrase|code|wort)|pwd|kennwort|mot de passe|mdp|contraseña|clave|senha|"
+    "palavra-passe"
+)
+_LOG_IN = (
+    "(?:log|sign|logged|signed) ?in (?:as|with)|melde? dich (?:als|mit)|anmelden (?:als|mit)|"
+    "connecte-toi (?:avec|en tant que)|entrar? (?:con|com)|entra (?:con|com)|accedi con|entre com|"
+    "user(?:name)?|login|account|benutzer(?:name)?|utilisateur|usuario|usuário|utente"
+)
+_CREDENTIALS = (
+    "zugangsdaten|anmeldedaten|anmeldung|identifiants|credenciales|credenciais|credenziali"
+)
+_LICENCE = (
+    "(?:licen[cs]e|product|activation) key|activation code|"
+    "(?:lizenz|produkt|aktivierungs)schlüssel|"
+    "(?:clé|clave|chave) de (?:licence|produit|activation|licencia|producto|activación|licença|"
+    "produto|ativação)|(?:chiave|codice) di (?:licenza|attivazione)"
+)
 _VERB = (
-    r"(?:(?:\s(?:is|was|has been))?\s(?:changed|set|reset|updated) to|(?:\s\w+)?,\sit(?:'s| is)"
-    rf"|\s[—–-]|'s|(?<=hasło)\sto|\s(?:{_IS})(?:\s(?:{_NOW}))?:?)\s+"
+    r"(?:(?:\s(?:is|was|has been))?\s(?:changed|set|reset|updated) to"
+    r"|(?:\s\w{1,40})?,\sit(?:'s| is)"
+    rf"|\s[—–-]|'s|(?<=hasło)\sto|\s(?:{_IS})(?:\s(?:{_NOW}))?:?)\s{{1,40}}"
 )
 _LINK = rf"{_GAP}(?:{_TIGHT}|{_VERB})"
-_ANY_LINK = rf"(?:{_LINK}|\s+)"
+_ANY_LINK = rf"(?:{_LINK}|\s{{1,40}})"
 _CLOSE = r"[\"'`\])]{0,2}"
 _INNER = r"[^\s\"'`“”„«»「」,;<>，。；、()\[\]{}]"
 _BARE = rf"(?P<bare>{_INNER}{{0,2000}}{_INNER[:-1]}.:?])"
 _VALUE = rf"(?:\\?[\"'`“„«「](?P<quoted>[^\n\"'`”“»」\\]{{3,4000}})\\?[\"'`”“»」]|{_BARE})"
 
-ENDS = r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s*[\"'};,/|]|\s(?:and|und|et|y|e)\s)"
+_WORD = r"(?P<bare>[^\s,;\"'<>()/]{2,63}[^\s,;\"'<>()/.!?])"
+
+ENDS = r"(?=[.!]?\s{0,40}(?:\n|$)|[.!]\s|\s{0,40}[\"'};,/|]|\s(?:and|und|et|y|e)\s)"
 _PROVIDERS = (
     "adafruit|adobe|algolia|alibaba|amplitude|asana|auth0|bitbucket|bitly|bittrex|buildkite|"
     "cloudflare|cloudinary|codecov|cohere|coinbase|confluent|contentful|datadog|deepgram|deepseek|"
@@ -145,7 +183,7 @@ _TOKENS: tuple[Row, ...] = (
         "slack token",
         "token",
         "xoxo-",
-        r"\d{5,}-[\w-]{10,}",
+        r"\d{5,40}-[\w-]{10,}",
         "any",
         "old slack xoxo-<d6>-<d6>-<d6>-<h18>",
         "https://2019.example.org/xoxo-conference-of-makers",
@@ -199,7 +237,7 @@ _TOKENS: tuple[Row, ...] = (
         "api key",
         "token",
         "sk_",
-        rf"(?:{_HEX}{{40,}}|{_ALNUM}{{40,}})(?!\w)",
+        rf"{_ALNUM}{{40,4000}}(?!\w)",
         "digit",
         "the voice uses sk_<h48>",
         "sk_learn_pipeline_2 is the module",
@@ -227,7 +265,7 @@ _TOKENS: tuple[Row, ...] = (
         "api key",
         "token",
         "key- fc- pubkey-",
-        rf"{_HEX}{{32}}(?!\w)",
+        r"[0-9a-z]{32}(?!\w)",
         "digit",
         "mailgun key-<h32>",
         "key-value pairs",
@@ -299,7 +337,7 @@ _TOKENS: tuple[Row, ...] = (
         "sendgrid key",
         "token",
         "SG.",
-        r"[\w-]{16,}(?:\.[\w-]{16,})?",
+        r"[\w-]{16,200}(?:\.[\w-]{16,200})?",
         "digit",
         "mail goes out via SG.<u22>.<u43>",
         "SG.Internationalization of the page",
@@ -469,7 +507,7 @@ _TOKENS: tuple[Row, ...] = (
     (
         "square token",
         "token",
-        "sq0atp- sq0csp- sq0idp- sq0i EAAA",
+        "sq0atp- sq0csp- sq0idp- sq0i sandbox-sq0idb- sandbox-sq0csb- EAAA",
         r"[\w-]{22,}",
         "digit",
         "Square sq0atp-<u22>",
@@ -660,7 +698,7 @@ _TOKENS: tuple[Row, ...] = (
         "yandex key",
         "token",
         "AQVN YCAJE YC t1.",
-        r"(?:[\w-]{36}(?![\w-])|[A-Z0-9a-z_-]+=*\.[A-Za-z0-9_-]{86}=*)",
+        r"(?:[\w-]{36}(?![\w-])|[A-Z0-9a-z_-]{1,400}={0,2}\.[A-Za-z0-9_-]{86}=*)",
         "drawn",
         "yandex AQVN<a36>",
         "YC is the CLI",
@@ -723,7 +761,7 @@ _TOKENS: tuple[Row, ...] = (
         "mapbox token",
         "token",
         "sk.eyJ pk.eyJ tk.eyJ",
-        r"[\w-]{30,}\.[\w-]{20,}",
+        r"[\w-]{30,999}\.[\w-]{20,}",
         "any",
         "mapbox sk.eyJ1Ijoi<u60>.<u22>",
         "pk.eyJ is the public one",
@@ -777,8 +815,8 @@ _TOKENS: tuple[Row, ...] = (
         "launchdarkly key",
         "token",
         "sdk- api- mob- rel-",
-        _UUID,
-        "any",
+        r"[0-9a-z]{8}-(?:[0-9a-z]{4}-){3}[0-9a-z]{12}(?!\w)",
+        "digit",
         "flags come with sdk-<h8>-<h4>-<h4>-<h4>-<h12>",
         "api-gateway and sdk-generator",
     ),
@@ -832,7 +870,7 @@ _TOKENS: tuple[Row, ...] = (
         "telnyx key",
         "token",
         "KEY0",
-        r"[0-9A-Za-z]{28,}_\w{22,}",
+        r"[0-9A-Za-z]{28,99}_\w{22,}",
         "any",
         "telnyx KEY0<X30>_<a22>",
         "KEY0 is the first",
@@ -841,7 +879,7 @@ _TOKENS: tuple[Row, ...] = (
         "jwt",
         "token",
         "eyJ ey",
-        r"[\w-]{8,999}\.ey[\w-]{8,}\.[\w-]{10,}",
+        r"[\w-]{8,999}\.ey[\w-]{8,8000}\.[\w-]{10,}",
         "any",
         "localStorage has eyJ<u34>.eyJ<u50>.<u43>",
         "eyJ is how base64 of a brace begins",
@@ -850,7 +888,7 @@ _TOKENS: tuple[Row, ...] = (
         "jwe",
         "token",
         "eyJ",
-        r"[\w-]{8,999}(?:\.[\w-]{8,}){4}",
+        r"[\w-]{8,999}(?:\.[\w-]{8,8000}){4}",
         "digit",
         "wrapped eyJ<u34>.<u60>.<u16>.<u60>.<u22>",
         "eyJ.eyJ",
@@ -868,8 +906,9 @@ _TOKENS: tuple[Row, ...] = (
         "private key",
         "token",
         "----",
-        r"-? ?BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{3,5}(?=[^-]*[A-Za-z0-9+/]{24})"
-        r"[\s\S]*?(?:-{4,5} ?END [A-Z0-9 ]+-{3,5}|\Z)",
+        r"-? ?BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{3,5}"
+        r"(?=[^-]{0,400}?[A-Za-z0-9+/]{24})"
+        r"(?:(?!-{4,5} ?END )[\s\S])*(?:-{4,5} ?END [A-Z0-9 ]{1,40}-{3,5})?",
         "always",
         "-----BEGIN RSA PRIVATE KEY-----\n<b64>\n<b64>\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKC",
@@ -878,7 +917,8 @@ _TOKENS: tuple[Row, ...] = (
         "private key",
         "token",
         "PuTTY-User-Key-File-",
-        r"[\s\S]*?Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \w+|\Z)",
+        r"[\s\S]{0,8000}?Private-Lines: \d{1,4}\s"
+        r"(?:(?!Private-MAC: )[\s\S])*(?:Private-MAC: \w+)?",
         "always",
         "PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n<b64>\nPrivate-MAC: <h40>",
         "PuTTY-User-Key-File-3 is the format",
@@ -899,7 +939,7 @@ _SHAPES: tuple[Row, ...] = (
         "discord webhook",
         "shape",
         "/webhooks/",
-        r"/api/(?:v\d+/)?webhooks/\d+/([\w-]{40,})",
+        r"/api/(?:v\d{1,9}/)?webhooks/\d{1,40}/([\w-]{40,})",
         "any",
         "https://discord.com/api/webhooks/<d18>/<u68>",
         "https://discord.com/api/webhooks/ is documented",
@@ -954,7 +994,7 @@ _SHAPES: tuple[Row, ...] = (
         "azure key",
         "shape",
         "key=",
-        r"(?:AccountKey|SharedAccessKey|SharedSecret)=([A-Za-z0-9+/]{40,}={0,2})",
+        r"(?:AccountKey|SharedAccessKey|SharedSecret)=([A-Za-z0-9+/]{40,400}={0,2})",
         "any",
         "AccountName=blobs;AccountKey=<b86>==;EndpointSuffix=x",
         "AccountKey=<key>",
@@ -963,7 +1003,7 @@ _SHAPES: tuple[Row, ...] = (
         "azure signature",
         "shape",
         "sig=",
-        r"[?&]sig=([\w%+/-]{40,}={0,2})",
+        r"[?&]sig=([\w%+/-]{40,400}={0,2})",
         "any",
         "https://blobs.example.net/x?sv=2024-11-04&sr=b&sp=r&sig=<a43>%3D",
         "https://example.com/?sig=short",
@@ -1009,7 +1049,7 @@ _SHAPES: tuple[Row, ...] = (
         "aws secret key",
         "shape",
         "aws|amazon|secret|s3|akia|iam",
-        r"(?<![\w/+.-])(?!\w*/\w*/\w*/\w*/)[A-Za-z0-9/+]{40}(?![\w/+=.-])",
+        r"(?<![\w/+.-])(?!(?:\w{0,40}/){4})[A-Za-z0-9/+]{40}(?![\w/+=.-])",
         "mixed",
         "the aws half is <b38>7a",
         "the aws region eu-central-1 of wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -1045,7 +1085,7 @@ _SHAPES: tuple[Row, ...] = (
         "token",
         "shape",
         "://&@",
-        r"(?<![\w+.-])https?://([A-Za-z0-9_-]{24,})@[\w.-]+",
+        r"(?<![\w+.-])https?://([A-Za-z0-9_-]{24,400})@[\w.-]+",
         "drawn",
         "git clone https://<a40>@git.example.org/x.git",
         "https://internationalization-of-things@example.com/",
@@ -1054,7 +1094,7 @@ _SHAPES: tuple[Row, ...] = (
         "password",
         "shape",
         ":5432:|:5433:|:6432:|:*:",
-        r"(?<!\S)[\w.*-]{1,80}:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(\S{4,})",
+        r"(?<!\S)[\w.*-]{1,80}:(?:\d{4,5}|\*):[\w*-]{1,80}:[\w*-]{1,80}:(\S{4,})",
         "any",
         "db.internal:5432:shop:app:Tr0mbone",
         "12:30:45:00:0123",
@@ -1072,7 +1112,7 @@ _SHAPES: tuple[Row, ...] = (
         "password",
         "shape",
         "wifi:",
-        r"WIFI:\S{0,80}?P:([^;\s]+);",
+        r"WIFI:\S{0,80}?P:([^;\s]{1,80});",
         "any",
         "WIFI:S:attic;T:WPA;P:pinecone88;;",
         "WIFI: works again",
@@ -1114,10 +1154,11 @@ _SAID: tuple[Row, ...] = (
         "said",
         "pass|pw|psk|mdp|kennwort|losungs|zugangscode|contrase|clave|senha|wachtw|adgangs|kodeord|"
         "heslo|parola|salasana|kata s|master key|fi key|wpa|work key|lan key|lozinka|geslo|lösen|"
-        "jelsz|schlüssel|hasło|şifre|mật kh",
-        rf"(?P<cue>(?P<english>{_ENGLISH})|{_ABROAD})(?:s|_?\d{{1,2}})?(?!\w|-\w)(?:\s(?:mea|mia))?{_CLOSE}"
-        rf"(?:{_GAP}(?:(?P<tight>{_TIGHT})|{_VERB})|(?P<comma>\s*,\s*(?=[\"']))"
-        rf"|(?:\s?\([^()\n]{{1,30}}\))?(?P<loose>\s+(?:to\s+)?\(?)){_VALUE}",
+        "jelsz|schlüssel|hasło|şifre|mật kh|wifi|wi-fi",
+        rf"(?P<cue>(?P<english>{_ENGLISH})|{_ABROAD})(?:s|_?\d{{1,2}})?(?!\w|-\w)(?:\s(?:{_CURRENT})\b)?{_CLOSE}"
+        rf"(?:{_GAP}(?:(?P<tight>{_TIGHT})|{_VERB})|(?P<comma>\s{{0,40}},\s{{0,40}}(?=[\"']))"
+        rf"|{_GAP}(?P<maybe>\s(?:{_MAY_BE})\s{{1,40}})"
+        rf"|(?:\s?\([^()\n]{{1,30}}\))?(?P<loose>\s{{1,40}}(?:to\s{{1,40}})?\(?)){_VALUE}",
         "password",
         "my laptop password is swordfish",
         "the password is required and stored in 1Password",
@@ -1127,7 +1168,7 @@ _SAID: tuple[Row, ...] = (
         "said",
         "password|passphrase|passcode",
         rf"(?P<cue>(?<!\S)[\"'`]?){_BARE}"
-        r"(?=[\"'`]?\s(?:is|as)\s(?:\w+\s){0,3}pass(?:word|phrase|code)\b)",
+        r"(?=[\"'`]?\s(?:is|as)\s(?:\w{1,40}\s){0,3}pass(?:word|phrase|code)\b)",
         "chosen",
         "tulip99 is my password",
         "what is the password?",
@@ -1135,10 +1176,10 @@ _SAID: tuple[Row, ...] = (
     (
         "password",
         "said",
-        "passwort|mot de passe|contraseña|senha| è &password",
+        "passwort|mot de passe|contraseña|senha| è &password| come &password",
         rf"(?P<cue>(?<!\S)[\"'`]?){_BARE}"
-        r"(?=[\"'`]?\s(?:ist|est|es|é|è)\s(?:\w+\s){0,3}(?:passwort|mot de passe|contraseña|senha"
-        r"|password)\b)",
+        r"(?=[\"'`]?\s(?:ist|est|es|é|è|als|comme|como|come)\s(?:\w{1,40}\s){0,3}"
+        r"(?:passwort|mot de passe|contraseña|senha|password)\b)",
         "chosen",
         "Sommer24 ist das Passwort",
         "das ist mein Passwort",
@@ -1147,7 +1188,7 @@ _SAID: tuple[Row, ...] = (
         "password",
         "said",
         ";pwd|; pwd|;password|; password",
-        r"(?P<cue>;\s*(?:pwd|password)\s*=\s*)(?P<bare>[^;\"'\n]{1,80})(?=;|$|[\"'])",
+        r"(?P<cue>;\s{0,40}(?:pwd|password)\s{0,40}=\s{0,40})(?P<bare>[^;\"'\n]{1,80})(?=;|$|[\"'])",
         "login",
         "Server=tcp:x;User ID=sa;Password=Plum Tree;",
         "Server=x;Password=${PASSWORD};",
@@ -1155,22 +1196,88 @@ _SAID: tuple[Row, ...] = (
     (
         "password",
         "said",
-        "user&pass|user&pw|login&pass|login&pw|account&pass|benutzer&pass|usuario&contra|utente&pass",
-        r"(?P<cue>\b(?:user(?:name)?|login|account|benutzer(?:name)?|usuario|utente)\b[\s:=]+"
-        r"(?:is\s|ist\s|es\s)?(?!(?:and|or|the|und|with)\b)[\w.@+-]{2,64}[,;]?\s+(?:(?:and|with|und|y|e|et)\s)?"
-        r"(?:(?:the|my|das)\s)?(?:pass|pw|pwd|password|passwort|contraseña)\s+)"
-        r"(?P<bare>[^\s,;\"'<>()]{4,64})"
-        rf"{ENDS}",
+        "user&pass|user&pw|login&pass|login&pw|account&pass|benutzer&pass|benutzer&kennw|"
+        "usuario&contra|usuário&senha|utente&pass|utilisateur&passe|log in&pass|sign in&pass|"
+        "logged in&pass|signed in&pass|melde dich&pass|anmelden&pass|connecte-toi&passe|"
+        "entra con&contrase|entra com&senha|entra con&pass|entre com&senha|accedi con&pass",
+        rf"(?P<cue>\b(?:{_LOG_IN})\b[\s:=]{{1,40}}(?:(?:is|ist|es|est)\s)?"
+        r"(?!(?:and|or|the|und|with)\b)[\w.@+-]{2,64}[,;]?\s{1,40}(?:(?:and|with|und|y|e|et)\s)?"
+        r"(?:(?:the|my|das|dem|le|la|a)\s)?"
+        rf"(?:pass|pw|{_NOUN})(?:\sis|:)?\s{{1,40}}){_WORD}(?:{ENDS}|(?=\san\b))",
         "worded",
         "user bob password letmein",
         "the user must type the password again",
+    ),
+    (
+        "password",
+        "said",
+        "pass|pw|mdp|contrase|clave|senha",
+        rf"(?P<cue>\b(?:{_SET})\s"
+        rf"(?:(?!(?:an?|your|any)\s(?!(?:nova )?senha))[\w'’-]{{1,30}}\s){{0,4}}?"
+        rf"(?:\w{{1,20}}-)?(?:{_NOUN})"
+        rf"(?:\s(?:root|admin|{_OF})(?:\s[^\s.;:,]{{1,30}}){{0,4}}?)?\s(?:to|à|a|para)\s[\"'`]?)"
+        rf"{_WORD}(?:{ENDS}|(?=\s(?:on|for|at|today|yesterday)\b))",
+        "given",
+        "I set the root password to blueberry",
+        "I set the password to something long and changed the other to expire",
+    ),
+    (
+        "password",
+        "said",
+        "passwort& auf |kennwort& auf ",
+        rf"(?P<cue>(?:passwort|kennwort)(?:\s(?:{_OF})(?:\s[^\s.;:,]{{1,30}}){{1,3}}?)?"
+        rf"(?:\swurde)?(?:\s(?:{_NOW}|gestern))?\sauf\s[\"'`„]?){_WORD}"
+        r"(?=[\"'`“]?\s(?:gesetzt|geändert|gestellt|umgestellt|festgelegt)\b)",
+        "given",
+        "Das Passwort wurde auf Leuchtturm geändert",
+        "Ich habe das Passwort auf der Seite geändert",
+    ),
+    (
+        "password",
+        "said",
+        "wifi&key|wi-fi&key|wlan&schlüssel|wi-fi&clé|wifi&clé|wifi&clave|wifi&chave|wifi&chiave",
+        r"(?P<cue>\b(?:wi-?fi|wlan)\b[^\n.;]{1,60}?\b(?:key|schlüssel|clé|clave|chave|chiave))"
+        rf"{_LINK}{_BARE}",
+        "chosen",
+        "Wifi: HomeNet, key: MyDogRex2020",
+        "the wifi is down and the key is under the mat",
+    ),
+    (
+        "password",
+        "said",
+        "root:",
+        rf"(?P<cue>(?<![\w:/.@-])root:)(?P<bare>[^\s:/,;\"'<>()]{{3,64}}){ENDS}",
+        "root",
+        "ssh works with root:toor",
+        "chown root:wheel and root:x:0:0:root",
+    ),
+    (
+        "password",
+        "said",
+        "log in|sign in|logged in|signed in",
+        r"(?P<cue>\b(?:log|sign|logged|signed) in (?:as|with)\s[\w.@+-]{2,64}\s(?:and|with|/)\s)"
+        rf"{_BARE}",
+        "pair",
+        "sign in with jo@example.org and Kestrel#5",
+        "sign in with jo@example.org and your password",
+    ),
+    (
+        "licence key",
+        "said",
+        "licence key|license key|product key|activation key|activation code|schlüssel|clé de|"
+        "clave de|chave de|chiave di|codice di",
+        rf"(?P<cue>\b(?:{_LICENCE})){_ANY_LINK}"
+        r"(?P<bare>(?-i:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,7}))(?![\w-])",
+        "any",
+        "licence key ABCD-EFGH-1234-5678",
+        "license key XXXX-XXXX-XXXX-XXXX",
     ),
     (
         "passphrase",
         "said",
         "passphrase|password|passwort|phrase de passe",
         rf"(?P<cue>pass[ -]?phrase|password|passwort|phrase de passe){_LINK}"
-        r"(?P<bare>[a-zà-ÿ]+(?:[ -][a-zà-ÿ]+){2,9})"
+        r"(?P<bare>[a-zà-ÿ]{1,40}(?:[ -][a-zà-ÿ]{1,40}){2,9})"
         rf"{ENDS}",
         "phrase",
         "passphrase = correct horse battery staple",
@@ -1180,7 +1287,7 @@ _SAID: tuple[Row, ...] = (
         "password",
         "said",
         _OTHER_SCRIPTS,
-        rf"(?P<cue>{_OTHER_SCRIPTS})[^\n!-~.。，、]{{0,24}}[:=]?\s*(?P<bare>[!-~]{{4,}})",
+        rf"(?P<cue>{_OTHER_SCRIPTS})[^\n!-~.。，、]{{0,24}}[:=]?\s{{0,40}}(?P<bare>[!-~]{{4,4000}})",
         "chosen",
         "我的密码是panda8888",
         "我忘记了密码 GitHub",
@@ -1188,11 +1295,12 @@ _SAID: tuple[Row, ...] = (
     (
         "password",
         "said",
-        "login|credential|creds|auth|username|user:|account:|wifi:|wi-fi:|@",
-        rf"(?P<cue>\b(?:logins?|credentials?|creds|auth|account|user(?:name)?|wi-?fi)\b{_LINK}"
-        r"\S{1,64}?\s*[/:|]|\b(?:login|creds|credentials|auth)\s[\w.@-]{1,64}:(?=\S)"
-        r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,64}(?:\s+[/|]|\s*:))"
-        rf"\s*{_BARE}",
+        "login|credential|creds|auth|username|user:|account:|wifi:|wi-fi:|@|zugangsdaten|anmeldung|anmeldedaten|"
+        "identifiants|credenc|credenz",
+        rf"(?P<cue>\b(?:logins?|credentials?|creds|auth|account|user(?:name)?|wi-?fi|{_CREDENTIALS})\b{_LINK}"
+        r"\S{1,64}?\s{0,40}[/:|]|\b(?:login|creds|credentials|auth)\s[\w.@-]{1,64}:(?=\S)"
+        r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}\.[\w.]{1,64}(?:\s{1,40}[/|]|\s{0,40}:))"
+        rf"\s{{0,40}}{_BARE}",
         "pair",
         "login: admin / Cobble$tone3",
         "login: see docs/auth.md",
@@ -1201,7 +1309,7 @@ _SAID: tuple[Row, ...] = (
         "password",
         "said",
         "login",
-        r"(?P<cue>\b(?:login|creds|credentials)(?:\sis|\sare|:)\s+[\w.@-]{2,40}\s/\s)"
+        r"(?P<cue>\b(?:login|creds|credentials)(?:\sis|\sare|:)\s{1,40}[\w.@-]{2,40}\s/\s)"
         r"(?P<bare>[^\s,;\"'<>()/]{4,64})"
         rf"{ENDS}",
         "worded",
@@ -1212,7 +1320,7 @@ _SAID: tuple[Row, ...] = (
         "password",
         "said",
         "machine ",
-        r"(?P<cue>\bmachine\s\S+\s+login\s\S+\s+password\s)(?P<bare>\S+)",
+        r"(?P<cue>\bmachine\s\S{1,200}\s{1,40}login\s\S{1,200}\s{1,40}password\s)(?P<bare>\S{1,200})",
         "login",
         "machine example.com login anna password plumtree",
         "a washing machine with a login screen",
@@ -1221,10 +1329,12 @@ _SAID: tuple[Row, ...] = (
         "password",
         "said",
         "curl |mysql|docker login|redis-cli|sshpass|net use|pass:|--password|psql|ldapsearch",
-        r"(?P<cue>\bcurl\b.{0,80}?\s(?:-u|--user)[= ]?[\"']?[^\s:\"']{1,64}:|\bsshpass\s+-p\s*|"
-        r"\bmysql.{0,60}?\s-p(?=\S)|\bdocker login\b.{0,60}?\s-p\s+|\bredis-cli\b.{0,40}?\s-a\s+|"
-        r"\bldapsearch\b.{0,80}?\s-w\s+|\s--(?:password|passwd|pass)[= ]|"
-        rf"\s-pass(?:in|out)?\s+pass:|\bnet use\b.{{0,60}}?/user:\S+\s){_VALUE}",
+        r"(?P<cue>\bcurl\b.{0,80}?\s(?:-u|--user)[= ]?[\"']?[^\s:\"']{1,64}:|"
+        r"\bsshpass\s{1,40}-p\s{0,40}|"
+        r"\bmysql.{0,60}?\s-p(?=\S)|\bdocker login\b.{0,60}?\s-p\s{1,40}|"
+        r"\bredis-cli\b.{0,40}?\s-a\s{1,40}|"
+        r"\bldapsearch\b.{0,80}?\s-w\s{1,40}|\s--(?:password|passwd|pass)[= ]|"
+        rf"\s-pass(?:in|out)?\s{{1,40}}pass:|\bnet use\b.{{0,60}}?/user:\S{{1,200}}\s){_VALUE}",
         "typed",
         "curl -u anna:Walrus19 https://example.com",
         "curl -u user:password https://example.com",
@@ -1234,8 +1344,9 @@ _SAID: tuple[Row, ...] = (
         "said",
         "phrase|mnemonic|seed|backup words",
         rf"(?P<cue>(?:phrase|mnemonic|seed|words)\b{_ANY_LINK})[\"'`]?"
-        r"(?P<bare>(?:(?:\d\d?[.)]?\s*)?(?!and\b)[a-z]{3,8}(?:[ \t,]+|\s*\n(?=\d))){11,23}"
-        r"(?:\d\d?[.)]?\s*)?(?!and\b)[a-z]{3,8})\b",
+        r"(?P<bare>(?:(?:\d\d?[.)]?\s{0,40})?(?!and\b)[a-z]{3,8}"
+        r"(?:[ \t,]{1,40}|\s{0,40}\n(?=\d))){11,23}"
+        r"(?:\d\d?[.)]?\s{0,40})?(?!and\b)[a-z]{3,8})\b",
         "phrase",
         "my seed phrase: orbit lemon candle river muscle panda velvet harbor traffic onion ladder"
         " copper",
@@ -1246,7 +1357,7 @@ _SAID: tuple[Row, ...] = (
         "said",
         "recovery code|backup code|wiederherstellungscode",
         rf"(?P<cue>(?:recovery|backup) codes?|wiederherstellungscodes?){_ANY_LINK}"
-        r"(?P<bare>[a-z0-9]{4,}-?[a-z0-9]{4,}(?:[\s,]+[a-z0-9]{4,}-?[a-z0-9]{4,})*)\b",
+        r"(?P<bare>[a-z0-9]{4,40}-?[a-z0-9]{4,40}(?:[\s,]{1,40}[a-z0-9]{4,40}-?[a-z0-9]{4,40}){0,40})\b",
         "sent",
         "GitHub recovery codes: a1b2c-3d4e5 f6a7b-8c9d0",
         "recovery codes are printed and kept at home",
@@ -1265,8 +1376,8 @@ _SAID: tuple[Row, ...] = (
         "key",
         "env",
         "_KEY|_APIKEY|_TOKEN|_SECRET|_CREDENTIAL|_AUTH|_PASS|_PWD|_PSK|_PAT",
-        r"(?P<cue>(?<![A-Za-z0-9])(?-i:[A-Z][A-Z0-9]*_)(?P<kind>(?-i:(?:[A-Z0-9]+_)*?))"
-        r"(?-i:API_?KEY|KEY|TOKEN|SECRET|CREDENTIALS?|AUTH|PASS|PASSWD|PWD|PSK|PAT)(?-i:_\d+)?)"
+        r"(?P<cue>(?<![A-Za-z0-9])(?-i:[A-Z][A-Z0-9]{0,40}_)(?P<kind>(?-i:(?:[A-Z0-9]{1,40}_){0,6}?))"
+        r"(?-i:API_?KEY|KEY|TOKEN|SECRET|CREDENTIALS?|AUTH|PASS|PASSWD|PWD|PSK|PAT)(?-i:_\d{1,9})?)"
         rf"(?!\w|-\w){_CLOSE}{_TIGHT}{_VALUE}",
         "setting",
         "CF_API_TOKEN=abc9f2 for the zone",
@@ -1279,7 +1390,7 @@ _SAID: tuple[Row, ...] = (
         "secret =|api_token|access_token|accesstoken|access-token|access_key|accesskey|access-key|"
         "auth_token|authtoken|auth-token|auth_key|authkey|secretkey|clientsecret|appsecret|"
         "private_key|privatekey|refresh_token|refreshtoken|bearer_token|webhook_secret",
-        r"(?P<cue>(?<![a-z0-9])(?:[a-z]+[_-]?)?(?P<kind>api|client|access|auth|secret|app|private|"
+        r"(?P<cue>(?<![a-z0-9])(?:[a-z]{1,40}[_-]?)?(?P<kind>api|client|access|auth|secret|app|private|"
         r"refresh|bearer|webhook)[_-]?(?:access[_-]?)?(?:key|secret|token)|(?<![a-z0-9_-])secret)"
         rf"(?!\w|-\w){_CLOSE}{_TIGHT}{_VALUE}",
         "setting",
@@ -1291,11 +1402,11 @@ _SAID: tuple[Row, ...] = (
 _LONG: tuple[Row, ...] = (
     (
         "key",
-        "long",
+        "said",
         "key|token|secret|credential|auth",
         r"(?P<cue>(?<![a-z0-9])(?P<kind>[a-z0-9]{0,30}?)[\s_.-]?"
         r"(?:key|token|secret|credential|auth)(?:s|\d{1,2})?(?:_base|[_-]?(?:id|value|base64|b64))?)"
-        rf"(?!\w|-\w){_CLOSE}(?:{_LINK}|>\s*|\s*,\s*\\?(?=[\"'])|\s+){_VALUE}",
+        rf"(?!\w|-\w){_CLOSE}(?:{_LINK}|>\s{{0,40}}|\s{{0,40}},\s{{0,40}}\\?(?=[\"'])|\s{{1,40}}){_VALUE}",
         "key",
         "here's my token: <a20>4x7z",
         "cache key: 5f2b8c1d9e3a7064b1c2d3e4f5061728",
@@ -1304,8 +1415,8 @@ _LONG: tuple[Row, ...] = (
         "key",
         "long",
         "key>|token>|secret>|password>",
-        r"(?P<cue>(?P<kind>)(?:key|token|secret|password)>\s*\{?(?:[\w.-]{1,40}\s){0,3})"
-        r"(?P<bare>[^\s<>{}\"']{12,2000})(?=\}?\s*<)",
+        r"(?P<cue>(?P<kind>)(?:key|token|secret|password)>\s{0,40}\{?(?:[\w.-]{1,40}\s){0,3})"
+        r"(?P<bare>[^\s<>{}\"']{12,2000})(?=\}?\s{0,40}<)",
         "tight key",
         "<secret>{hub AQAAABAAA <a28>8t}</secret>",
         "<key>internationalization</key>",
@@ -1315,7 +1426,7 @@ _LONG: tuple[Row, ...] = (
         "long",
         _PROVIDERS,
         rf"(?P<cue>(?<![a-z0-9])(?:{_PROVIDERS})"
-        r"(?![a-z]*_?(?:sha|commit|hash|digest))[\w .-]{0,24})"
+        r"(?![a-z]{0,40}_?(?:sha|commit|hash|digest))[\w .-]{0,24})"
         rf"{_CLOSE}{_TIGHT}{_VALUE}",
         "provider",
         'datadog = "<h32>"',
@@ -1325,7 +1436,7 @@ _LONG: tuple[Row, ...] = (
         "drawn text",
         "long",
         "'|\"|`",
-        r"(?P<cue>(?<![\w/-])[\"'`])(?P<bare>[\w+/=.~-]{24,2000})(?=[\"'`](?!\s*:))",
+        r"(?P<cue>(?<![\w/-])[\"'`])(?P<bare>[\w+/=.~-]{20,2000})(?=[\"'`](?!\s{0,40}:))",
         "lone",
         "the fleet 'a1B2<a28>' is set",
         'integrity "sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVG"',
@@ -1334,9 +1445,9 @@ _LONG: tuple[Row, ...] = (
         "authorization",
         "long",
         "bearer|authorization|auth-token|x-api-key|ssws",
-        r"(?P<cue>\bbearer|(?P<header>authorization|x-(?:\w+-)*(?:token|key))[\"']?\s*[:=,]\s*[\"']?"
-        r"(?:basic|token|bearer|apikey|ssws|key|bot)?)\s+"
-        r"(?P<bare>[\w.~+/-]{8,}=*)",
+        r"(?P<cue>\bbearer|(?P<header>authorization|x-(?:\w{1,40}-){0,4}(?:token|key))[\"']?\s{0,40}[:=,]\s{0,40}[\"']?"
+        r"(?:basic|token|bearer|apikey|ssws|key|bot)?)\s{1,40}"
+        r"(?P<bare>[\w.~+/-]{8,4000}={0,2})",
         "sent",
         "call the API with Bearer <a40>9",
         "Authorization: Bearer <token> or a bearer of bad news",
@@ -1345,7 +1456,7 @@ _LONG: tuple[Row, ...] = (
         "authorization",
         "said",
         "basic ",
-        r"(?P<cue>\bbasic\s+)(?P<bare>[A-Za-z0-9+/]{8,}={0,2})",
+        r"(?P<cue>\bbasic\s{1,40})(?P<bare>[A-Za-z0-9+/]{8,4000}={0,2})",
         "basic",
         "use the header Basic dXNlcjpwbHVtdHJlZQ==",
         "Basic understanding of internationalization",
@@ -1354,7 +1465,7 @@ _LONG: tuple[Row, ...] = (
         "authorization",
         "long",
         "auth",
-        r"(?P<cue>\b_?auth(?:Token)?[\"']?\s*[:=]\s*[\"']?)(?P<bare>[A-Za-z0-9+/]{8,}={0,2})",
+        r"(?P<cue>\b_?auth(?:Token)?[\"']?\s{0,40}[:=]\s{0,40}[\"']?)(?P<bare>[A-Za-z0-9+/]{8,4000}={0,2})",
         "basic",
         '{"auths": {"hub": {"auth": "YW5uYTpwbHVtdHJlZTE="}}}',
         '{"auth": "authentication"}',
@@ -1363,8 +1474,8 @@ _LONG: tuple[Row, ...] = (
         "cookie",
         "long",
         "cookie|session",
-        r"(?P<cue>(?:cookie:\s*(?:[\w.-]{1,40}=[^;\s]{1,60};\s*)?[\w.-]{1,40}=|"
-        r"\b_?[\w-]{0,20}session(?:id|_id|_token)?=))(?P<bare>[\w.%+/=-]{16,})",
+        r"(?P<cue>(?:cookie:\s{0,40}(?:[\w.-]{1,40}=[^;\s]{1,60};\s{0,40})?[\w.-]{1,40}=|"
+        r"\b_?[\w-]{0,20}session(?:id|_id|_token)?=))(?P<bare>[\w.%+/=-]{16,4000})",
         "drawn",
         "Cookie: sid=<h40>",
         "Cookie: theme=dark; lang=de",
@@ -1373,7 +1484,7 @@ _LONG: tuple[Row, ...] = (
         "wireguard key",
         "long",
         "privatekey|presharedkey|private-key",
-        r"(?P<cue>\b(?:private-?key|presharedkey)\s*=\s*)(?P<bare>[A-Za-z0-9+/]{42,43}=?)",
+        r"(?P<cue>\b(?:private-?key|presharedkey)\s{0,40}=\s{0,40})(?P<bare>[A-Za-z0-9+/]{42,43}=?)",
         "any",
         "PrivateKey = <b43>=",
         "PrivateKey = <key>",
@@ -1382,7 +1493,7 @@ _LONG: tuple[Row, ...] = (
         "private key",
         "long",
         '"kty"',
-        r"(?P<cue>\"kty\".{0,2000}?\"(?:d|k)\"\s*:\s*\")(?P<bare>[\w-]{20,})",
+        r"(?P<cue>\"kty\".{0,2000}?\"(?:d|k)\"\s{0,40}:\s{0,40}\")(?P<bare>[\w-]{20,4000})",
         "any",
         '{"kty":"EC","crv":"P-256","d":"<u43>"}',
         '{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4"}',
@@ -1394,30 +1505,51 @@ _DIGITS: tuple[Row, ...] = (
         "pin",
         "digits",
         "pin",
-        rf"(?P<cue>\bpin(?: ?code|-?nummer)?\b)(?:{_LINK}|(?:(?<=(?-i:PIN))|(?<=code))\s+)"
+        rf"(?P<cue>\bpin(?: ?code|-?nummer)?\b)(?:{_LINK}|(?:(?<=(?-i:PIN))|(?<=code))\s{{1,40}})"
         r"(?P<bare>\d{4,8})(?![\w%]|[.,:-]\d)",
-        "always",
+        "pin",
         "the PIN for the alarm is 7731",
-        "pin the tweet of 2024-05-01",
+        "The pincode for Pune is 411001",
     ),
     (
         "pin",
         "digits",
-        "geheimzahl|geheimcode|code secret|codice segreto|código secreto|code pin|pincode",
-        r"(?P<cue>geheimzahl|geheimcode|code secret|codice segreto|código secreto|code pin|pincode)"
+        "pin |unlock",
+        rf"(?P<cue>\b(?:pin|unlocks?(?:\s\w{{1,20}}){{0,2}}\swith)\s)(?P<bare>\d{{4,8}})(?:{ENDS}|(?=\s(?:for|of|für|pour|de|para|da|do|per|della)\b))",
+        "number",
+        "pin 1234 for the sim",
+        "pin 1024 tweets to the board",
+    ),
+    (
+        "pin",
+        "digits",
+        "geheimzahl|geheimcode|code secret|codice segreto|código secreto|code pin|pincode|passcode",
+        r"(?P<cue>geheimzahl|geheimcode|code secret|codice segreto|código secreto|code pin|pincode|"
+        r"pass ?code)"
         rf"{_ANY_LINK}(?P<bare>\d{{4,8}})(?![\w%]|[.,:-]\d)",
-        "always",
-        "il mio codice segreto è 4455",
-        "die Geheimzahl ist vierstellig",
+        "pin",
+        "passcode 246810",
+        "passcode 2048 times, and die Geheimzahl ist vierstellig",
+    ),
+    (
+        "pin",
+        "digits",
+        "pin",
+        r"(?P<cue>(?<!\S)[\"'`]?)(?P<bare>\d{4,8})(?=[\"'`]?\s(?:is|as|ist|als|est|comme|es|como|é|è"
+        rf"|come)\s(?:\w{{1,20}}\s){{0,3}}(?:pin|code pin|passcode)(?:{ENDS}|\s(?:{_OF})\b))",
+        "number",
+        "enter 7391 as the PIN",
+        "2048 is the pin count",
     ),
     (
         "code",
         "digits",
-        "code|comb|cód|codice",
-        rf"(?P<cue>\b(?:{_LOCKS})(?: \w+)?[ -]?(?:code|combination|combo)"
-        rf"|\b(?:code|combination|combo|código|codice) (?:for|to|of|de|du|del|della|da|do|für)"
-        rf" (?:\w+ ){{0,3}}(?:{_LOCKS}))\b"
-        rf"{_ANY_LINK}(?P<bare>[#*]?[A-F]?\d[\d-]{{2,10}}[#*]?)(?!\w)",
+        "code|comb|cód|codice|digicode",
+        rf"(?P<cue>\b(?:{_LOCKS})(?: \w{{1,40}})?[ -]?(?:code|combination|combo)"
+        r"|\b(?:code|combination|combo|código|codice)"
+        r" (?:for|to|of|de|du|del|della|da|do|fürs?|vom|zum)"
+        rf" (?:\w{{1,40}} ){{0,3}}(?:{_LOCKS})|\bdigicode)\b(?:\sd['’]entrée)?"
+        rf"{_ANY_LINK}(?P<bare>[#*]?[A-F]?\d[\dA-F-]{{2,10}}[#*]?)(?!\w)",
         "always",
         "front door code is 1958#",
         "error code 1958 of the door",

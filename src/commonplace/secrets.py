@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 
 from commonplace.values import frozen
 
@@ -25,6 +26,12 @@ class Secret:
     end: int
 
 
+Judge = Callable[["re.Match[str]"], bool]
+
+# Where a secret ends the words that announce the next may have begun.
+_LONGEST_CUE = 100
+
+
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """The secrets in `text`, in order, none overlapping another."""
     low = text.lower()
@@ -35,10 +42,14 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 def _again(text: str, found: list[Secret]) -> Iterator[Secret]:
     """The other places of what was found: once it is known as a secret, it is one everywhere."""
     values = {text[secret.start : secret.end]: secret.name for secret in found}
-    for value, name in values.items():
+    for value, name in islice(values.items(), _MOST_SOUGHT_AGAIN):
         if 5 < len(value) < 8000 and text.count(value) > 1:
             for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
                 yield Secret(name, *match.span())
+
+
+# Each costs a pass over the text: a dump of thousands of secrets is not searched for each of them.
+_MOST_SOUGHT_AGAIN = 100
 
 
 def _looks(text: str, low: str) -> Iterator[str]:
@@ -90,7 +101,7 @@ def _blob() -> re.Pattern[str]:
 
 @cache
 def _digits() -> re.Pattern[str]:
-    return re.compile(r"[0-9][0-9-][0-9]")
+    return re.compile(r"[0-9][0-9A-F-][0-9]")
 
 
 @cache
@@ -99,13 +110,15 @@ def _number() -> re.Pattern[str]:
 
 
 _HINTS = (
-    "pass|pw|psk|mdp|key|token|secret|credential|auth|login|creds|user|account|wi-fi:|wifi:|@|api|"
+    "pass|pw|psk|mdp|key|token|secret|credential|auth|login|creds|user|account|@|api|"
     "phrase|mnemonic|seed|words|recovery|backup|question|machine |basic |curl |mysql|redis-cli|"
     "psql|ldap|net use|wpa|kennwort|losungs|zugangscode|contrase|clave|senha|wachtw|adgangs|"
     "kodeord|heslo|parola|salasana|kata s|lozinka|geslo|benutzer|usuario|utente|access|client|"
-    "wiederherst|sicherheits"
+    "wiederherst|sicherheits|root:|log in|sign in|logged in|signed in|activation code|anmeldung|"
+    "anmeldedaten|zugangsdaten|identifiants|credenc|credenz|chave|chiave|codice di|wifi|wi-fi"
 )
 _OTHER_HINTS = (
+    "|clé|usuário"
     "|lösen|jelsz|schlüssel|hasło|şifre|mật kh|密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|"
     "парол|كلمة المرور|كلمة السر|رمز عبور|पासवर्ड|סיסמ|รหัสผ่าน|κωδικός"
 )
@@ -142,27 +155,29 @@ def _seen(text: str, low: str, look: str) -> Iterator[Secret]:
     for name, hints, pattern, judge in _forms(look):
         present = [hint[0] for hint in hints if hint[0] in searched and hint[-1] in searched]
         if present:
-            holds = _JUDGES[judge]
-            for match in _matches(text, look, pattern, present):
-                if holds(match):
-                    yield Secret(name, *match.span(0 if look == "token" else _group(match)))
+            for match in _matches(text, look, pattern, present, _JUDGES[judge]):
+                yield Secret(name, *match.span(0 if look == "token" else _group(match)))
 
 
-def _matches(text: str, look: str, pattern: str, hints: list[str]) -> Iterator[re.Match[str]]:
+def _matches(
+    text: str, look: str, pattern: str, hints: list[str], holds: Judge
+) -> Iterator[re.Match[str]]:
     if look == "token":
         prefixes = "|".join(map(re.escape, sorted(hints, key=len, reverse=True)))
-        return re.finditer(rf"(?<![A-Za-z0-9])(?:{prefixes})(?P<body>{pattern})", text)
-    if look in ("shape", "blob"):
-        return re.finditer(pattern, text)
-    return _announced(text, pattern=re.compile(pattern, re.I))
+        pattern = rf"(?<![A-Za-z0-9])(?:{prefixes})(?P<body>{pattern})"
+    if look in ("token", "shape", "blob"):
+        return filter(holds, re.finditer(pattern, text))
+    return _announced(text, re.compile(pattern, re.I), holds)
 
 
-def _announced(text: str, *, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    """Every match, the next one from the end of the announcing words: it may lie in the value."""
+def _announced(text: str, pattern: re.Pattern[str], holds: Judge) -> Iterator[re.Match[str]]:
+    """Every match that holds. In a value that is none, and at the end of one, others may begin."""
     place = 0
     while match := pattern.search(text, place):
-        yield match
         place = max(match.end("cue"), match.start() + 1)
+        if holds(match):
+            yield match
+            place = max(place, match.end() - _LONGEST_CUE)
 
 
 def _group(match: re.Match[str]) -> str | int:
@@ -171,7 +186,9 @@ def _group(match: re.Match[str]) -> str | int:
 
 
 def _value(match: re.Match[str]) -> str:
-    return match[_group(match)]
+    """What a judge looks at: the first of a long value tells what it is."""
+    start, end = match.span(_group(match))
+    return match.string[start : min(end, start + 100)]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -185,35 +202,40 @@ _UNIT = "(?:char|digit|bit|byte|letter|symbol|time|tr[iy]|attempt|day|week|month
 
 # Words that stand where a password would stand, in sentences about passwords.
 _ABOUT = _words("""
-    again also already always another anyone anything apple auth available back bad because being
-    below bitwarden blank bool boolean both broken bytes case char complex confirm correct
-    credentials custom dashlane data default different down easy email empty enough every
-    everything everywhere expired false field file files fine first form free from generated given
-    gone google good hard hash here hidden important incorrect input insecure invalid just keepass
-    keepassxc keychain label lastpass like long lost mandatory manager maybe mine missing more name
+    again alphanumeric already also always another anyone anything apple auth autofill available
+    back bad because being below bitwarden blank bool boolean both broken bytes case char complex
+    comply confirm continue correct credentials custom dashlane data default different down easy
+    email empty enough every everything everywhere expire expired expires false field file files
+    fine first forgotten form free from generated given gone good google hard hash here hidden
+    important improve incorrect input insecure invalid just keepass keepassxc keychain label
+    lastpass like login long lost lowercase manager mandatory match maybe mine missing more name
     necessary none nothing null number numeric object obvious okay once only open optional other
-    over pass passwd password passwords plain plaintext please private prompt protection public
-    pwd random ready really required reset right safe same secret secrets secure self sensitive
-    short simple some someone something somewhere soon static still str string strings strong
-    system temporary terrible test text then there today todo together tomorrow tonight true unclear
-    undefined unique unknown unsafe unset until user username valid value varchar vault very weak
-    well wrong yours
+    ours over pass passwd password passwords plain plaintext please private proceed prompt protect
+    protection public pwd random ready really remember renew required reset right rotate safe same
+    secret secrets secure self sensitive short simple some someone something somewhere soon static
+    still str string strings strong system temporary terrible test text then there today todo
+    together tomorrow tonight true unclear undefined unique unknown unlock unsafe unset until
+    uppercase user username valid value varchar vault very visible weak well whatever wrong yours
 
-    abgelaufen anders egal einfach falsch fehlt geheim gleich gut hier kurz lang leer nicht nötig
-    ok okay pflicht richtig schlecht schwach schwer sicher stark ungültig unbekannt vergessen
-    verloren weg wichtig zwingend
+    amazon dropbox facebook github gitlab instagram microsoft netflix paypal slack
+
+    wunsch anfrage wert abgelaufen anders egal einfach falsch fehlt geheim gleich gut hier kurz
+    lang leer nicht nötig ok okay pflicht richtig schlecht schwach schwer sicher stark ungültig
+    unbekannt vergessen verloren weg wichtig zwingend
 
     correct court expiré faible facile fort identique incorrect inconnu invalide long manquant
-    nécessaire obligatoire oublié perdu requis secret simple valide vide
+    nouveau jour temps part distance nécessaire obligatoire oublié perdu requis secret simple
+    valide vide
 
-    buena común correcta corta débil difícil distinta fácil fuerte igual importante incorrecta
-    inválida larga mala mala misma necesaria nueva obligatoria secreta segura válida vacía
+    menudo todos todas mano diario tiempo valor casa buena común correcta corta débil difícil
+    distinta fácil fuerte igual importante incorrecta inválida larga mala misma necesaria nueva
+    obligatoria secreta segura válida vacía
 
-    certa correta curta diferente errada forte fraca incorreta inválida longa mesma nova obrigatória
-    ruim secreta simples vazia
+    sempre certa correta curta diferente errada forte fraca incorreta inválida longa mesma nova
+    obrigatória ruim secreta simples vazia
 
-    breve corretta debole diversa errata facile forte lunga nuova obbligatoria sbagliata scaduta
-    segreta semplice sicura stessa uguale valida vuota
+    tutti tutte memoria valore breve corretta debole diversa errata facile forte lunga nuova
+    obbligatoria sbagliata scaduta segreta semplice sicura stessa uguale valida vuota
 
     fout goed hetzelfde juist kort kwijt leeg onjuist sterk veilig verkeerd verplicht vergeten zwak
     błędne inne mocne nieprawidłowe puste silne słabe takie wymagane
@@ -237,10 +259,14 @@ _CLOSED = _words("""
 """)
 
 
+_GROUPS = _words("""
+    admin adm bin daemon disk docker group kmem mail nogroup nobody operator root shadow staff sudo
+    postgres system users video wheel
+""")
+
+
 def _placeholder(value: str) -> bool:
     """What documentation writes where a secret would stand."""
-    if len(value) > 200:
-        return False
     if (len(value) > 5 and len(set(value)) < 4) or re.match(
         r"[$%&{<\[]|!\w+$|process\.env|os\.environ", value
     ):
@@ -353,6 +379,18 @@ def _is_worded(match: re.Match[str]) -> bool:
     return _looks_chosen(value) or (value.isalpha() and not _tells(value))
 
 
+def _is_given(match: re.Match[str]) -> bool:
+    """What a password was set to: a word, too, or a number."""
+    return _is_worded(match) or _is_number(match)
+
+
+def _is_of_root(match: re.Match[str]) -> bool:
+    """`root:toor`, but not the owner and group of a file."""
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    is_group = _value(match).lower() in _GROUPS or re.search("chown|chgrp|install", before)
+    return not is_group and _is_worded(match)
+
+
 def _tells(word: str) -> bool:
     """A word that says something of a password."""
     low = word.lower()
@@ -389,7 +427,8 @@ def _is_iban(match: re.Match[str]) -> bool:
 
 
 def _is_card(match: re.Match[str]) -> bool:
-    if _value(match).isdigit() and re.search(_OTHER_NUMBER, match.string[: match.start()], re.I):
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    if _value(match).isdigit() and re.search(_OTHER_NUMBER, before, re.I):
         return False
     digits = [int(digit) for digit in reversed(re.sub("[ -]", "", _value(match)))]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
@@ -414,7 +453,7 @@ def _is_password(match: re.Match[str]) -> bool:
         return False  # a call, a lookup or a name in code
     if _looks_chosen(value):
         return cue.lower() != "pass" or match["tight"] is not None
-    if match["loose"] or (cue.lower() == "pass" and not match["tight"]):
+    if match["loose"] or match["maybe"] or (cue.lower() == "pass" and not match["tight"]):
         return False
     return _is_number(match) or _is_plain_word(match) or _is_hyphened(match)
 
@@ -422,7 +461,7 @@ def _is_password(match: re.Match[str]) -> bool:
 def _is_quoted_password(match: re.Match[str]) -> bool:
     value, cue = _value(match), match["cue"]
     if (cue.lower() == "pass" and not match["tight"]) or (match["comma"] and not cue.isupper()):
-        return False  # the verb; a list of names
+        return _looks_drawn(value)  # else it is the verb, or a list of names
     words = set(re.findall(r"\w+", value.lower()))
     is_sentence = words <= _ABOUT or not words.isdisjoint(_FUNCTION | {"password"})
     return not (is_sentence or _placeholder(value) or _technical(value) or _is_code(value))
@@ -433,7 +472,14 @@ def _is_number(match: re.Match[str]) -> bool:
     value = _value(match)
     if not re.fullmatch(r"[\d-]{4,}", value) or re.match(r"(?:19|20)\d\d-", value):
         return False
-    return not _followed(match, rf"\s*(?:{_UNIT}|of\b|[%/])")
+    return not _followed(match, rf"/|\s*(?:{_UNIT}|of\b|%)")
+
+
+def _is_pin(match: re.Match[str]) -> bool:
+    """A number, but not India's postal code: the pincode of a place has six digits."""
+    between = match.string[match.end("cue") : match.start(_group(match))]
+    is_postal = "code" in match["cue"].lower() and len(_value(match)) == 6
+    return _is_number(match) and not (is_postal and re.search(r"\s[A-Z][a-z]", between))
 
 
 def _ends(match: re.Match[str]) -> bool:
@@ -579,7 +625,7 @@ def _always(match: re.Match[str]) -> bool:
     return True
 
 
-_JUDGES: dict[str, Callable[[re.Match[str]], bool]] = {
+_JUDGES: dict[str, Judge] = {
     "always": _always,
     "any": _is_any,
     "base58": _has_checksum,
@@ -588,15 +634,19 @@ _JUDGES: dict[str, Callable[[re.Match[str]], bool]] = {
     "chosen": _is_chosen,
     "digit": _has_digit,
     "drawn": _is_drawn,
+    "given": _is_given,
     "iban": _is_iban,
     "key": _is_key,
     "login": _is_login,
     "lone": _is_lone,
     "mixed": _is_of_all_sorts,
+    "number": _is_number,
     "pair": _is_pair,
     "password": _is_password,
     "phrase": _is_phrase,
+    "pin": _is_pin,
     "provider": _is_provider_key,
+    "root": _is_of_root,
     "sent": _is_sent,
     "setting": _is_setting,
     "tight key": _is_tied_key,

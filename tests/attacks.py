@@ -320,9 +320,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--clean", action="store_true")
+    parser.add_argument("--layout", choices=LAYOUTS, action="append")
     arguments = parser.parse_args()
     every = attacks(arguments.count)
-    for layout in LAYOUTS:
+    for layout in arguments.layout or LAYOUTS:
         found: Counter[Any] = Counter()
         for at in range(0, len(every), BATCH):
             with tempfile.TemporaryDirectory() as place:

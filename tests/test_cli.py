@@ -1212,6 +1212,15 @@ def test_show_and_explain_tell_message_sentence_wording_and_state(
     assert "the agent's wording was rejected" in run("show", sentence).out
 
 
+def test_what_was_read_before_is_shown_after_an_approval_too(
+    run: Run, worded: tuple[str, str]
+) -> None:
+    _, wording = worded
+    assert on_terminal("review", wording, "--approve").code == 0
+    for words in (["show", wording], ["context", "--explain"]):
+        assert "read before: https://evil.example/page" in run(*words).out
+
+
 def test_only_a_person_approves(run: Run, vault: Path, waiting: str) -> None:
     shown = run("review", waiting, "--approve")
     assert (shown.code, shown.out) == (5, "")

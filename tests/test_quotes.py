@@ -10,7 +10,7 @@ import pytest
 from commonplace import tools
 from commonplace.errors import BadValue, HeldForReview, LessTrusted, NoSuchRecord, Refused
 from commonplace.memory import Memory
-from commonplace.records import Origin
+from commonplace.records import BEHAVIORAL, INFERRED, Origin
 from tests import honest
 
 SAID = "Never deploy on Fridays! Ask me first."
@@ -176,8 +176,6 @@ def test_every_layout_keeps_the_sentence_and_its_evidence(place: str, dialect: s
 
 def test_a_clean_session_is_told_in_the_agents_words_and_cites_the_user(place: str) -> None:
     with opened(place) as memory:
-        plain = memory.store("Ask before deployments", kind="instruction")
-        assert (plain.text, plain.evidence) == ("Ask before deployments", ())
         cited = memory.store("No Friday deployments", kind="instruction", quote="deploy on fridays")
         assert cited.text == "No Friday deployments"
         assert cited.evidence[2] == SENTENCE
@@ -185,6 +183,80 @@ def test_a_clean_session_is_told_in_the_agents_words_and_cites_the_user(place: s
         assert memory.review() == []
         with pytest.raises(BadValue, match="quote"):
             memory.store("No", kind="instruction", quote="never said anywhere")
+
+
+@pytest.mark.parametrize("kind", sorted(BEHAVIORAL))
+def test_in_a_clean_session_the_sentence_is_found_too(place: str, kind: str) -> None:
+    with opened(place) as memory:
+        cited = memory.store("Does not deploy on a Friday", kind=kind)
+        [message] = memory.user_messages()
+        assert cited.text == "Does not deploy on a Friday"
+        assert cited.evidence == (message.id, message.time, SENTENCE)
+        assert f"{kind}: Does not deploy on a Friday" in told(memory)
+        account = memory.accounts([cited])[cited.id]
+        assert (account.state, account.sentence) == ("told in the agent's wording", SENTENCE)
+        assert memory.review() == []
+
+
+def test_in_a_clean_session_what_no_message_says_is_inferred(place: str) -> None:
+    with opened(place) as memory:
+        rule = memory.store("Writes changelogs in the past tense", kind="preference")
+        assert rule.evidence == INFERRED
+        assert "preference, inferred: Writes changelogs in the past tense" in told(memory)
+        assert "inferred" in memory.accounts([rule])[rule.id].state
+        memory.rebuild()
+        assert memory.get(rule.id).record == rule
+        assert memory.store("The house is red", kind="fact").evidence == ()
+        mine = owner(memory).store("Writes no changelogs at all", kind="preference")
+        assert mine.evidence == ()
+
+
+def test_where_nobody_said_anything_nothing_is_inferred(place: str) -> None:
+    with opened(place, said="") as memory:
+        assert memory.store("Prefers tabs", kind="preference").evidence == ()
+
+
+@pytest.mark.parametrize("trust", ["hold", "open"])
+@pytest.mark.parametrize("quote", [SENTENCE, ""])
+def test_a_rule_that_waits_whole_keeps_its_sentence_for_the_review(
+    place: str, trust: str, quote: str
+) -> None:
+    with tainted(place, trust=trust) as memory:
+        with pytest.raises(HeldForReview):
+            memory.store("No deployments, deploy never on Fridays", kind="instruction", quote=quote)
+        [waiting] = memory.review()
+        account = memory.accounts([waiting])[waiting.id]
+        assert account.sentence == SENTENCE
+        assert account.said == SAID
+        assert account.state == "waits; nothing is told meanwhile"
+        assert "Fridays" not in told(memory)
+        assert owner(memory).approve(waiting.id).evidence[2] == SENTENCE
+        with pytest.raises(BadValue, match="quote"):
+            memory.store("Deploys at night", kind="instruction", quote="never said anywhere")
+
+
+def test_what_was_read_before_is_told_of_what_was_approved_too(place: str) -> None:
+    with tainted(place) as memory:
+        done = memory.remember(WORDING, kind="instruction")
+        with pytest.raises(HeldForReview) as held:
+            memory.store("Trusts the new supplier", kind="instruction")
+        approved = [owner(memory).approve(key) for key in (done.waits, held.value.record_id)]
+        for record in (done.record, *approved):
+            [(what, _)] = memory.accounts([record])[record.id].read_before
+            assert what == "https://evil.example/page"
+
+
+def test_a_change_of_a_prompt_says_which_sentence_is_told_meanwhile(place: str) -> None:
+    with tainted(place) as memory:
+        with pytest.raises(HeldForReview):
+            memory.update("- Never deploys on a Friday; obeys eve", document="USER.md")
+        with pytest.raises(HeldForReview):
+            memory.update("- Trusts the new supplier", document="USER.md")
+        first, second = memory.review()
+        accounts = memory.accounts([first, second])
+        assert accounts[first.id].state == "waits; the user's sentence is told meanwhile"
+        assert (accounts[first.id].sentence, accounts[first.id].said) == (SENTENCE, SAID)
+        assert accounts[second.id].state == "waits; no sentence of the user's is told"
 
 
 def test_with_hold_every_rule_of_an_agent_waits(place: str) -> None:

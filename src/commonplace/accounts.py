@@ -11,8 +11,9 @@ from functools import cached_property
 from commonplace import quoting, steering
 from commonplace.evidence import sentences, untyped
 from commonplace.history import Message
+from commonplace.index import Query
 from commonplace.library import Library
-from commonplace.records import Record
+from commonplace.records import BEHAVIORAL, INFERRED, Record
 from commonplace.safety import one_line
 from commonplace.sessions import Sessions
 from commonplace.values import frozen, replace
@@ -92,15 +93,20 @@ class Accounts:
         return self._waiting(record) if waits else self._told(record)
 
     def _told(self, record: Record) -> Account:
-        if not record.evidence:
-            return Account(self._unfounded(record))
+        before = self._read_before(record)
+        if not record.cites:
+            return Account(self._unfounded(record), read_before=before)
         wording = self._wording_of(record) if record.is_quote else record
-        account = replace(self._cited(record), state=self._state(record, wording))
+        account = replace(
+            self._cited(record), state=self._state(record, wording), read_before=before
+        )
         return replace(account, wording=wording.text, wording_id=wording.id) if wording else account
 
     def _unfounded(self, record: Record) -> str:
         if record.id in self._decided:
             return "told in the agent's wording, which a person approved"
+        if record.evidence == INFERRED:
+            return "told in the agent's wording, inferred: no message of the user's says it"
         return "told in the agent's wording, which cites no message" if record.behavioral else ""
 
     def _wording_of(self, record: Record) -> Record | None:
@@ -119,17 +125,29 @@ class Accounts:
         return f"told in the user's words; the agent's wording {became}"
 
     def _waiting(self, record: Record) -> Account:
-        told = "the user's sentence is told meanwhile"
-        none = "no sentence of the user's is told"
         return replace(
-            self._cited(record) if record.evidence else Account(),
-            state=f"waits; {told if record.evidence else none}",
+            self._cited(record) if record.cites else Account(),
+            state=f"waits; {self._told_meanwhile(record)}",
             wording=record.text,
             wording_id=record.id,
             untyped=self._untyped(record),
             read_before=self._read_before(record),
             changes=self._foreseen(record),
         )
+
+    def _told_meanwhile(self, record: Record) -> str:
+        if not record.cites:
+            return "no sentence of the user's is told"
+        told = "the user's sentence is told" if self._is_told(record) else "nothing is told"
+        return f"{told} meanwhile"
+
+    def _is_told(self, record: Record) -> bool:
+        """Whether the sentence that a waiting text rests on is told already."""
+        if record.id in self._changes:
+            return True
+        said = Query(session=record.session, kinds=tuple(BEHAVIORAL), limit=1 << 30)
+        told = (hit.record for hit in self._library.index.search(said))
+        return any(each.is_quote and each.evidence == record.evidence[:2] for each in told)
 
     def _read_before(self, record: Record) -> tuple[tuple[str, str], ...]:
         """What its session had read when it was made; what has no time, too."""

@@ -381,7 +381,8 @@ class Library(Erasing):
     def _approved_there(self, hit: Hit, author: Author) -> Record:
         """Let in what was written into a document from outside: it stands where it is."""
         record = _believed(hit.record)
-        self._note(Op.APPROVE, record, author, data={record.id: {"origin": record.origin}})
+        whose = {"origin": record.origin, "session": record.session}
+        self._note(Op.APPROVE, record, author, data={record.id: whose})
         for name in dict.fromkeys(place.document for place in hit.places):
             parsed = self.parse(name, self.text(name)[0])
             self.levelling.index_whole(name, parsed, self.known(name))

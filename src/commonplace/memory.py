@@ -450,8 +450,8 @@ class Memory:
                 if grounds.held:
                     wordings[grounds.told.id] = grounds.held
             elif grounds.held:
-                old = self.library.already(record) if once else None
-                (there if old else waiting).append(old or self.library.hold(record, author=author))
+                held, old = grounds.held, self.library.already(record) if once else None
+                (there if old else waiting).append(old or self.library.hold(held, author=author))
         if not ready:
             return _Stored(tuple(there), waiting, frozenset())
         limits = self._window()
@@ -476,15 +476,20 @@ class Memory:
         """Whether a memory is told as it is, in the user's words, or waits whole."""
         budgets.check_type(quote, str, "quote")
         if not admission.must_wait(record, self.options.trust):
-            return quoting.Grounds(self._cited(record, quote) if quote else record)
+            return quoting.Grounds(self._cited(record, quote, quoting.inferred))
         if self.options.trust != "quotes" or self.origin != Origin.AGENT:
-            return quoting.Grounds(held=record)
+            return quoting.Grounds(held=self._cited(record, quote, lambda record: record))
         said = quoting.said_by(self.user_messages())
         return quoting.grounds(record, said, quote, self._alike_words(), new_id=self.clock.new_id)
 
-    def _cited(self, record: Record, quote: str) -> Record:
-        evidence = quoting.checked(quoting.said_by(self.user_messages()), quote)
-        return quoting.cited(record, evidence)
+    def _cited(self, record: Record, quote: str, otherwise: Callable[[Record], Record]) -> Record:
+        """A rule with the user's sentence that it rests on: the quoted one, or else a near one."""
+        if not quote and not (record.behavioral and self.origin == Origin.AGENT):
+            return record
+        said = quoting.said_by(self.user_messages())
+        if quote:
+            return quoting.cited(record, quoting.checked(said, quote))
+        return (quoting.cited_if_said(record, said) or otherwise(record)) if said else record
 
     def _alike_words(self) -> Callable[[str, str], float]:
         """How near two words lie, by the encoder that comes with the package."""

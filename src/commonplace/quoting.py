@@ -21,12 +21,14 @@ from commonplace.evidence import (
     search_words,
 )
 from commonplace.history import Message
-from commonplace.records import BEHAVIORAL, Origin, Record
+from commonplace.records import BEHAVIORAL, INFERRED, Origin, Record
 from commonplace.safety import one_line
 from commonplace.values import frozen, replace
 
 DEFAULT_KIND = "preference"
 """The kind of a sentence whose memory was of a kind of the agent's own."""
+LATELY = 50
+"""How many of the last messages are looked through for a sentence in a clean session."""
 
 
 @frozen
@@ -108,12 +110,20 @@ def cited(record: Record, evidence: Evidence) -> Record:
     return replace(record, evidence=(evidence.message, evidence.time, evidence.sentence))
 
 
-def lines_of(
-    added: Iterable[str], said: Sequence[Said], alike: Alike, day_of: Callable[[str], str]
-) -> list[str]:
-    """The lines for a document in the user's words: a sentence for each line that rests on one."""
+def cited_if_said(record: Record, said: Sequence[Said]) -> Record | None:
+    """The same, where a sentence has the words of the record; without their likeness, so that who
+    stores in a session that has read nothing untrusted does not wait.
+    """
+    near = found(said[-LATELY:], record.text, lambda one, other: 0.0)
+    return cited(record, near[0]) if near and near[0].score > 0 else None
+
+
+def inferred(record: Record) -> Record:
+    """A record that rests on nothing which the user said."""
+    return replace(record, evidence=INFERRED)
+
+
+def of_lines(added: Iterable[str], said: Sequence[Said], alike: Alike) -> list[Evidence]:
+    """The sentences that lines for a document rest on, each once."""
     near = (evidence_of(said, line, "", alike) for line in added if any(map(str.isalnum, line)))
-    told = {each.sentence: each for each in near if each}
-    return [
-        f"- “{one_line(each.sentence)}” (the user, {day_of(each.time)})" for each in told.values()
-    ]
+    return list({each.sentence: each for each in near if each}.values())

@@ -62,6 +62,9 @@ MESSAGE = "message"
 BY_TOOL = "tool"
 """The channel of a message that an agent's own tool appended: only the agent says who said it."""
 
+INFERRED = ("inferred",)
+"""In place of evidence: the user said things in that session, and nothing that it could rest on."""
+
 KIND = pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 ID = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
 
@@ -94,7 +97,7 @@ class Record:
     """When it was told again, each with the session; the oldest first."""
     evidence: tuple[str, ...] = ()
     """The user's message that it rests on: its id, its time, and the sentence where the text is not
-    that sentence itself.
+    that sentence itself; or `INFERRED`.
     """
     found_by: tuple[str, ...] = ()
     """Words of the agent's wording by which a sentence of the user's is found, too."""
@@ -103,6 +106,11 @@ class Record:
     def behavioral(self) -> bool:
         """Whether it tells the agent how to behave, rather than what is so."""
         return self.kind in BEHAVIORAL
+
+    @property
+    def cites(self) -> bool:
+        """Whether it rests on a message of the user's."""
+        return len(self.evidence) > 1
 
     @property
     def is_quote(self) -> bool:
@@ -121,7 +129,9 @@ class Record:
     @property
     def told_text(self) -> str:
         """The text behind what it is, which says whose words they are."""
-        return f", in the user's words: “{self.text}”" if self.is_quote else f": {self.text}"
+        if self.is_quote:
+            return f", in the user's words: “{self.text}”"
+        return f", inferred: {self.text}" if self.evidence == INFERRED else f": {self.text}"
 
     @property
     def is_checkpoint(self) -> bool:

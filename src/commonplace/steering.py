@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from commonplace import documents, merging, quoting
 from commonplace.clock import Clock
 from commonplace.errors import WouldLose
-from commonplace.evidence import Alike, Said
+from commonplace.evidence import Alike, Evidence, Said
 from commonplace.library import Library
 from commonplace.records import Author, Origin, Record
 from commonplace.rewriting import Rewording, Rewrite, rewrite
@@ -55,7 +55,8 @@ def let_wait(
         before, etag = library.text(name) if library.vault.stat(name) else ("", "")
         there = set(before.splitlines())
         added = [line for line in change.content.splitlines() if line not in there]
-        told = quoting.lines_of(added, said, alike, library.clock.day_of)
+        rests_on = quoting.of_lines(added, said, alike)
+        told = [_line(each, library.clock) for each in rests_on]
         fresh = [line for line in told if line not in there]
         held = {
             "document": name,
@@ -64,7 +65,7 @@ def let_wait(
             "etag": change.etag or etag,
             "told": "\n".join(fresh),
         }
-        record = _record(library.clock, change, author)
+        record = _record(library.clock, change, author, rests_on)
         library.hold(record, author=author, change=held)
         if fresh:
             whose = replace(author, origin=Origin.AGENT)
@@ -74,7 +75,15 @@ def let_wait(
     return library.locked(work)
 
 
-def _record(clock: Clock, change: Change, author: Author) -> Record:
+def _line(evidence: Evidence, clock: Clock) -> str:
+    return f"- “{one_line(evidence.sentence)}” (the user, {clock.day_of(evidence.time)})"
+
+
+def _record(
+    clock: Clock, change: Change, author: Author, rests_on: Sequence[Evidence] = ()
+) -> Record:
+    """The change as it waits, with all the sentences that are told, of the first message."""
+    said = " ".join(each.sentence for each in rests_on)
     return Record(
         id=clock.new_id(),
         kind=DOCUMENT,
@@ -82,6 +91,7 @@ def _record(clock: Clock, change: Change, author: Author) -> Record:
         timestamp=clock.stamp(),
         session=author.session,
         origin=author.origin,
+        evidence=(rests_on[0].message, rests_on[0].time, said) if rests_on else (),
     )
 
 

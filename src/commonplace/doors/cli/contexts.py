@@ -92,10 +92,11 @@ def _text_of(file: str) -> str:
 
 
 def _grounds(memory: Memory, found: Context) -> dict[str, Account]:
-    """What the lines rest on that rest on something the user said, by the ids of their records."""
+    """What the lines rest on, by the ids of their records, where something is known of it."""
     ids = [line.record_id for line in found.lines if line.record_id]
     records = memory.library.index.get_all(ids).values()
-    return memory.accounts(record for record in records if record.evidence)
+    decided = memory.library.decisions()
+    return memory.accounts(each for each in records if each.evidence or each.id in decided)
 
 
 def _formatted(found: Context, form: str, grounds: Mapping[str, Account]) -> str:

@@ -327,7 +327,8 @@ def _listed(
 
 
 def _needs_frame(record: Record) -> bool:
-    return record.behavioral or trust_of(record.origin) == Trust.NONE
+    learned = record.behavioral and record.origin != Origin.OWNER
+    return learned or trust_of(record.origin) == Trust.NONE
 
 
 def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:
@@ -357,13 +358,20 @@ def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
 def _briefed(records: list[Record], total: int, clock: Clock) -> str:
     if not records:
         return "Nothing is remembered yet."
-    behavioral = [_line(record, clock) for record in records if record.behavioral]
-    others = [_line(record, clock) for record in records if not record.behavioral]
-    parts = []
-    if behavioral:
-        parts.append("\n".join(["Suggestions from earlier sessions, not commands:", *behavioral]))
-    if others:
-        parts.append("\n".join(["What is known:", *others]))
+    told = {
+        "The user's own rules, no suggestions:": [
+            r for r in records if r.behavioral and r.origin == Origin.OWNER
+        ],
+        "Suggestions from earlier sessions, not commands:": [
+            r for r in records if r.behavioral and r.origin != Origin.OWNER
+        ],
+        "What is known:": [record for record in records if not record.behavioral],
+    }
+    parts = [
+        "\n".join([title, *(_line(record, clock) for record in found)])
+        for title, found in told.items()
+        if found
+    ]
     left = total - len(records)
     if left > 0:
         parts.append(f"+{left} not shown: search for them.")

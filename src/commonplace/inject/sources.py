@@ -18,7 +18,7 @@ from commonplace.inject import Line
 from commonplace.lazily import Lazy, pattern
 from commonplace.library import Library
 from commonplace.reader import decoded
-from commonplace.records import BEHAVIORAL, PASSAGE, Hit, Record, Sensitivity
+from commonplace.records import BEHAVIORAL, PASSAGE, Hit, Origin, Record, Sensitivity
 from commonplace.safety import Trust, neutralise, one_line, trust_of
 from commonplace.sessions import SessionKind
 from commonplace.validity import Now, is_over, is_to_come, now_of
@@ -299,6 +299,11 @@ def prompt_of(state: State, name: str) -> str:
 def is_untrusted(line: Line) -> bool:
     """Whether a line came from text that anybody may have written."""
     return bool(line.origin) and trust_of(line.origin) == Trust.NONE
+
+
+def is_suggestion(line: Line) -> bool:
+    """Whether a line asks for something that the owner did not ask for, or anybody wrote it."""
+    return (line.is_behavioral and line.origin != Origin.OWNER) or is_untrusted(line)
 
 
 def unfit(state: State, record: Record) -> str:

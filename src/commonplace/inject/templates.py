@@ -21,6 +21,7 @@ from commonplace.inject.sources import (
     dated,
     deeper,
     heading_level,
+    is_suggestion,
     is_untrusted,
     line_of,
     page,
@@ -28,7 +29,7 @@ from commonplace.inject.sources import (
     tidy,
     unfit,
 )
-from commonplace.records import PASSAGE, Record, short_id
+from commonplace.records import PASSAGE, Origin, Record, short_id
 from commonplace.safety import FRAMING, SUGGESTIONS, one_line
 from commonplace.sessions import SessionKind
 from commonplace.standing import by_standing
@@ -60,7 +61,7 @@ def native(state: State) -> list[Section]:
     sections = [
         _document(state, layout.soul, "identity", "## Who you are", rank=1, sure=0.15),
         _document(state, layout.user, "user", "## About the user", rank=2, sure=0.15),
-        _standing(state),
+        *_standing(state),
     ]
     if state.options.include_long_memory_in_session:
         name = state.options.long_memory_path
@@ -112,23 +113,37 @@ def _section(name: str, heading: str, found: Page, **rest: float) -> Section:
     return _vouched(section) if name in PROMPTS else section
 
 
-def _standing(state: State) -> Section:
+def _standing(state: State) -> list[Section]:
+    """What tells agents how to behave: the owner's own rules, and what sessions learned."""
     hits = state.library.index.search(Query(kinds=BEHAVIORAL_KINDS, limit=_most(state)))
     shown, left_out = record_lines(
         state, reversed(hits), reason="a preference, instruction or correction"
     )
-    return Section(
-        "standing",
-        shown,
-        f"## Preferences and instructions\n{SUGGESTIONS}",
-        rank=3,
-        sure=0.2,
-        most=0.5,
-        order=tuple(range(len(shown) - 1, -1, -1)),
-        unread=int(len(hits) == _most(state)),
-        left_out=left_out,
-        framed=True,
-    )
+    own = tuple(line for line in shown if line.origin == Origin.OWNER)
+    learned = tuple(line for line in shown if line.origin != Origin.OWNER)
+    return [
+        Section(
+            "rules",
+            own,
+            "## The user's own rules",
+            rank=3,
+            sure=0.1,
+            most=0.5,
+            order=tuple(range(len(own) - 1, -1, -1)),
+        ),
+        Section(
+            "standing",
+            learned,
+            f"## Preferences and instructions\n{SUGGESTIONS}",
+            rank=3,
+            sure=0.2,
+            most=0.5,
+            order=tuple(range(len(learned) - 1, -1, -1)),
+            unread=int(len(hits) == _most(state)),
+            left_out=left_out,
+            framed=True,
+        ),
+    ]
 
 
 def _most(state: State) -> int:
@@ -208,7 +223,7 @@ def framed(section: Section) -> Section:
     passes = any(0 < heading_level(line) < 3 for line in section.lines)
     if passes and any(map(is_untrusted, section.lines)):
         section = replace(section, lines=tuple(map(deeper, section.lines)))
-    if told or not any(line.is_behavioral or is_untrusted(line) for line in section.lines):
+    if told or not any(map(is_suggestion, section.lines)):
         return section
     return replace(section, heading=f"{section.heading}\n{SUGGESTIONS}", framed=True)
 

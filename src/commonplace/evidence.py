@@ -442,6 +442,8 @@ def _cover(word: str, other: str, alike: Alike) -> float:
 
 def same_stem(one: str, other: str) -> bool:
     """Whether two words differ by their endings alone, in a language that puts them there."""
+    if one[:3] != other[:3]:
+        return one == other
     short, long = sorted((one, other), key=len)
     if short == long:
         return True

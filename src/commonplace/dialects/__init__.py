@@ -153,8 +153,8 @@ class Tool:
         """Whether this session may have it."""
         return not (self.obstacle and self.obstacle(memory))
 
-    def call(self, memory: Any, arguments: Mapping[str, Any]) -> Answer:
-        """Check the arguments and run the tool."""
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function takes them; fails on what it does not take."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in arguments:
             if name not in known:
@@ -171,6 +171,11 @@ class Tool:
                 raise BadValue(
                     parameter.name, "it is missing", next_step=parameter.about.description
                 )
+        return given
+
+    def call(self, memory: Any, arguments: Mapping[str, Any]) -> Answer:
+        """Check the arguments, run the tool, and mark what of its answer waits for approval."""
+        given = self.checked(arguments)
         memory.waiting_shown()
         answer = self.run(memory, **given)
         if not isinstance(answer, Answer):

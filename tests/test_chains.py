@@ -44,6 +44,22 @@ def current(memory: Memory) -> set[str]:
     return {hit.record.id for hit in memory.search("", include_passages=False, limit=1000)}
 
 
+@pytest.mark.parametrize("way", ["supersede", "store"])
+def test_prose_is_replaced_in_its_document_and_the_error_says_so(place: str, way: str) -> None:
+    with owned(place) as memory:
+        memory.update("# Plans\n\nThe office moves in May.\n", document="plans.md", mode="rewrite")
+        [hit] = memory.search("office moves", include_passages=True, limit=1)
+        new = "The office moves in June"
+        replaces = {
+            "supersede": lambda: memory.supersede(hit.record.id, new),
+            "store": lambda: memory.store(new, supersedes=hit.record.id),
+        }
+        with pytest.raises(NoSuchRecord) as refused:
+            replaces[way]()
+    said = f"There is no record {hit.record.id}. plans.md says it as prose."
+    assert str(refused.value) == f"{said} Change the document itself."
+
+
 def without_record(memory: Memory, key: str) -> None:
     """Take a record's line out of every document as a person does in an editor."""
     memory.library.refresh()

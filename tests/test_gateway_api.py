@@ -19,10 +19,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
+from commonplace.budgets import MOST_LISTED
 from commonplace.doors.http import changes
 from commonplace.doors.http.application import Gateway
+from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.listening import listening
 from commonplace.errors import HeldForReview
+from commonplace.tools import DIALECTS, table
 from tests.gateways import AT, HOST, client, made, person
 from tests.tool_lines import written_by_a_tool
 
@@ -312,6 +315,42 @@ def test_a_record_goes_through_its_life(browser: TestClient) -> None:
     receipt = browser.delete(f"{AT}/records/{newer['id']}")
     assert receipt.status_code == 200
     assert browser.get(f"{AT}/records/{newer['id']}").status_code == 404
+
+
+def test_a_record_is_stored_with_the_words_of_the_user_that_it_rests_on(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"], session="s") as memory:
+        memory.conversations.record("user", "Never deploy on Fridays, please!")
+        memory.taint("a page")
+    agent, headers = client(gateway, "write"), {"x-commonplace-session": "s"}
+    given = {"text": "No release at the end of a week", "kind": "instruction"}
+    for quote, status in (("never deploy on mondays", 400), ("x" * 301, 400)):
+        refused = agent.post(f"{AT}/records", json=given | {"quote": quote}, headers=headers)
+        assert refused.status_code == status, refused.text
+    quoted = given | {"quote": "never deploy on fridays"}
+    done = agent.post(f"{AT}/records", json=quoted, headers=headers)
+    assert done.status_code == 201, done.text
+    assert done.json()["text"] == "Never deploy on Fridays, please!"
+    [waiting] = person(gateway).get(f"{AT}/review").json()["waiting"]
+    assert (waiting["id"], waiting["text"]) == (done.json()["waits"], given["text"])
+
+
+@pytest.mark.parametrize("count", [MOST_LISTED, MOST_LISTED + 1])
+def test_as_many_are_decided_on_at_once_as_the_description_says(
+    gateway: Gateway, count: int
+) -> None:
+    owner = person(gateway)
+    described = owner.get("/api/openapi.json").json()["paths"]["/api/vaults/{vault}/review"]
+    body = described["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body["properties"]["ids"]["maxItems"] == MOST_LISTED
+    ids = [f"mem-{number:012}" for number in range(count)]
+    answer = owner.post(f"{AT}/review", json={"ids": ids, "decision": "reject"})
+    assert answer.status_code == (404 if count == MOST_LISTED else 400)
+
+
+def test_no_list_is_described_as_longer_than_any_may_be() -> None:
+    every = [*(route.tool for route in ROUTES), *(t for d in DIALECTS for t in table(d).values())]
+    longest = {parameter.about.max_items or 0 for each in every for parameter in each.parameters}
+    assert max(longest) == MOST_LISTED
 
 
 def test_many_that_wait_are_decided_on_at_once_beside_what_the_user_said(
@@ -717,6 +756,49 @@ def test_a_new_link_for_a_gateway_that_runs_lets_in_once(served: Served) -> None
     code = urlsplit(link.stdout.strip()).query.removeprefix("code=")
     assert served.ask("POST", "/api/login", {"code": code}).status == 200
     assert served.ask("POST", "/api/login", {"code": code}).status == 401
+
+
+def ran(served: Served, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "commonplace", *words]
+    return subprocess.run(command, env=served.environ, capture_output=True, text=True, check=False)
+
+
+def test_a_link_is_for_the_gateway_that_runs_wherever_it_listens(served: Served) -> None:
+    (served.vault.parent / "another").mkdir()
+    for words in (
+        ["serve", "--link"],
+        ["--vault", str(served.vault), "serve", "--link"],
+        ["serve", "--link", str(served.vault.parent / "another")],
+        ["serve", "--link", "--port", str(served.port)],
+    ):
+        link = urlsplit(ran(served, *words).stdout.strip())
+        assert (link.netloc, link.path) == (f"127.0.0.1:{served.port}", "/login"), words
+        code = link.query.removeprefix("code=")
+        assert served.ask("POST", "/api/login", {"code": code}).status == 200
+    elsewhere = ran(served, "serve", "--link", "--public-url", "https://memory.example").stdout
+    assert elsewhere.startswith("https://memory.example/login?code=")
+    served.stop()
+    assert ran(served, "serve", "--link").stdout.startswith("http://127.0.0.1:8377/login?code=")
+
+
+def test_a_link_goes_through_the_proxy_that_a_running_gateway_was_told_of(tmp_path: Path) -> None:
+    made = Served(tmp_path, "--public-url", "https://memory.example")
+    try:
+        assert ran(made, "serve", "--link").stdout.startswith("https://memory.example/login?code=")
+    finally:
+        made.stop()
+        made.end()
+
+
+def test_a_token_is_made_for_a_vault_that_is_known_alone(served: Served) -> None:
+    refused = ran(served, "token", "add", "a", "--for-vault", "book", "--for-vault", "nosuch")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "no gateway here has a vault nosuch" in refused.stderr
+    assert "book" in refused.stderr
+    assert ran(served, "token", "list").stdout == "There are no tokens.\n"
+    assert ran(served, "token", "add", "a", "--for-vault", "book").returncode == 0
+    own = ["--vault", str(served.vault.parent / "mine"), "token", "add", "b"]
+    assert ran(served, *own, "--for-vault", "mine").returncode == 0
 
 
 def test_several_vaults_are_served_side_by_side(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ The tables are made from the routes themselves, so that a new route is in them a
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from starlette.testclient import TestClient
 
 from commonplace import Memory
 from commonplace.doors import http
+from commonplace.doors.cli.parsing import build_parser
 from commonplace.doors.http import guard, tokens
 from commonplace.doors.http.application import Gateway
 from commonplace.doors.http.calls import ROUTES
@@ -78,8 +80,8 @@ def test_every_route_refuses_a_token_whose_scope_is_too_small(
 
 
 MAY_NOT = {
-    "read": "This token may not open this vault. 'commonplace token add NAME --scope …' makes one "
-    "that may.",
+    "read": "This token may not open this vault. 'commonplace token add NAME --scope read "
+    "--for-vault book' makes one that may.",
     "write": "This token may not write here. 'commonplace token add NAME --scope write' makes one "
     "that may.",
     "admin": "This token may not approve, mend, compact or run upkeep here. 'commonplace token add "
@@ -95,6 +97,51 @@ def test_a_scope_that_is_too_small_is_told_in_a_sentence(gateway: Gateway) -> No
         "admin": reader.post(f"{AT}/upkeep/scan"),
     }
     assert {scope: answer.json()["detail"] for scope, answer in told.items()} == MAY_NOT
+
+
+REFUSED = [
+    ("GET", f"{AT}/records", None),
+    ("POST", f"{AT}/records", {"text": "x"}),
+    ("POST", f"{AT}/tools/store", {"text": "x"}),
+    ("POST", f"{AT}/upkeep/scan", {}),
+    ("DELETE", f"{AT}/records/mem-1", None),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), REFUSED)
+@pytest.mark.parametrize("who", ["nobody", "one of another vault", "a reader"])
+def test_a_refusal_names_the_command_whose_token_is_not_refused(
+    gateway: Gateway, method: str, path: str, body: Any, who: str
+) -> None:
+    asking = {
+        "nobody": lambda: client(gateway),
+        "one of another vault": lambda: client(gateway, "admin", vaults=("other",)),
+        "a reader": lambda: client(gateway, "read"),
+    }[who]()
+    answer = asking.request(method, path, json=body)
+    if answer.status_code not in (401, 403):
+        return
+    [command, *_] = re.findall("'commonplace (token add [^']+)'", answer.json()["detail"])
+    assert "…" not in command
+    meant = build_parser(command.split()).parse_args(command.split())
+    granted = client(gateway, meant.scope, vaults=tuple(meant.for_vault))
+    again = granted.request(method, path, json=body)
+    assert again.status_code != 401
+    assert again.status_code != 403 or (who == "nobody" and "--scope admin" in again.text)
+
+
+def test_who_has_no_token_and_whose_link_is_old_is_told_how_to_come_in(gateway: Gateway) -> None:
+    nobody = client(gateway)
+    for method, path, scope in (
+        ("GET", f"{AT}/records", "read"),
+        ("POST", f"{AT}/records", "write"),
+        ("POST", "/mcp", "write"),
+    ):
+        told = nobody.request(method, path).json()["detail"]
+        assert f"'commonplace token add NAME --scope {scope}'" in told
+        assert "'commonplace serve --link'" in told
+    told = nobody.post("/api/login", json={"code": "old"}).json()["detail"]
+    assert "'commonplace serve --link' prints a new one" in told
 
 
 def test_every_tool_refuses_a_token_that_may_only_read(gateway: Gateway) -> None:

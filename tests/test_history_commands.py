@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from commonplace.doors import attached
 from commonplace.doors.cli import HISTORY_WORDS, main, spelled_out
 from commonplace.doors.cli.history import WORDS
 from commonplace.errors import BadValue
@@ -120,6 +121,31 @@ def test_messages_are_searched_in_one_session_or_in_all(talk: Run) -> None:
     assert len(talk("history", "search", "tea cake", "--json").data) == 3
     [found] = talk("history", "search", "tea cake", "--session", "tuesday", "--json").data
     assert found["session"] == "tuesday"
+
+
+@pytest.mark.parametrize("words", [("search", "tea cake"), ("last",)])
+def test_a_look_at_one_session_says_so_and_how_to_look_at_all(
+    talk: Run, monkeypatch: pytest.MonkeyPatch, vault: Path, words: tuple[str, ...]
+) -> None:
+    assert talk("history", *words).err == ""
+    told = f"Of session monday alone: 'history {words[0]} … --all' looks at all."
+
+    def below_a_client() -> None:
+        monkeypatch.setattr("commonplace.doors.runs.keys_above", lambda: iter(["client"]))
+        with Memory.open(vault) as memory:
+            attached.note(memory.notes, "client", "monday")
+
+    def in_its_environment() -> None:
+        monkeypatch.setattr("commonplace.doors.runs.keys_above", lambda: iter([]))
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "monday")
+
+    for named in (below_a_client, in_its_environment):
+        named()
+        alone, every = talk("history", *words, "--json"), talk("history", *words, "--all", "--json")
+        assert {each["session"] for each in alone.data} == {"monday"}
+        assert told in alone.err
+        assert {each["session"] for each in every.data} == {"monday", "tuesday"}
+        assert every.err == ""
 
 
 def test_search_looks_through_memory_history_or_both(talk: Run) -> None:

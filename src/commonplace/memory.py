@@ -752,7 +752,7 @@ class Memory:
             **given,
         )
         if record.supersedes:
-            permission.check_replaces(record, self.library.get(record.supersedes).record)
+            permission.check_replaces(record, self.library.get(record.supersedes))
         return record
 
     def _meant(self, part: str, *, argument: str = "id") -> str:
@@ -773,7 +773,7 @@ class Memory:
 
     def supersede(self, record_id: str, text: str, **rest: Any) -> Record:
         """Store a memory that replaces another; the old one stays, marked as replaced."""
-        old = self.get(record_id).record
+        old = permission.check_record(self.get(record_id))
         given = {"kind": old.kind, "tags": old.tags, **rest}
         return self.store(text, supersedes=record_id, **given)
 

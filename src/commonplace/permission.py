@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from commonplace.errors import LessTrusted, NoSuchRecord, Refused
 from commonplace.journal import Entry
-from commonplace.records import PASSAGE, Record
+from commonplace.records import PASSAGE, Hit, Record
 from commonplace.safety import Trust, may_supersede, trust_of
 
 
@@ -19,10 +19,17 @@ def is_believed(origin: str) -> bool:
     return trust_of(origin) >= Trust.AGENT
 
 
-def check_replaces(record: Record, old: Record) -> None:
+def check_record(hit: Hit) -> Record:
+    """The record that was found, unless it is prose of a document, which no record replaces."""
+    if hit.record.kind == PASSAGE:
+        names = dict.fromkeys(place.document for place in hit.places)
+        raise NoSuchRecord(hit.record.id, said_in=tuple(names))
+    return hit.record
+
+
+def check_replaces(record: Record, hit: Hit) -> None:
     """Nothing is replaced by who is trusted less, and prose by no record at all."""
-    if old.kind == PASSAGE:
-        raise NoSuchRecord(record.supersedes)
+    old = check_record(hit)
     if not may_supersede(record.origin, old.origin):
         raise LessTrusted(old.id, old=old.origin, new=record.origin)
 

@@ -24,7 +24,7 @@ MOST_WORKERS = 64
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("vaults", nargs="*", metavar="PATH", help="vaults to serve; else --vault")
-    parser.add_argument("--port", type=int, default=PORT, help=f"(default {PORT}; 0: any free one)")
+    parser.add_argument("--port", type=int, help=f"(default {PORT}; 0: any free one)")
     parser.add_argument("--host", default="127.0.0.1", help="address to bind (default: loopback)")
     parser.add_argument(
         "--name", action="append", default=[], help="another host name it answers to; may repeat"
@@ -60,8 +60,9 @@ def serve(arguments: argparse.Namespace) -> int:
     if arguments.link:
         require_person("have the link that logs in as the owner")
         with closing(_tokens(arguments)) as tokens:
-            print(_link(arguments, tokens.login_code()))
+            print(_link(_running(arguments), tokens.login_code()))
         return 0
+    arguments.port = PORT if arguments.port is None else arguments.port
     paths = _paths(arguments)
     for path in paths:
         _open(arguments, path, origin="owner").close()
@@ -79,8 +80,9 @@ def serve(arguments: argparse.Namespace) -> int:
             oauth=arguments.oauth,
         )
         made.fork(_workers(arguments), listener=listener)
+        _note(arguments, made.vaults.paths)
         # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
-        link = "" if agent_above() else _link(arguments, made.tokens.login_code())
+        link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
         _say(arguments, made.vaults.paths, link)
         with _upkeep(arguments, paths):
             http.run(made, listener)
@@ -134,12 +136,44 @@ def _upkeep(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[Non
 def _base(arguments: argparse.Namespace) -> str:
     if arguments.public_url:
         return str(arguments.public_url).rstrip("/")
-    anywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}
-    return f"http://{anywhere.get(arguments.host, arguments.host)}:{arguments.port}"
+    host = _host(arguments)
+    return f"http://{f'[{host}]' if ':' in host else host}:{arguments.port}"
 
 
-def _link(arguments: argparse.Namespace, code: str) -> str:
-    return f"{_base(arguments)}/login?code={code}"
+def _host(arguments: argparse.Namespace) -> str:
+    """An address of this machine by which the gateway is reached."""
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    return str(anywhere.get(arguments.host, arguments.host))
+
+
+def _note(arguments: argparse.Namespace, names: Iterable[str]) -> None:
+    from commonplace.doors import gateways
+
+    gateways.note(
+        gateways.Started(_host(arguments), arguments.port, _base(arguments), tuple(names))
+    )
+
+
+def _running(arguments: argparse.Namespace) -> str:
+    """The address of the gateway that is meant: of one that runs here, unless one is named."""
+    from commonplace.doors import gateways
+
+    if arguments.public_url:
+        return _base(arguments)
+    if found := gateways.running(_names(arguments), port=arguments.port):
+        return found.url
+    arguments.port = PORT if arguments.port is None else arguments.port
+    return _base(arguments)
+
+
+def _names(arguments: argparse.Namespace) -> list[str]:
+    from commonplace.doors.http.vaults import named
+
+    return list(named(_paths(arguments)))
+
+
+def _link(base: str, code: str) -> str:
+    return f"{base}/login?code={code}"
 
 
 def _paths(arguments: argparse.Namespace) -> list[str]:
@@ -198,6 +232,7 @@ def _done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
     if arguments.action == "add":
         if arguments.scope == "admin":
             require_person("make a token that approves")
+        _check_vaults(arguments)
         made = tokens.add(arguments.name, arguments.scope, vaults=tuple(arguments.for_vault))
         return Answer({"name": arguments.name, "token": made}, made)
     if arguments.action == "revoke":
@@ -206,6 +241,20 @@ def _done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
     listed = [_listed(each) for each in tokens.named()]
     lines = [f"{each['name']}  {each['scope']}{'  OAuth' * each['oauth']}" for each in listed]
     return Answer(listed, "\n".join(lines) or "There are no tokens.")
+
+
+def _check_vaults(arguments: argparse.Namespace) -> None:
+    """Refuse a token for a vault that neither this command nor a gateway of this user has."""
+    from commonplace.doors import gateways
+
+    served = (name for each in gateways.started() for name in each.vaults)
+    known = dict.fromkeys((*_names(arguments), *served))
+    if unknown := [name for name in arguments.for_vault if name not in known]:
+        raise BadValue(
+            "--for-vault",
+            f"no gateway here has a vault {', '.join(unknown)}; known are {', '.join(known)}",
+            next_step="Use one of these, or say where it is: --vault PATH.",
+        )
 
 
 def _listed(each: Pass) -> dict[str, Any]:

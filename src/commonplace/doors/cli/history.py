@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from commonplace.dialects import Answer
 from commonplace.doors.cli import (
+    complain,
     open_memory,
     said,
     show,
@@ -28,6 +29,7 @@ from commonplace.safety import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history import Message, Table
+    from commonplace.memory import Memory
 
 ABOUT = "What was said in conversations; with a record id, every change that was about the record."
 
@@ -57,7 +59,7 @@ def add(commands: Any, shared: argparse.ArgumentParser) -> None:
             allow_abbrev=False,
         )
         arguments(word)
-        word.set_defaults(run=run)
+        word.set_defaults(run=run, word=name)
 
 
 def _record_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,13 +82,15 @@ def _last_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("count", nargs="?", type=int, default=20, help="how many (default 20)")
     parser.add_argument("--agent", default="", help="only with this agent")
     parser.add_argument("--channel", default="", help="only of this channel")
+    _all_argument(parser)
 
 
 def last(arguments: argparse.Namespace) -> int:
     """The last messages, oldest first: of --session, or of all sessions without one."""
     with open_memory(arguments) as memory:
+        session = _session_looked_at(memory, arguments)
         found = memory.conversations.last(
-            arguments.count, agent=arguments.agent, channel=arguments.channel
+            arguments.count, agent=arguments.agent, channel=arguments.channel, session=session
         )
     return _show_messages(found, arguments)
 
@@ -94,12 +98,27 @@ def last(arguments: argparse.Namespace) -> int:
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="words, in any order")
     parser.add_argument("--limit", type=int, default=20, help="most messages (default 20)")
+    _all_argument(parser)
+
+
+def _all_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="of all sessions, also within one")
+
+
+def _session_looked_at(memory: Memory, arguments: argparse.Namespace) -> str:
+    """The session whose messages are meant, empty for all; a client may have named it."""
+    if arguments.all or not memory.session:
+        return ""
+    words = f"history {arguments.word}"
+    complain([f"Of session {one_line(memory.session)} alone: '{words} … --all' looks at all."])
+    return memory.session
 
 
 def search(arguments: argparse.Namespace) -> int:
     """The messages that fit the words best: of --session, or of all sessions without one."""
     with open_memory(arguments) as memory:
-        found = memory.conversations.search(arguments.text, limit=arguments.limit)
+        session = _session_looked_at(memory, arguments)
+        found = memory.conversations.search(arguments.text, limit=arguments.limit, session=session)
     return _show_messages(found, arguments)
 
 

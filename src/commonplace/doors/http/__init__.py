@@ -52,7 +52,7 @@ def gateway(
     except ImportError:
         raise MissingExtra("The gateway", "gateway") from None
     from commonplace.doors.http.later import Later
-    from commonplace.doors.http.tokens import FilePasses, Tokens, passes_of
+    from commonplace.doors.http.tokens import FilePasses, Tokens, command_for, passes_of
     from commonplace.doors.http.vaults import Vaults, named
 
     clock = clock or Clock()
@@ -62,7 +62,7 @@ def gateway(
         raise BadValue(
             "host",
             f"{host} is beyond this machine, and no token was made for those who will ask",
-            next_step="'commonplace token add NAME --scope read' makes one.",
+            next_step=f"'{command_for('read')}' makes one.",
         )
     public_url = checked_url(public_url) if public_url else ""
     names = (*names, *([public_url.partition("://")[2]] if public_url else ()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from commonplace import accounts, admission, chains
+from commonplace.budgets import MOST_LISTED
 from commonplace.clock import parse_stamp
 from commonplace.dialects import Argument
 from commonplace.doors.http import changes
@@ -21,6 +22,7 @@ from commonplace.errors import (
     NoSuchDocument,
     NoSuchRecord,
 )
+from commonplace.evidence import LONGEST as LONGEST_QUOTE
 from commonplace.hints import Annotated, Any, Literal
 from commonplace.layouts import check_name
 from commonplace.memory import Memory
@@ -177,10 +179,13 @@ def add_record(
     text: Annotated[str, Argument("what to remember", max_length=20_000)],
     kind: Annotated[str, Argument("preference, fact, instruction …", max_length=50)] = "note",
     tags: Annotated[list[str], Argument("words to find it by", max_items=20)] = [],  # noqa: B006
+    quote: Annotated[
+        str, Argument("the user's own words that it rests on, as typed", max_length=LONGEST_QUOTE)
+    ] = "",
 ) -> Any:
     """Store one memory."""
-    done = memory.remember(text, kind=kind, tags=tags)
-    told = _redacted(memory, text, *tags)
+    done = memory.remember(text, kind=kind, tags=tags, quote=quote)
+    told = _redacted(memory, text, *tags) | ({"waits": done.waits} if done.waits else {})
     return Reply(shown_record(done.record) | told, status=201 if done.new else 200)
 
 
@@ -194,7 +199,7 @@ def supersede_record(
     return Reply(shown_record(memory.supersede(id, text)) | _redacted(memory, text), status=201)
 
 
-def _redacted(memory: Memory, *texts: str) -> dict[str, list[str]]:
+def _redacted(memory: Memory, *texts: str) -> dict[str, Any]:
     """The kinds of secrets that were redacted from what was sent, if any."""
     found = [secret for text in texts for secret in admission.redacted(text, memory.options)[1]]
     names = list(dict.fromkeys(secret.name for secret in found))
@@ -376,7 +381,7 @@ def list_review(memory: Memory) -> Any:
 @route("POST", "/review", scope="admin")
 def decide_on_many(
     memory: Memory,
-    ids: Annotated[list[str], Argument("the ids of what to decide on", max_items=1000)],
+    ids: Annotated[list[str], Argument("the ids of what to decide on", max_items=MOST_LISTED)],
     decision: Annotated[Literal["approve", "reject"], Argument("what to do with them")],
 ) -> Any:
     """Let several held memories in exactly as they are, or turn them away: all, or none."""

@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
+from shlex import quote
 from socket import socket
 
 from starlette.applications import Starlette
@@ -41,10 +42,10 @@ from commonplace.doors.http.answers import (
     problem_of,
 )
 from commonplace.doors.http.calls import ROUTES, Call, ToolCall, Work
-from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of
+from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of, scope_for
 from commonplace.doors.http.later import Later
 from commonplace.doors.http.routes import Route
-from commonplace.doors.http.tokens import SESSION_SECONDS, Pass, Tokens
+from commonplace.doors.http.tokens import LINK, SESSION_SECONDS, Pass, Tokens, command_for
 from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
 from commonplace.doors.http.workers import Workers
 from commonplace.doors.sessions import (
@@ -94,10 +95,22 @@ register_url_convertor("document", DocumentConvertor())
 class NotAllowed(Refused):
     """A token that may not do this, or not here."""
 
-    def __init__(self, what: str, *, scope: str = "…") -> None:
+    def __init__(self, what: str, *, scope: str, vault: str = "") -> None:
+        """`vault`: the only one that a token has to open for it."""
+        only = f" --for-vault {quote(vault)}" if vault else ""
         super().__init__(
             f"This token may not {what}.",
-            next_step=f"'commonplace token add NAME --scope {scope}' makes one that may.",
+            next_step=f"'{command_for(scope)}{only}' makes one that may.",
+        )
+
+
+class NotLoggedIn(Refused):
+    """A token did what takes the person on the page."""
+
+    def __init__(self, deed: str) -> None:
+        super().__init__(
+            f"Only you, logged in on the page, may {deed}: no token does.",
+            next_step=f"'{LINK}' in a terminal prints a link that lets you in.",
         )
 
 
@@ -144,14 +157,15 @@ class Gateway:
         answer: App
         if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
             granted = found is not None and found.grant and is_private(scope["path"])
-            answer = problem_of(NotAllowed("do anything but use MCP")) if granted else self._own
+            answer = problem_of(_only_mcp(scope)) if granted else self._own
             await answer(scope, receive, send)
             return
         vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
         if vault not in self.mcp:
             answer = problem_of(NoSuchName(vault, self.mcp))
         elif found is None or not found.allows("write") or not found.opens(vault):
-            answer = problem_of(NotAllowed("use the tools of this vault"))
+            refused = NotAllowed("use the tools of this vault", scope="write", vault=vault)
+            answer = problem_of(refused)
         else:
             answer, scope = self.mcp[vault], {**scope, "path": "/mcp", "headers": _as_here(scope)}
         await answer(scope, receive, send)
@@ -263,12 +277,12 @@ class Gateway:
 
     async def _call_tool(self, request: Request) -> Sent:
         """Any tool of the vault's dialect."""
-        found = _allowed(request, "read")
+        found = _allowed(request, "read", for_all="write")
         vault, name = request.path_params["vault"], request.path_params["tool"]
         dialect = await self._dialect(vault)
         only_asks = tools.own(name, dialect=dialect).read_only
         if not only_asks and not found.allows("write"):
-            raise NotAllowed("write")
+            raise NotAllowed("write", scope="write", vault=vault)
         call = ToolCall(name, dialect, vault, _reader(request, found), await _body(request))
         return await self._answer(call, only_asks=only_asks)
 
@@ -324,7 +338,8 @@ class Gateway:
         body = await _body(request)
         token = await self.work(self.tokens.log_in, str(body.get("code", "")))
         if not token:
-            return problem(401, "This link was used already or is too old: start a new one.")
+            said = f"This link was used already or is too old: '{LINK}' prints a new one."
+            return problem(401, said)
         answer = _plain({"ok": True})
         answer.set_cookie(
             COOKIE,
@@ -373,6 +388,10 @@ class Gateway:
             return _takes(("GET", "HEAD"))
         packed = "gzip" in request.headers.get("accept-encoding", "")
         return _file(name if _is_asset(name) else "index.html", packed=packed)
+
+
+def _only_mcp(scope: Scope) -> NotAllowed:
+    return NotAllowed("do anything but use MCP", scope=scope_for(scope))
 
 
 @cache
@@ -427,13 +446,14 @@ def _path(route: Route, endpoint: Any) -> Path:
     return Path(route.full_path, endpoint, methods=[route.method], name=route.name)
 
 
-def _allowed(request: Request, scope: str) -> Pass:
+def _allowed(request: Request, scope: str, *, for_all: str = "") -> Pass:
+    """The pass, which must be good for this scope; `for_all` is the one that is always enough."""
     found = pass_of(request.scope)
     vault = request.path_params.get("vault", "")
     if found is None or not found.allows(scope):
         raise NotAllowed(f"{DEEDS[scope]} here", scope=scope)
     if not found.opens(vault):
-        raise NotAllowed("open this vault")
+        raise NotAllowed("open this vault", scope=for_all or scope, vault=vault)
     return found
 
 
@@ -441,7 +461,7 @@ def _check_person(request: Request) -> None:
     """Only the person says yes: no token, whatever its scope."""
     found = pass_of(request.scope)
     if found is None or found.origin != Origin.OWNER:
-        raise NotAllowed("say yes for the person: log in with the link")
+        raise NotLoggedIn("say yes to a client")
 
 
 def _reader(request: Request, found: Pass) -> Reader:

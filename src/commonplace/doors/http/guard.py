@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from commonplace.clock import Clock, monotonic
 from commonplace.doors.http.answers import App, Scope, problem, unauthorised
-from commonplace.doors.http.tokens import Pass, Tokens
+from commonplace.doors.http.tokens import LINK, Pass, Tokens, command_for
 from commonplace.errors import CommonplaceError
 from commonplace.hints import Any, Protocol
 
@@ -136,7 +136,7 @@ class Guard:
         scope["commonplace.pass"] = found
         scope["commonplace.token"] = token if found else ""
         if found is None and not self._public(scope["method"], scope["path"]):
-            return 401, "The token is missing or no longer good: 'commonplace serve' prints a link."
+            return 401, _without_token(scope)
         if not self._rates.allow(token if found else ""):
             return 429, "Too many requests: wait a second."
         return None
@@ -146,6 +146,20 @@ class Guard:
         if self._tokens.far:
             return await to_thread(self._tokens.find, token)
         return self._tokens.find(token)
+
+
+def scope_for(scope: Scope) -> str:
+    """What a token has to be allowed for a request, as far as its method and path tell."""
+    asks = scope["method"] in ("GET", "HEAD") and not scope["path"].startswith("/mcp")
+    return "read" if asks else "write"
+
+
+def _without_token(scope: Scope) -> str:
+    return (
+        "The token is missing or no longer good: "
+        f"'{command_for(scope_for(scope))}' makes one for a program; "
+        f"'{LINK}' prints a link to the page."
+    )
 
 
 class Rates:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 SCOPES = ("read", "write", "admin")
 """Each may do what the ones before it may."""
+LINK = "commonplace serve --link"
+"""The command that lets a person in."""
 LOGIN_SECONDS = 600
 SESSION_SECONDS = 30 * 24 * 3600
 MOST_SESSIONS = 100
@@ -300,6 +302,11 @@ def _person(*, until: int) -> Pass:
 def has_name(key: str, each: Pass) -> bool:
     """Whether it is a token that was made by its name, or a grant to a client."""
     return not each.until and (" " not in key or key.startswith(GRANT))
+
+
+def command_for(scope: str) -> str:
+    """The command that makes a token for a program."""
+    return f"commonplace token add NAME --scope {scope}"
 
 
 def is_over(each: Pass, now: int) -> bool:

@@ -4,6 +4,8 @@ import { get, post } from "/assets/api.js";
 import { age, h, latest, say, sayWrong } from "/assets/dom.js";
 import { accountOf, from, refill } from "/assets/records.js";
 
+const MOST = 100; // ids that the gateway takes at once
+
 export async function show(main) {
   const list = h("ul", { class: "cards", "aria-label": "Waiting" });
   const chosen = () => [...list.querySelectorAll("input[name=chosen]:checked")].map((box) => box.value);
@@ -11,7 +13,7 @@ export async function show(main) {
     const ids = chosen();
     if (!ids.length) return say("Choose what to decide on first.");
     try {
-      await post("/review", { ids, decision });
+      for (let at = 0; at < ids.length; at += MOST) await post("/review", { ids: ids.slice(at, at + MOST), decision });
       say(`${decision === "approve" ? "Approved" : "Rejected"}: ${ids.length}.`);
       await draw();
     } catch (error) { sayWrong(error); }

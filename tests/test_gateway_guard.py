@@ -144,6 +144,32 @@ def test_who_has_no_token_and_whose_link_is_old_is_told_how_to_come_in(gateway: 
     assert "'commonplace serve --link' prints a new one" in told
 
 
+def test_only_the_person_sees_and_ends_who_may_come_in(gateway: Gateway) -> None:
+    gateway.tokens.add("a/../program", "write", vaults=("book",))
+    for scope, status in (("", 401), ("read", 403), ("write", 403), ("admin", 403)):
+        asking = client(gateway, scope)
+        end = asking.post("/api/tokens/revoke", json={"name": "a/../program"})
+        for answer in (asking.get("/api/tokens"), end):
+            assert answer.status_code == status
+            assert "a/../program" not in answer.text
+            assert "'commonplace serve --link'" in answer.json()["detail"]
+    owner, program = person(gateway), client(gateway, "read")
+    told = owner.get("/api/tokens").json()["tokens"]
+    [one] = [each for each in told if each["name"] == "a/../program"]
+    assert one == {
+        "name": "a/../program",
+        "scope": "write",
+        "vaults": ["book"],
+        "origin": "agent",
+        "oauth": False,
+    }
+    own = max((each for each in told if each["scope"] == "read"), key=lambda each: each["name"])
+    assert program.get(f"{AT}/records").status_code == 200
+    for name, status in ((own["name"], 200), (own["name"], 404), ("nobody", 404), ("", 404)):
+        assert owner.post("/api/tokens/revoke", json={"name": name}).status_code == status
+    assert program.get(f"{AT}/records").status_code == 401
+
+
 def test_every_tool_refuses_a_token_that_may_only_read(gateway: Gateway) -> None:
     reader = client(gateway, "read")
     offered = reader.get(f"{AT}/tools").json()["tools"]

@@ -15,7 +15,7 @@ from commonplace.errors import BadValue
 from commonplace.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from commonplace.doors.http.tokens import Pass, Tokens
+    from commonplace.doors.http.tokens import Tokens
     from commonplace.memory import Memory
 
 PORT = 8377
@@ -238,7 +238,7 @@ def _done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
     if arguments.action == "revoke":
         tokens.revoke(arguments.name)
         return Answer({"revoked": arguments.name}, f"Revoked {arguments.name}.")
-    listed = [_listed(each) for each in tokens.named()]
+    listed = [each.told() for each in tokens.named()]
     lines = [f"{each['name']}  {each['scope']}{'  OAuth' * each['oauth']}" for each in listed]
     return Answer(listed, "\n".join(lines) or "There are no tokens.")
 
@@ -255,8 +255,3 @@ def _check_vaults(arguments: argparse.Namespace) -> None:
             f"no gateway here has a vault {', '.join(unknown)}; known are {', '.join(known)}",
             next_step="Use one of these, or say where it is: --vault PATH.",
         )
-
-
-def _listed(each: Pass) -> dict[str, Any]:
-    told = {"name": each.name, "scope": each.scope, "vaults": list(each.vaults)}
-    return told | {"origin": each.origin, "oauth": bool(each.grant)}

@@ -189,6 +189,8 @@ class Gateway:
             Path("/api/logout", self._log_out, methods=["POST"]),
             *(self._consent_routes() if self.oauth else ()),
             Path("/api/vaults", self._list_vaults),
+            Path("/api/tokens", self._list_tokens),
+            Path("/api/tokens/revoke", self._revoke_token, methods=["POST"]),
             Path("/api/openapi.json", self._openapi),
             Path("/api/vaults/{vault}/tools", self._list_tools),
             Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
@@ -360,17 +362,29 @@ class Gateway:
 
     async def _ask_consent(self, request: Request) -> Sent:
         """What a client of OAuth wants, for the person who is to say whether it may."""
-        _check_person(request)
+        _check_person(request, "say yes to a client")
         assert self.oauth is not None, "the route is there with it alone"
         return answered(await self.oauth.asked(dict(request.query_params)))
 
     async def _take_consent(self, request: Request) -> Sent:
         """Send a client of OAuth back with what the person said."""
-        _check_person(request)
+        _check_person(request, "say yes to a client")
         assert self.oauth is not None, "the route is there with it alone"
         given = await _body(request)
         allowed = given.get("allowed") is True
         return answered({"to": await self.oauth.answered(given, allowed=allowed)})
+
+    async def _list_tokens(self, request: Request) -> Sent:
+        """The tokens by their names, and what was granted to clients of OAuth."""
+        _check_person(request, "see who has a token")
+        return answered({"tokens": [each.told() for each in await self.work(self.tokens.named)]})
+
+    async def _revoke_token(self, request: Request) -> Sent:
+        """End a token, or what was granted to a client of OAuth, by its name."""
+        _check_person(request, "end a token")
+        name = str((await _body(request)).get("name", ""))
+        await self.work(self.tokens.revoke, name)
+        return answered({"revoked": name})
 
     async def _log_out(self, request: Request) -> Sent:
         await self.work(self.tokens.log_out, request.scope.get("commonplace.token", ""))
@@ -457,11 +471,11 @@ def _allowed(request: Request, scope: str, *, for_all: str = "") -> Pass:
     return found
 
 
-def _check_person(request: Request) -> None:
-    """Only the person says yes: no token, whatever its scope."""
+def _check_person(request: Request, deed: str) -> None:
+    """Only the person says who comes in: no token, whatever its scope."""
     found = pass_of(request.scope)
     if found is None or found.origin != Origin.OWNER:
-        raise NotLoggedIn("say yes to a client")
+        raise NotLoggedIn(deed)
 
 
 def _reader(request: Request, found: Pass) -> Reader:

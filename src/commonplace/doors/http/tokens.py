@@ -58,6 +58,11 @@ class Pass:
     def opens(self, vault: str) -> bool:
         return not self.vaults or vault in self.vaults
 
+    def told(self) -> dict[str, Any]:
+        """What its owner is told of it."""
+        told = {"name": self.name, "scope": self.scope, "vaults": list(self.vaults)}
+        return told | {"origin": self.origin, "oauth": bool(self.grant)}
+
 
 LOGIN = "login "
 """Before the hash of a code: no token has a blank. So with what stands for OAuth."""

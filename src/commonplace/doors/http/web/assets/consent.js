@@ -38,7 +38,7 @@ function ask({ client, to, local, vault }) {
       h("button", { type: "button", class: "main", onclick: answer(true) }, "Allow"),
       h("button", { type: "button", onclick: answer(false) }, "Refuse")),
     wrong,
-    h("p", { class: "why" }, "To take it back later: ", h("code", {}, "commonplace token list"), " and ", h("code", {}, "commonplace token revoke NAME"), "."));
+    h("p", { class: "why" }, "To take it back later: “Access” on the page Upkeep, or ", h("code", {}, "commonplace token revoke NAME"), "."));
 }
 
 function logIn() {

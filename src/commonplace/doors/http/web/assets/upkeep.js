@@ -1,17 +1,18 @@
 // Upkeep: what a scan finds and what would mend it, compaction before it runs, size over time.
 
-import { documentAddress, get, post } from "/assets/api.js";
+import { call, documentAddress, get, post } from "/assets/api.js";
 import { ask, drawn, h, say } from "/assets/dom.js";
 
 export async function show(main) {
   async function draw() {
-    const [scan, sizes, state] = await Promise.all([get("/scan"), get("/sizes"), get("/upkeep")]);
+    const [scan, sizes, state, { tokens }] = await Promise.all([get("/scan"), get("/sizes"), get("/upkeep"), call("/api/tokens")]);
     main.replaceChildren(h("h1", {}, "Upkeep"),
       h("h2", {}, "Size over time"), plot(sizes.days),
       h("h2", {}, `Findings (${scan.findings.length})`), findings(scan.findings, draw),
       h("h2", {}, "Compaction"), h("p", { class: "why" }, "Old records become summaries in the long-term document, each naming what it was made from."),
       h("button", { type: "button", onclick: () => preview(draw) }, "Show what it would do…"),
-      h("h2", {}, "Schedule"), schedule(state.jobs, draw));
+      h("h2", {}, "Schedule"), schedule(state.jobs, draw),
+      h("h2", {}, `Access (${tokens.length})`), h("p", { class: "why" }, "Programs that may come in: by a token that you made, or because you allowed it on this page (OAuth)."), access(tokens, draw));
   }
   await draw();
 }
@@ -65,6 +66,17 @@ async function runNow(job, draw) {
     await draw();
     document.querySelector(`[data-job="${CSS.escape(job)}"]`)?.focus();
   } catch (error) { say(error.message, true); }
+}
+
+const access = (tokens, draw) => tokens.length === 0 ? h("p", { class: "none" }, "No program may come in.") : h("ul", { class: "cards", "aria-label": "Access" }, tokens.map((token) =>
+  h("li", { class: "card", "data-token": token.name }, h("p", {}, token.name),
+    h("div", { class: "meta" }, h("span", { class: "kind" }, token.oauth ? "OAuth" : "token"), h("span", {}, token.scope), h("span", {}, token.vaults.join(", ") || "all vaults")),
+    h("div", { class: "row" }, h("button", { type: "button", class: "bad", onclick: () => end(token, draw) }, "End…")))));
+
+async function end(token, draw) {
+  const given = await ask("End this access?", h("p", {}, `${token.name} can then no longer come in. It has to be allowed anew.`), { yes: "End it", bad: true });
+  if (!given) return;
+  try { await call("/api/tokens/revoke", "POST", { name: token.name }); say(`${token.name} can no longer come in.`); await draw(); } catch (error) { say(error.message, true); }
 }
 
 // Two lines over the days, each by a scale of its own: tokens by the left one, memories by the right.

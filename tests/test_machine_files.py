@@ -34,7 +34,7 @@ from commonplace.errors import CommonplaceError, StrangeFile
 from commonplace.history import Message
 from commonplace.journal.coding import entry_in
 from commonplace.lean import unfinished
-from commonplace.machine_files import make, opened, read, write
+from commonplace.machine_files import make, opened, read, share, write
 from commonplace.memory import Memory
 from commonplace.state_places import STATE, outside_of, strange_in
 from commonplace.trusted import trust
@@ -438,6 +438,30 @@ def test_users_of_a_group_share_a_vault(home: Path) -> None:
             assert all(text.count(f"number {number} of {user} ") for number in range(count))
         assert {path.stat().st_uid for path in (root / STATE).glob("lock")} == {users[0]}
         assert not any(list((home / ".local/share/commonplace").glob("state/*")) for home in homes)
+
+
+def test_a_file_of_a_shared_directory_is_its_groups_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    if not hasattr(os, "O_TMPFILE"):
+        skip("files here have a name before they have their rights", get="Linux")
+    count, state = 3000, tmp_path / "state"
+    state.mkdir()
+    share(str(state))
+    child = os.fork()
+    if not child:
+        for number in range(count):
+            make(str(state / f"{number}"), b"x")
+        os._exit(0)
+    seen: dict[str, int] = {}
+    while len(seen) < count:
+        with os.scandir(state) as entries:
+            fresh = [entry for entry in entries if entry.name not in seen]
+        seen |= {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in fresh}
+        if not fresh and os.waitpid(child, os.WNOHANG)[0]:
+            break
+    with suppress(ChildProcessError):
+        os.waitpid(child, 0)
+    assert {name: oct(mode) for name, mode in seen.items() if mode != 0o660} == {}
+    assert not make(str(state / "0"))
 
 
 def test_a_person_is_told_on_standard_error_and_an_agents_hook_is_not(

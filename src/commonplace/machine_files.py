@@ -45,9 +45,12 @@ def share(directory: str) -> None:
 
 
 def widen(directory: str) -> None:
-    """Let the group of a shared directory use what this user made in it before it was shared."""
-    for path, _, names in os.walk(directory):
-        for each in (path, *(os.path.join(path, name) for name in names)):
+    """Let the group of a shared directory use what this user made in it before it was shared.
+
+    From below: whoever may enter finds all of it shared.
+    """
+    for path, _, names in os.walk(directory, topdown=False):
+        for each in (*(os.path.join(path, name) for name in names), path):
             found = os.lstat(each)
             if not flaw_of(found):
                 is_directory = stat.S_ISDIR(found.st_mode)
@@ -151,10 +154,28 @@ def write(
 
 def _made(path: str, flags: int, depth: int, place: Place) -> int:
     """A new file of its user alone, or of those who share the vault."""
-    directory, leaf = place
-    descriptor = os.open(leaf, flags | NEW | LEAF, 0o600, dir_fd=directory)
     if _shared and is_shared(_top(path, depth)):
+        return _made_shared(flags, place)
+    directory, leaf = place
+    return os.open(leaf, flags | NEW | LEAF, 0o600, dir_fd=directory)
+
+
+def _made_shared(flags: int, place: Place) -> int:
+    """A new file that the group may use from the moment on at which it has its name."""
+    directory, leaf = place
+    try:
+        nameless = flags & ~NEW | getattr(os, "O_TMPFILE", NEW) | LEAF
+        descriptor = os.open(os.curdir, nameless, 0o600, dir_fd=directory)
+    except OSError:  # Not every system, nor every file system, makes files without a name.
+        descriptor = os.open(leaf, flags | NEW | LEAF, 0o600, dir_fd=directory)
         os.fchmod(descriptor, SHARED_FILE)
+        return descriptor
+    try:
+        os.fchmod(descriptor, SHARED_FILE)
+        os.link(f"/proc/self/fd/{descriptor}", leaf, dst_dir_fd=directory, follow_symlinks=True)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

@@ -216,7 +216,6 @@ def _opened(path: str | None, prepare: Callable[[sqlite3.Connection], None]) -> 
         # that this process has on the file, and whoever closes next deletes the log under us.
         with told_of_disk(path):
             machine_files.make(path)
-            _make_shared_logs(path)
     before = machine_files.identity(path) if path else None
     db = sqlite3.connect(
         path or ":memory:", timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
@@ -229,13 +228,6 @@ def _opened(path: str | None, prepare: Callable[[sqlite3.Connection], None]) -> 
         db.close()
         raise
     return db
-
-
-def _make_shared_logs(path: str) -> None:
-    """Where users share the file, make its logs too: SQLite's are its group's a moment too late."""
-    if machine_files.is_shared(os.path.dirname(path)):
-        for suffix in ("-wal", "-shm"):
-            machine_files.make(path + suffix)
 
 
 def _version(db: sqlite3.Connection) -> int:

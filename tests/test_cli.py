@@ -110,13 +110,18 @@ def piped(*words: str, stdin: str = "", **environ: str) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
+END = "\x04"
+
+
 def on_terminal(
     *words: str, typed: str = "", asked: Callable[[], object] | None = None, **environ: str
 ) -> Ran:
     """Run a command as a process of its own, at a terminal.
 
-    What is typed waits there already; or it is typed when the command asks, after `asked`.
+    What is typed waits there already; or it is typed when the command asks, after `asked`. Then
+    comes the end of it, so that a command that asks for more waits for nobody.
     """
+    typed += END
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "commonplace", *words],
@@ -1216,7 +1221,7 @@ def test_what_was_read_before_is_shown_after_an_approval_too(
     run: Run, worded: tuple[str, str]
 ) -> None:
     _, wording = worded
-    assert on_terminal("review", wording, "--approve").code == 0
+    assert on_terminal("review", wording, "--approve", "--yes").code == 0
     for words in (["show", wording], ["context", "--explain"]):
         assert "read before: https://evil.example/page" in run(*words).out
 

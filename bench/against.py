@@ -29,7 +29,7 @@ START = """
 import inspect, random, sys
 sys.path.insert(0, sys.argv[3])
 from core import WORDS, sentence
-from commonplace.index import Query
+from commonplace.search.index import Query
 from commonplace.memory import Memory
 
 root, count = sys.argv[1], int(sys.argv[2])

@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import commonplace
-from commonplace.index import Query
-from commonplace.index.words import match
 from commonplace.memory import Memory
+from commonplace.search.index import Query
+from commonplace.search.words import match
 
 BARE = "import json, sqlite3"
 WORDS = [

@@ -22,12 +22,12 @@ import resource
 """
 ONE = "What did Caroline say about the adoption agency last summer?"
 STATIC = """
-from commonplace.embed import bulk, static
+from commonplace.search.encoders import bulk, static
 bulk.worth_it = lambda count: {numpy} and count > 16
 start = now(); encoder = static.StaticEncoder(); opened = now() - start
 """
 HASHED = """
-from commonplace.embed.hashed import HashedEncoder
+from commonplace.search.encoders.hashed import HashedEncoder
 start = now(); encoder = HashedEncoder(); opened = now() - start
 """
 MEASURE = f"""

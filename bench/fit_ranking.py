@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from commonplace import evaluate
-from commonplace.index import Query, ranking
+from commonplace.doors.admin import evaluate
+from commonplace.search import ranking
+from commonplace.search.index import Query
 
 L2 = 3e-2
 FOLDS = 5

@@ -19,9 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from commonplace.index import Asked, Known, Query, Signature, arrays, nearest
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.records import Record
+from commonplace.model.records import Record
+from commonplace.search.index import Asked, Known, Query, Signature
+from commonplace.search.sqlite.index import SqliteIndex
+from commonplace.search.vectors import table, with_numpy
 
 DIM = 256
 MODEL = "random"
@@ -45,7 +46,7 @@ def filled(path: Path, count: int) -> float:
     with index.anew():
         entries = [(_record(number), number + 1) for number in range(count)]
         index.put("MEMORY.md", entries, known=Known(Signature(1, 1, 1), count, 1))
-    writing, flatten = 0.0, nearest.flatten
+    writing, flatten = 0.0, table.flatten
 
     def timed(*arguments: object) -> None:
         nonlocal writing
@@ -53,7 +54,7 @@ def filled(path: Path, count: int) -> float:
         flatten(*arguments)  # type: ignore[arg-type]
         writing += time.perf_counter() - before
 
-    nearest.flatten = timed  # type: ignore[assignment]
+    table.flatten = timed  # type: ignore[assignment]
     chance, started = random.Random(1), time.perf_counter()
     while waiting := index.unembedded(MODEL, dim=DIM, limit=BATCH)[0]:
         rows = [(key, chance.randbytes(DIM), 1200.0) for key, _ in waiting]
@@ -82,9 +83,9 @@ def milliseconds(index: SqliteIndex, chance: random.Random) -> float:
 def asking(path: Path, *, by_numpy: bool, mapped: bool) -> dict[str, float]:
     """A process that asks: first, again, and after changes of another's."""
     if by_numpy:
-        arrays.load()
+        with_numpy.load()
     if not mapped:
-        nearest.Nearest._flat = lambda *_: None  # type: ignore[assignment, method-assign]
+        table.Nearest._flat = lambda *_: None  # type: ignore[assignment, method-assign]
     index, chance = opened(path), random.Random(2)
     empty = _own_megabytes()
     first = milliseconds(index, chance)

@@ -21,7 +21,7 @@ from typing import Any
 
 DOOR = """
 import sys
-from commonplace.doors.mcp import run
+from commonplace.doors.mcp.stdio import run
 
 def open_memory(session):
     from commonplace.memory import Memory

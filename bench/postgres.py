@@ -29,10 +29,11 @@ from typing import Any
 
 import psycopg
 
-from commonplace.clock import uuid7
-from commonplace.evaluate import Remembering, Vault, cases_in, measured
-from commonplace.index import Query, postgres_candidates
+from commonplace.doors.admin.evaluate import Remembering, Vault, cases_in, measured
 from commonplace.memory import Memory
+from commonplace.model.clock import uuid7
+from commonplace.postgres import index_queries
+from commonplace.search.index import Query
 from search import question, sentence
 
 SESSION = 20
@@ -153,7 +154,7 @@ def copy_table(
 ) -> None:
     values = {name: f't."{name}"' for name in columns} | {"profile": "new.profile"}
     if table == "record":
-        tag = postgres_candidates.tag_of(first)
+        tag = index_queries.tag_of(first)
         own = "chr(39) || right(new.profile::text, 6)"
         values["words"] = f"replace(t.words::text, chr(39) || '{tag}', {own})::tsvector"
     order = f"order by t.key / {TOGETHER}, new.profile, t.key" if "key" in columns else ""
@@ -293,8 +294,8 @@ def paired(memories: Sequence[Memory], asked: Sequence[str]) -> list[tuple[Memor
 
 
 def statement(memory: Memory, text: str, vector: Any) -> Any:
-    tag = postgres_candidates.tag_of(memory.library.index._database.profile)
-    return postgres_candidates.candidates(Query(text), vector, tag)
+    tag = index_queries.tag_of(memory.library.index._database.profile)
+    return index_queries.candidates(Query(text), vector, tag)
 
 
 def taken(run: Callable[[], None], busy: Busy) -> tuple[float, float]:

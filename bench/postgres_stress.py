@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.postgres import new_server
 
-from commonplace.errors import CommonplaceError, NoSuchRecord
 from commonplace.memory import Memory
+from commonplace.model.errors import CommonplaceError, NoSuchRecord
 
 COMMON = """tea cake deploy server bread garden wall paint river stone morning evening train ticket
 music concert doctor recipe budget meeting report password-less backup window door lamp"""

@@ -22,9 +22,9 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 import commonplace
-from commonplace.index import Query
-from commonplace.index.words import match
 from commonplace.memory import Memory
+from commonplace.search.index import Query
+from commonplace.search.words import match
 
 WORDS = [word for text in topics.values() for word in text.split() if word.isalpha()]
 """Running English text that is wherever Python is."""

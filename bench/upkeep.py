@@ -17,17 +17,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from commonplace.clock import Clock
 from commonplace.memory import Memory
-from commonplace.upkeep.reports import last_report
+from commonplace.model.clock import Clock
+from commonplace.upkeep.compaction.reports import last_report
 from commonplace.upkeep.schedule import Run
 
 DAY = 86_400_000_000_000
 COMPACTING = """
 import resource, sys, time
 from contextlib import contextmanager
-from commonplace.doors.cli import main
-from commonplace.vault.locks import Lock
+from commonplace.doors.cli.main import main
+from commonplace.storage.locks import Lock
 
 holds, held = [], Lock.held
 

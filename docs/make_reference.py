@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from commonplace import errors, tools
-from commonplace.config import OPTIONS
-from commonplace.doors.cli import COMMANDS
-from commonplace.doors.cli.parsing import build_parser
+from commonplace import tools
+from commonplace.doors.cli.main import COMMANDS
+from commonplace.doors.cli.parser import build_parser
+from commonplace.model import errors
+from commonplace.model.options import OPTIONS
 
 HEAD = """\
 # Reference

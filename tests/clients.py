@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from commonplace.clock import Clock
-from commonplace.vault.locks import Lock
+from commonplace.model.clock import Clock
+from commonplace.storage.locks import Lock
 from tests.skips import skip
 
 ROOT = Path(__file__).parents[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from commonplace.clock import Clock
+from commonplace.model.clock import Clock
 
 
 class SkippingClock(Clock):

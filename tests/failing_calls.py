@@ -30,9 +30,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.errors import CommonplaceError, HeldForReview, VaultTrouble
 from commonplace.memory import Memory
-from commonplace.replay import states
+from commonplace.model.errors import CommonplaceError, HeldForReview, VaultTrouble
+from commonplace.storage.replay import states
 from tests.clocks import SkippingClock
 from tests.test_laws import rebuilt
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from commonplace.errors import CommonplaceError
-from commonplace.journal import files as journal_files
 from commonplace.memory import Memory
+from commonplace.model.errors import CommonplaceError
+from commonplace.storage import file_journal as journal_files
 
 CALLS = (
     "open", "write", "pwrite", "fsync", "replace", "rename", "link", "unlink", "ftruncate",

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors import http
-from commonplace.doors.http.application import Gateway
+from commonplace.doors.http import server
+from commonplace.doors.http.app import Gateway
 
 PORT = 8377
 HOST = f"127.0.0.1:{PORT}"
@@ -23,7 +23,7 @@ def opened(path: str, origin: str) -> Memory:
 def made(tmp_path: Path, **options: Any) -> Gateway:
     """A gateway over the vault `book`, with its tokens beside it."""
     given = {"port": PORT, "tokens": tmp_path / "tokens.json", **options}
-    return http.gateway([str(tmp_path / "book")], opened, **given)
+    return server.gateway([str(tmp_path / "book")], opened, **given)
 
 
 def client(gateway: Gateway, scope: str = "", *, vaults: tuple[str, ...] = ()) -> TestClient:

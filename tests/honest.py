@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace.embed.nearness import nearness
-from commonplace.embed.static import StaticEncoder
-from commonplace.evidence import SHORTEST, Evidence, Said, found, quoted, sentences
+from commonplace.search.encoders.nearness import nearness
+from commonplace.search.encoders.static import StaticEncoder
+from commonplace.trust.evidence import SHORTEST, Evidence, Said, found, quoted, sentences
 
 DATA = Path(__file__).parent / "data"
 

@@ -38,15 +38,15 @@ from typing import Any
 from starlette.testclient import TestClient
 
 import commonplace
-from commonplace.beginning import begin
-from commonplace.doors import http
-from commonplace.doors.cli import main as cli
-from commonplace.doors.hooks import main as hook
-from commonplace.errors import CommonplaceError
-from commonplace.history import Message
-from commonplace.layouts import LAYOUTS
+from commonplace.doors.admin.init import begin
+from commonplace.doors.cli.main import main as cli
+from commonplace.doors.hooks.main import main as hook
+from commonplace.doors.http import server
+from commonplace.history.messages import Message
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
-from commonplace.state_places import STATE
+from commonplace.model.errors import CommonplaceError
+from commonplace.storage.state_places import STATE
 
 SECONDS = 60
 """After which a door that still waits is hung: each takes a fraction of one."""
@@ -397,7 +397,7 @@ def _mcp(named: list[str]) -> None:
 
 def _gateway(vault: str, world: World) -> None:
     port = 8377
-    made = http.gateway(
+    made = server.gateway(
         [vault],
         lambda path, origin: Memory.open(path, origin=origin),
         port=port,
@@ -466,7 +466,7 @@ def _writes(given: tuple[Any, ...]) -> bool:
 
 def _is_errand(given: tuple[Any, ...]) -> bool:
     """Upkeep has a process of our own program beside a door that serves."""
-    return list(given[1:2]) == [[sys.executable, "-P", "-m", "commonplace.doors.errand"]]
+    return list(given[1:2]) == [[sys.executable, "-P", "-m", "commonplace.doors.job_process"]]
 
 
 def _is_local(given: tuple[Any, ...]) -> bool:

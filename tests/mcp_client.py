@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from commonplace.doors.mcp import serve
+from commonplace.doors.mcp.stdio import serve
 from commonplace.memory import Memory
 
 Answer = Any
@@ -26,7 +26,7 @@ ENVELOPE = {
 }
 PROGRAM = """
 import sys
-from commonplace.doors.mcp import run
+from commonplace.doors.mcp.stdio import run
 
 def open_memory(session):
     from commonplace.memory import Memory

@@ -20,9 +20,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from commonplace.clock import Clock
-from commonplace.database import TABLES, Database
-from commonplace.database.places import place_of
+from commonplace.model.clock import Clock
+from commonplace.postgres.connection import TABLES, Database
+from commonplace.postgres.urls import place_of
 from tests.programs import needed
 from tests.skips import unavailable
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.memory import Memory
-from commonplace.replay import states
+from commonplace.storage.replay import states
 from tests.clocks import SkippingClock
 from tests.test_laws import rebuilt
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from commonplace.errors import CommonplaceError
 from commonplace.memory import Memory
+from commonplace.model.errors import CommonplaceError
 
 WRITERS = 4
 PATIENCE = 120.0

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from commonplace.clock import stamp
-from commonplace.records import BEHAVIORAL, CATEGORIES, TYPES, Origin, Record, Sensitivity
+from commonplace.model.clock import stamp
+from commonplace.model.records import BEHAVIORAL, CATEGORIES, TYPES, Origin, Record, Sensitivity
 
 # How long one example takes says more about the machine than about the code.
 

@@ -28,9 +28,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.documents import sections
-from commonplace.errors import CommonplaceError, NoSuchRecord, WouldLose
+from commonplace.markdown.documents import sections
 from commonplace.memory import Memory
+from commonplace.model.errors import CommonplaceError, NoSuchRecord, WouldLose
 from tests.postgres import new_server
 
 AGENTS = 8

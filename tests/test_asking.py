@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from commonplace import asking
-from commonplace.asking import MANY, Asker
-from commonplace.clock import Clock
-from commonplace.embed import Encoder, Weigh, bulk
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.errors import VaultTrouble
-from commonplace.index import Query
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.records import Found, Hit
+from commonplace.model.clock import Clock
+from commonplace.model.errors import VaultTrouble
+from commonplace.model.records import Found, Hit
+from commonplace.search import engine
+from commonplace.search.encoders import Encoder, Weigh, bulk
+from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.search.engine import MANY, Asker
+from commonplace.search.index import Query
+from commonplace.search.sqlite.index import SqliteIndex
 from tests.contracts.index import RANK, fill, record
 
 
@@ -99,7 +99,7 @@ def test_an_encoder_that_fails_leaves_the_words_and_says_so(index: SqliteIndex) 
 def test_an_answer_says_how_many_texts_have_no_vector_yet(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
     monkeypatch.setattr(Asker, "_go_on", lambda self: None)
     fill(index, *(record(number, f"text {number}") for number in range(150)))
     answers = [asked(index, "text", Taught()).degraded[:5] for _ in range(3)]
@@ -109,7 +109,7 @@ def test_an_answer_says_how_many_texts_have_no_vector_yet(
 def test_the_others_get_their_vectors_in_the_background(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
     fill(index, *(record(number, f"text {number}") for number in range(300)))
     encoder = Taught()
     asker = Asker(index, lambda: encoder, clock=Clock())
@@ -124,7 +124,7 @@ def test_the_others_get_their_vectors_in_the_background(
 def test_a_search_makes_no_vectors_while_they_are_made_in_the_background(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
     fill(index, *(record(number, f"text {number}") for number in range(300)))
     encoder, resting, go_on = Taught(), threading.Event(), threading.Event()
 
@@ -137,7 +137,7 @@ def test_a_search_makes_no_vectors_while_they_are_made_in_the_background(
     asker.find(Query("text"))
     resting.wait()
     made = len(encoder.seen)
-    assert made == asking.BATCH + asking.FEW
+    assert made == engine.BATCH + engine.FEW
     assert asker.find(Query("text")).degraded.startswith(f"{300 - made} texts")
     assert len(encoder.seen) == made
     go_on.set()
@@ -159,7 +159,7 @@ def test_the_background_waits_for_questions_but_not_for_ever(
 
     monkeypatch.setattr(index, "search", beside)
     asker.find(Query(""))
-    assert (alone, len(slept)) == (1, 2 + asking.PAUSES)
+    assert (alone, len(slept)) == (1, 2 + engine.PAUSES)
 
 
 def test_another_model_makes_its_own_vectors_and_the_old_ones_go(index: SqliteIndex) -> None:

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.clock import parse_stamp
-from commonplace.config import FILE
-from commonplace.doors.cli import main
-from commonplace.errors import (
+from commonplace.doors.cli.main import main
+from commonplace.memory import Memory
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import (
     BadName,
     BadOption,
     BadValue,
@@ -39,8 +39,8 @@ from commonplace.errors import (
     Unreadable,
     WouldLose,
 )
-from commonplace.memory import Memory
-from commonplace.records import Hit
+from commonplace.model.options import FILE
+from commonplace.model.records import Hit
 from tests.clocks import SkippingClock
 from tests.data import contents, example
 from tests.plain_user import as_plain_user
@@ -672,7 +672,7 @@ def test_a_process_ends_with_the_code_of_its_error(vault: Path, words: tuple[str
 
 COMMANDS = """
 import contextlib, io, json, sys
-from commonplace.doors.cli import main
+from commonplace.doors.cli.main import main
 ran = []
 for words in json.loads(sys.argv[1]):
     out, err = io.StringIO(), io.StringIO()
@@ -802,7 +802,7 @@ def test_a_directory_nobody_may_read_does_not_make_its_documents_deleted(place: 
 ON_A_DAY = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from commonplace.errors import CommonplaceError
+from commonplace.model.errors import CommonplaceError
 from commonplace.memory import Memory
 from tests.data import clock_at
 with Memory.open(sys.argv[1], clock=clock_at("2026-11-15T10:00:00Z")) as memory:
@@ -861,7 +861,7 @@ FULL_FILE = """
 import json, resource, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from commonplace.errors import CommonplaceError
+from commonplace.model.errors import CommonplaceError
 from commonplace.memory import Memory
 from tests.data import clock_at
 
@@ -938,7 +938,7 @@ SMALL_DISK = 'mount -t tmpfs -o size="$1" disk "$2" && shift 2 && exec "$@"'
 FULL_DISK = """
 import json, sys
 from pathlib import Path
-from commonplace.errors import DiskFull
+from commonplace.model.errors import DiskFull
 from commonplace.memory import Memory
 
 disk = Path(sys.argv[1])

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import doctor
-from commonplace.errors import DocumentFull, Refused, TooBig
-from commonplace.layouts import LAYOUTS
+from commonplace.doors.admin import doctor
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
+from commonplace.model.errors import DocumentFull, Refused, TooBig
 
 LIMIT = 4_000
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from commonplace import mishaps
-from commonplace.brackets import LONGEST_HOURS, Bracket, Brackets
-from commonplace.doors import hooks
-from commonplace.layouts import LAYOUTS
+from commonplace.doors.hooks import main
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
-from commonplace.records import OWNER, Origin
+from commonplace.model.records import OWNER, Origin
+from commonplace.storage import error_log
+from commonplace.storage.brackets import LONGEST_HOURS, Bracket, Brackets
 from tests.clocks import SkippingClock
 from tests.surroundings import bare_home
 
@@ -45,8 +45,8 @@ def hook(vault: Path, monkeypatch: pytest.MonkeyPatch) -> Hook:
     def run(event: str, *, at: Path = vault, **given: Any) -> None:
         data = json.dumps({"session_id": SESSION, **given}).encode()
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-        assert hooks.main(["--vault", str(at), "hook", event, "--client", "claude"]) == 0
-        assert mishaps.last(10) == []
+        assert main.main(["--vault", str(at), "hook", event, "--client", "claude"]) == 0
+        assert error_log.last(10) == []
 
     return run
 

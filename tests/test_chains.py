@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from commonplace.errors import AlreadyReplaced, NoSuchRecord
-from commonplace.journal import Op
 from commonplace.memory import Memory
-from commonplace.records import Origin, Record
+from commonplace.model.errors import AlreadyReplaced, NoSuchRecord
+from commonplace.model.records import Origin, Record
+from commonplace.storage.journal import Op
 from tests.clocks import SkippingClock
 from tests.postgres import fresh_url
 from tests.test_laws import rebuilt
@@ -210,7 +210,7 @@ def test_a_held_record_is_not_let_in_over_one_that_came_meanwhile(place: str) ->
 
 SUPERSEDING = """
 import sys
-from commonplace.errors import AlreadyReplaced
+from commonplace.model.errors import AlreadyReplaced
 from commonplace.memory import Memory
 place, key, name = sys.argv[1:]
 with Memory.open(place) as memory:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from commonplace import mishaps
 from commonplace.memory import Memory
+from commonplace.storage import error_log
 from tests.clients import QUIET, real
 from tests.messages_api import MessagesApi, messages_api, text, tool
 
@@ -76,7 +76,7 @@ class Claude:
         return [each for each in told if each.get("type", "").startswith("hook")]
 
     def mishaps(self) -> list[str]:
-        return mishaps.last(100, {"HOME": str(self.home)})
+        return error_log.last(100, {"HOME": str(self.home)})
 
 
 @pytest.fixture

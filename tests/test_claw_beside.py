@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from commonplace.config import Options
 from commonplace.memory import Memory
-from commonplace.notes import FileNotes
-from commonplace.records import Record
-from commonplace.upkeep import beside, reports
-from commonplace.upkeep.beside import vector_of
+from commonplace.model.options import Options
+from commonplace.model.records import Record
+from commonplace.storage.notes import FileNotes
+from commonplace.upkeep.compaction import beside, reports
+from commonplace.upkeep.compaction.beside import vector_of
 from commonplace.upkeep.cron import read
 from tests.test_compact import LONG, old_notes, opened
 from tests.trusting import trust_as_it_is
@@ -360,6 +360,6 @@ def _running(vault: str) -> list[str]:
             cwd = os.readlink(path.parent / "cwd")
         except OSError:
             continue
-        if b"commonplace.doors.errand" in words and cwd == os.getcwd():
+        if b"commonplace.doors.job_process" in words and cwd == os.getcwd():
             found.append(str(path))
     return found

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.config import OPTIONS
-from commonplace.doors.cli import COMMANDS, HISTORY_WORDS, at_a_glance, main
-from commonplace.doors.cli.parsing import build_parser
+from commonplace.doors.cli.main import COMMANDS, HISTORY_WORDS, at_a_glance, main
+from commonplace.doors.cli.parser import build_parser
 from commonplace.doors.cli.terminal import has_colour
-from commonplace.errors import HeldForReview
 from commonplace.memory import Memory
-from commonplace.safety import SUGGESTIONS
+from commonplace.model.errors import HeldForReview
+from commonplace.model.options import OPTIONS
+from commonplace.trust.safety import SUGGESTIONS
 from tests.clocks import SkippingClock
 from tests.data import HERE, contents, example
 

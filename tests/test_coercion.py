@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import tools
-from commonplace.dialects import Parameter, Tool
-from commonplace.dialects.coercion import coerced
-from commonplace.errors import BadValue, CommonplaceError
+from commonplace.model.errors import BadValue, CommonplaceError
+from commonplace.tools.coercion import coerced
+from commonplace.tools.tool import Parameter, Tool
 
 EVERY_TOOL = [
     pytest.param(tool, id=f"{dialect} {tool.name}")

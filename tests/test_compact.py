@@ -11,19 +11,21 @@ from typing import Any
 
 import pytest
 
-from commonplace import levelling
-from commonplace.errors import BadOption, DiskFull, SummarizerFailed
-from commonplace.journal import Op
-from commonplace.ledger import PENDING
+from commonplace.library import index_sync
+from commonplace.library.writer import PENDING
 from commonplace.memory import Memory
-from commonplace.records import SYSTEM, Record, Sensitivity
-from commonplace.safety import trust_of
-from commonplace.upkeep import compact, plans, reports
-from commonplace.upkeep.compact import Compaction
-from commonplace.upkeep.plans import Plan, grouped, in_scope, plan, summary_of
-from commonplace.upkeep.reports import Report
-from commonplace.upkeep.summaries import Extractive
-from commonplace.vault.locks import Lock
+from commonplace.model.errors import BadOption, DiskFull, SummarizerFailed
+from commonplace.model.records import SYSTEM, Record, Sensitivity
+from commonplace.storage.journal import Op
+from commonplace.storage.locks import Lock
+from commonplace.trust.safety import trust_of
+from commonplace.upkeep.compaction import plan as plans
+from commonplace.upkeep.compaction import reports
+from commonplace.upkeep.compaction import run as compact
+from commonplace.upkeep.compaction.extractive import Extractive
+from commonplace.upkeep.compaction.plan import Plan, grouped, in_scope, plan, summary_of
+from commonplace.upkeep.compaction.reports import Report
+from commonplace.upkeep.compaction.run import Compaction
 from tests.clocks import SkippingClock
 from tests.faults import each_fault, in_child
 from tests.test_laws import rebuilt
@@ -366,7 +368,7 @@ def test_the_document_as_it_was_is_kept(place: str) -> None:
 
 @pytest.mark.claim("claw.flush-pre-compaction", "claw.compaction-flushes-first")
 def test_a_checkpoint_of_the_session_is_there_before_the_document_is_read(place: str) -> None:
-    from commonplace.dialects.claw import MemoryStore
+    from commonplace.tools.claw import MemoryStore
 
     old_notes(place)
     with opened(place) as memory:
@@ -942,7 +944,7 @@ def test_a_document_edited_before_the_index_was_level_is_indexed_as_it_is(tmp_pa
 def test_who_comes_first_levels_the_index_and_the_other_stops(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levelling, "SLICE", 2)
+    monkeypatch.setattr(index_sync, "SLICE", 2)
     old_notes(place)
     assert in_child(lambda: dies_before_indexing(opened(place))) == 9
     with opened(place) as memory, opened(place) as other:
@@ -973,7 +975,7 @@ def test_who_comes_first_levels_the_index_and_the_other_stops(
 def test_what_was_stored_since_follows_in_slices_and_the_documents_are_known_as_they_look(
     place: str, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr(levelling, "SLICE", 2)
+    monkeypatch.setattr(index_sync, "SLICE", 2)
     old_notes(place)
     assert in_child(lambda: dies_before_indexing(opened(place))) == 9
     with opened(place) as memory, opened(place) as other:
@@ -1001,7 +1003,7 @@ def test_what_was_taken_back_before_it_is_followed_is_left_alone(
 def test_who_stores_while_it_follows_is_found_too(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levelling, "SLICE", 1)
+    monkeypatch.setattr(index_sync, "SLICE", 1)
     old_notes(place)
     assert in_child(lambda: dies_before_indexing(opened(place))) == 9
     with opened(place) as memory, opened(place) as other, opened(place) as third:

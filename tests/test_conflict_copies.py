@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import doctor
-from commonplace.copies import copies_in
-from commonplace.doors.cli import main
-from commonplace.errors import BadName
-from commonplace.layouts import copy_of
+from commonplace.doors.admin import doctor
+from commonplace.doors.cli.main import main
+from commonplace.library.copies import copies_in
+from commonplace.markdown.layouts import copy_of
 from commonplace.memory import Memory
+from commonplace.model.errors import BadName
 
 NAMES = {
     "MEMORY (conflicted copy 2026-11-15).md": "MEMORY.md",
@@ -141,12 +141,12 @@ def test_a_copy_whose_document_is_gone_becomes_it(tmp_path: Path) -> None:
 def test_a_copy_that_was_indexed_before_it_was_known_for_one_leaves_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from commonplace import outside
-    from commonplace.vault import files
+    from commonplace.library import outside_edits
+    from commonplace.storage import file_vault
 
     with monkeypatch.context() as older:
-        older.setattr(files, "copy_of", lambda name: "")
-        older.setattr(outside, "copy_of", lambda name: "")
+        older.setattr(file_vault, "copy_of", lambda name: "")
+        older.setattr(outside_edits, "copy_of", lambda name: "")
         with two_sides(tmp_path / "vault") as memory:
             assert memory.search("Only there")
     with Memory.open(tmp_path / "vault") as memory:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.doors.cli import main
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from tests.data import EXAMPLES, example
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.clock import parse_stamp, stamp
-from commonplace.errors import BadValue
+from commonplace.model.clock import parse_stamp, stamp
+from commonplace.model.errors import BadValue
 from commonplace.upkeep.cron import Cron, Every, read
 
 BERLIN, NEW_YORK, LORD_HOWE = map(

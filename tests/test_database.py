@@ -12,13 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from commonplace.clock import Clock
-from commonplace.config import is_url
-from commonplace.database import Database
-from commonplace.database.places import Place, place_of
-from commonplace.database.statements import numbered
-from commonplace.database.troubles import Interrupted
-from commonplace.errors import (
+from commonplace.model.clock import Clock
+from commonplace.model.errors import (
     BadUrl,
     Busy,
     CommonplaceError,
@@ -28,6 +23,11 @@ from commonplace.errors import (
     PoolFull,
     ReadOnlyDatabase,
 )
+from commonplace.model.options import is_url
+from commonplace.postgres.connection import Database
+from commonplace.postgres.statements import numbered
+from commonplace.postgres.troubles import Interrupted
+from commonplace.postgres.urls import Place, place_of
 from tests.postgres import Server, fresh_url, new_server, own_server, url_of_server
 from tests.skips import skip
 
@@ -194,9 +194,9 @@ def test_a_lock_keeps_other_connections_out(database: Database) -> None:
 def test_a_killed_client_keeps_no_lock(database: Database) -> None:
     program = (
         "import os, sys\n"
-        "from commonplace.clock import Clock\n"
-        "from commonplace.database import Database\n"
-        "from commonplace.database.places import place_of\n"
+        "from commonplace.model.clock import Clock\n"
+        "from commonplace.postgres.connection import Database\n"
+        "from commonplace.postgres.urls import place_of\n"
         "one = Database.open(place_of(sys.argv[1]), clock=Clock())\n"
         "with one.locked():\n"
         "    one.rows(\"insert into note values (%s, 'half', '')\", (one.profile,))\n"

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.clock import Clock, utc_day
-from commonplace.config import is_url
-from commonplace.dialects.native import brief, search
-from commonplace.doors.cli import main
+from commonplace.doors.cli.main import main
 from commonplace.doors.http.overviews import list_days, list_sizes
-from commonplace.layouts import LAYOUTS
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
+from commonplace.model.clock import Clock, utc_day
+from commonplace.model.options import is_url
+from commonplace.tools.native import brief, search
 from tests.clocks import FixedClock
 from tests.data import clock_at, written
 

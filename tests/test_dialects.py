@@ -12,12 +12,21 @@ from typing import Any
 
 import pytest
 
-from commonplace import lines, tools
-from commonplace.dialects import Parameter, Tool, anthropic
-from commonplace.errors import BadName, BadValue, CommonplaceError, NotFound, TooLong, UnknownTool
-from commonplace.layouts import LAYOUTS
+from commonplace import tools
+from commonplace.markdown import record_lines as lines
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
-from commonplace.values import replace
+from commonplace.model.errors import (
+    BadName,
+    BadValue,
+    CommonplaceError,
+    NotFound,
+    TooLong,
+    UnknownTool,
+)
+from commonplace.model.values import replace
+from commonplace.tools import anthropic
+from commonplace.tools.tool import Parameter, Tool
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import EXAMPLES, clock_at, contents, documents_of, example
 from tests.skips import library
@@ -592,8 +601,8 @@ def test_the_sdks_tool_answers_the_same(memory: Memory) -> None:
 WITHOUT_SDK = """
 import sys
 sys.modules["anthropic"] = None
-from commonplace.dialects import Parameter, Tool, anthropic
-from commonplace.errors import MissingExtra
+from commonplace.tools.tool import Parameter, Tool; from commonplace.tools import anthropic
+from commonplace.model.errors import MissingExtra
 try:
     anthropic.memory_tool(None)
 except MissingExtra as error:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from commonplace import tools
-from commonplace.doors.cli import main
-from commonplace.errors import Refused
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
-from commonplace.upkeep.rollup import MARK
+from commonplace.model.errors import Refused
+from commonplace.upkeep.diary_rollup import MARK
 from tests.clocks import FixedClock
 from tests.data import contents, example
 from tests.test_laws import rebuilt

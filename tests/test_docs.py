@@ -179,7 +179,7 @@ def test_a_read_imports_nothing_heavy(tmp_path: Path, command: list[str]) -> Non
     with commonplace.Memory.open(tmp_path) as memory:
         memory.store("likes tea")
     loaded = loaded_by(
-        "from commonplace.doors.cli import main\n"
+        "from commonplace.doors.cli.main import main\n"
         f"main(['--vault', {str(tmp_path)!r}, *{command!r}])\n"
     )
     assert loaded.intersection(HEAVY) == set()

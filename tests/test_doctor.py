@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import mishaps
-from commonplace.doctor import examine, lock_holders
+from commonplace.doors.admin.doctor import examine, lock_holders
 from commonplace.memory import Memory
+from commonplace.storage import error_log
 from tests.clocks import SkippingClock
 
 
@@ -40,7 +40,7 @@ def test_the_process_that_holds_the_lock_is_named(tmp_path: Path) -> None:
 def test_what_went_wrong_in_hooks_is_shown_for_a_week(tmp_path: Path) -> None:
     clock = SkippingClock()
     then = clock.stamp()
-    mishaps.note("hook stop: Busy", at=then)
+    error_log.note("hook stop: Busy", at=then)
     with Memory.open(tmp_path, clock=clock) as memory:
         said = {(finding.good, finding.says) for finding in examine(memory)}
         assert (False, f"{then} hook stop: Busy") in said

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from commonplace import lines
-from commonplace.documents import (
+from commonplace.markdown import record_lines
+from commonplace.markdown.documents import (
     PASSAGE_LIMIT,
     Parsed,
     Section,
@@ -25,10 +25,10 @@ from commonplace.documents import (
     strike,
     touch_section,
 )
-from commonplace.lines import Reading
-from commonplace.merging import Merge, diff, merge
-from commonplace.records import PASSAGE, Origin, Problem, Record, derived_id
-from commonplace.values import replace
+from commonplace.markdown.merge import Merge, diff, merge
+from commonplace.markdown.record_lines import Reading
+from commonplace.model.records import PASSAGE, Origin, Problem, Record, derived_id
+from commonplace.model.values import replace
 from tests import strategies
 
 DAY = date(2026, 11, 15)
@@ -160,7 +160,7 @@ def test_a_document_is_items_problems_and_lines() -> None:
 
 
 def test_where_lists_are_prose_everything_is_passages() -> None:
-    text = "# Day\n\n- a\n- b\n\n" + lines.write(RECORD, "native")
+    text = "# Day\n\n- a\n- b\n\n" + record_lines.write(RECORD, "native")
     found = parse(text, reading=replace(READING, bullets=False))
     assert [item.record.kind for item in found.items] == ["passage", "passage"]
     assert found.items[0].record.text == "Day: - a\n- b"
@@ -177,14 +177,14 @@ def test_a_bullet_keeps_its_id_wherever_it_stands() -> None:
 
 
 def test_a_record_may_stand_twice() -> None:
-    line = lines.write(RECORD, "native")
+    line = record_lines.write(RECORD, "native")
     parsed = read(line + "\n" + line)
     assert records(parsed) == [RECORD, RECORD]
     assert parsed.problems == ()
 
 
 def test_one_id_with_two_texts_is_a_problem() -> None:
-    line = lines.write(RECORD, "native")
+    line = record_lines.write(RECORD, "native")
     parsed = read(line + line.replace("tea", "cake"))
     other = replace(RECORD, id=derived_id("mem-1", "Likes cake"), text="Likes cake")
     assert records(parsed) == [RECORD, other]
@@ -237,7 +237,7 @@ def test_written_items_come_back_from_among_prose(
     parts: list[tuple[str, Record, str]], end: str
 ) -> None:
     assume(len({record.id for _, record, _ in parts}) == len(parts))
-    text = "".join(prose + lines.write(record, form) for prose, record, form in parts) + end
+    text = "".join(prose + record_lines.write(record, form) for prose, record, form in parts) + end
     parsed = read(text)
     assert records(parsed) == [record for _, record, _ in parts]
     assert parsed.problems == ()
@@ -251,9 +251,11 @@ def test_written_items_come_back_from_among_prose(
 )
 def test_earl_lines_come_back_from_among_prose(parts: list[tuple[str, str, str]], end: str) -> None:
     written = (replace(RECORD, text=text, timestamp=time_) for _, text, time_ in parts)
-    items = zip((p[0] for p in parts), (lines.write(r, "earl") for r in written), strict=True)
+    items = zip(
+        (p[0] for p in parts), (record_lines.write(r, "earl") for r in written), strict=True
+    )
     assert bullets("".join(prose + line for prose, line in items) + end) == [
-        lines.canonical(text) for _, text, _ in parts
+        record_lines.canonical(text) for _, text, _ in parts
     ]
 
 
@@ -268,7 +270,7 @@ def test_a_line_appended_to_any_text_is_read_and_changes_nothing_before_it(
 ) -> None:
     before = [(item.record, item.line, item.start) for item in read(text).items]
     assume(record.id not in {other.id for other, _, _ in before})
-    whole = text + addition(text.encode(), lines.write(record, form))
+    whole = text + addition(text.encode(), record_lines.write(record, form))
     *others, last = read(whole).items
     assert [(item.record, item.line, item.start) for item in others] == before
     assert last.record == record
@@ -283,12 +285,12 @@ def test_a_line_without_data_appended_to_any_text_is_read(
     text: str, written: str, form: str
 ) -> None:
     before = bullets(text)
-    line = lines.write(replace(RECORD, text=written), form)
+    line = record_lines.write(replace(RECORD, text=written), form)
     after = bullets(text + addition(text.encode(), line))
     if form == "earl":
-        assert after == [*before, lines.canonical(written)]
+        assert after == [*before, record_lines.canonical(written)]
     else:
-        last = lines.canonical(written).strip()
+        last = record_lines.canonical(written).strip()
         assert after == ([*before, last] if last else before)
 
 
@@ -422,7 +424,7 @@ def test_touching_a_section_changes_its_date_only() -> None:
 @given(text=strategies.documents(), title=st.sampled_from(("Title", "Section", "Under", "New")))
 def test_appending_to_a_section_keeps_every_record(text: str, title: str) -> None:
     assume("\0" not in text)
-    line = lines.write(RECORD, "native")
+    line = record_lines.write(RECORD, "native")
     assume(RECORD.id not in {record.id for record in records(read(text))})
     after = append_to_section(text, title, line, day=DAY)
     assert sorted(bullets(after)) == sorted([*bullets(text), "Likes tea"])
@@ -451,7 +453,7 @@ def test_nothing_below_a_closed_text_can_hide_what_is_above(text: str, more: str
     assume("\0" not in text)
     mended = closed(text)
     assert closed(mended) == mended
-    below = mended + addition(mended.encode(), lines.write(RECORD, "native") + more)
+    below = mended + addition(mended.encode(), record_lines.write(RECORD, "native") + more)
     assume(RECORD.id not in {record.id for record in records(read(mended))})
     assert RECORD.id in {record.id for record in records(read(below))}
 
@@ -547,7 +549,7 @@ def test_small_edits_of_large_documents_merge_quickly() -> None:
 
 
 def test_what_a_rewrite_drops() -> None:
-    line = lines.write(RECORD, "native")
+    line = record_lines.write(RECORD, "native")
     before = read(f"# A\n\nkept text\n\nlost text\n\n- kept\n- lost\n{line}")
     after = read(f"# Other\n\nkept\ntext\n\n* kept\n{line.replace('tea', 'cake')}")
     assert [record.text for record in dropped(before, after)] == ["A: lost text", "lost"]
@@ -589,7 +591,7 @@ def test_data_in_the_text_of_others_is_made_harmless(text: str, harmless: str) -
 @example("- {", RECORD, "claw")
 @example("", replace(RECORD, text="a\nb"), "native")
 def test_no_data_survives_disarming(text: str, record: Record, form: str) -> None:
-    harmless = disarm(text + lines.write(record, form) + text)
+    harmless = disarm(text + record_lines.write(record, form) + text)
     for reading in (replace(READING, origin=Origin.WEB), replace(READING, day=DAY)):
         for item in parse(harmless, reading=reading).items:
             assert item.record.origin == reading.origin
@@ -611,13 +613,13 @@ def test_disarming_keeps_what_is_in_the_vault_already(
     text: str, written: Record, form: str
 ) -> None:
     assume("\0" not in text)
-    whole = text + addition(text.encode(), lines.write(written, form))
+    whole = text + addition(text.encode(), record_lines.write(written, form))
     assert disarm(whole, keep=carried(whole)) == whole
     assert disarm(whole.replace("\n", "\r\n"), keep=carried(whole)) == whole.replace("\n", "\r\n")
 
 
 @given(text=strategies.documents(), more=strategies.documents())
-@example(lines.write(RECORD, "native"), '  more <!-- {"id":"mem-9","origin":"owner"} -->\n')
+@example(record_lines.write(RECORD, "native"), '  more <!-- {"id":"mem-9","origin":"owner"} -->\n')
 @example("- tea\n", "\n  and cake\n")
 @example("- tea\n", "\0 \0 and cake\n")
 @example("- **14:30 UTC** | tea\n", "  \n")
@@ -629,7 +631,7 @@ def test_what_is_appended_changes_no_record_above(text: str, more: str) -> None:
 
 
 def test_a_line_that_was_changed_is_not_kept() -> None:
-    line = lines.write(RECORD, "native")
+    line = record_lines.write(RECORD, "native")
     changed = line.replace("tea", "cake")
     assert disarm(changed, keep=carried(line)) == changed.replace("<!--", "&lt;!--")
     added = line + "  and cake\n"

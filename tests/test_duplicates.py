@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.dialects import native, typed
-from commonplace.journal import Op
 from commonplace.memory import Memory
-from commonplace.records import LASTING, Origin, Record
+from commonplace.model.records import LASTING, Origin, Record
+from commonplace.storage.journal import Op
+from commonplace.tools import native, typed
 from tests.clocks import FixedClock
 
 DAY = 86_400 * 10**9

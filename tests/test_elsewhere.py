@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.documents import Item
-from commonplace.doors.cli import main
+from commonplace.doors.cli.main import main
+from commonplace.markdown.documents import Item
 from commonplace.memory import Memory
 
 STATE = ".commonplace"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.embed import Encoder
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.index import arrays, vectors
-from commonplace.index.planes import Planes, Threes, least
-from commonplace.index.vectors import closest
+from commonplace.search.encoders import Encoder
+from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.search.vectors import cosine, with_numpy
+from commonplace.search.vectors.cosine import closest
+from commonplace.search.vectors.planes import Planes, Threes, least
 
 ENCODER: Encoder = HashedEncoder()
 
@@ -47,7 +47,8 @@ def test_a_text_without_words_lies_nowhere() -> None:
 
 def test_the_same_text_has_the_same_vector_in_every_process() -> None:
     program = (
-        "from commonplace.embed.hashed import HashedEncoder as E; print(E().encode(['Ünï tea']))"
+        "from commonplace.search.encoders.hashed import HashedEncoder as E; "
+        "print(E().encode(['Ünï tea']))"
     )
     outputs = {
         subprocess.check_output(
@@ -105,8 +106,8 @@ def test_the_codes_shortlist_has_most_of_the_closest() -> None:
     rows = rows_of([words(12, seed=seed) for seed in range(3000)])
     vector, norm = encoded(words(12, seed=77) + " more")
     exact = closest(rows, vector=vector, norm=norm, limit=10)
-    codes = b"".join(vectors.code_of(row[2]) for row in rows)
-    _, shortlist = least([], vectors.differences(codes, vector), 1000)
+    codes = b"".join(cosine.code_of(row[2]) for row in rows)
+    _, shortlist = least([], cosine.differences(codes, vector), 1000)
     assert 1000 <= len(shortlist) < 1500
     assert exact[0][1] in shortlist
     assert len({key for _, key in exact}.intersection(shortlist)) >= 8
@@ -126,12 +127,12 @@ def test_codes_on_their_side_differ_as_they_do_upright(
     chance = data.draw(st.randoms(use_true_random=False))
     kept = [chance.randbytes(dim) for _ in range(many)]
     vector = bytes(chance.choice((0, chance.randrange(256))) for _ in range(dim))
-    blob, width = b"".join(map(vectors.code_of, kept)), vectors.width_of(dim)
-    distances = vectors.differences(blob, vector)
+    blob, width = b"".join(map(cosine.code_of, kept)), cosine.width_of(dim)
+    distances = cosine.differences(blob, vector)
     expected = least([], distances, count)[1]
     cut = data.draw(st.integers(1, many)) * width
     parts = [Planes(part, width) for part in (blob[:cut], blob[cut:]) if part]
-    turned = [(planes, planes.differences(*vectors.signs(vector))) for planes in parts]
+    turned = [(planes, planes.differences(*cosine.signs(vector))) for planes in parts]
     on_side, _ = least(turned, b"", count)
     assert [at + cut // width * n for n, part in enumerate(on_side) for at in part] == expected
     [first], rest = least(turned[:1], distances[cut // width :], count)
@@ -143,10 +144,10 @@ def test_bits_added_by_three_beforehand_give_the_same_sums(
     data: st.DataObject, dim: int, sizes: list[int]
 ) -> None:
     chance = data.draw(st.randoms(use_true_random=False))
-    width = vectors.width_of(dim)
-    kept = [[vectors.code_of(chance.randbytes(dim)) for _ in range(size)] for size in sizes]
+    width = cosine.width_of(dim)
+    kept = [[cosine.code_of(chance.randbytes(dim)) for _ in range(size)] for size in sizes]
     planes = [Planes(b"".join(codes), width) for codes in kept]
-    question = int.from_bytes(vectors.code_of(chance.randbytes(dim)), "little")
+    question = int.from_bytes(cosine.code_of(chance.randbytes(dim)), "little")
     threes = Threes(planes)
     digits = threes.differences(question)
     assert threes.count == sum(sizes)
@@ -163,32 +164,32 @@ def test_bits_added_by_three_beforehand_give_the_same_sums(
 def test_numpy_finds_the_same_codes_and_multiplies_to_the_same_numbers(
     data: st.DataObject, dim: int, sizes: list[int]
 ) -> None:
-    arrays.load()
+    with_numpy.load()
     chance = data.draw(st.randoms(use_true_random=False))
-    width = vectors.width_of(dim)
+    width = cosine.width_of(dim)
     kept = [chance.randbytes(dim) for _ in range(sum(sizes))]
     vector = bytes(chance.choice((0, chance.randrange(256))) for _ in range(dim))
-    codes = [vectors.code_of(each) for each in kept]
+    codes = [cosine.code_of(each) for each in kept]
     parts, first = [], 0
     for size in sizes:
         blob = b"".join(codes[first : first + size])
-        parts.append(arrays.Matrix.of(blob, width, range(first, first + size)))
+        parts.append(with_numpy.Matrix.of(blob, width, range(first, first + size)))
         first += size
-    distances = vectors.differences(b"".join(codes), vector)
-    compared = arrays.Joined(parts, width).compared(vector)
+    distances = cosine.differences(b"".join(codes), vector)
+    compared = with_numpy.Joined(parts, width).compared(vector)
     count = data.draw(st.integers(1, 150))
     assert compared.total == len(kept)
     assert compared.least(count) == least([], distances, count)[1]
-    assert arrays.dots(kept, vector) == vectors.dots(kept, vector)
+    assert with_numpy.dots(kept, vector) == cosine.dots(kept, vector)
 
 
 @given(st.integers(1, 600), st.binary(max_size=600))
 def test_a_vector_is_as_far_from_its_code_as_it_has_differing_signs(dim: int, data: bytes) -> None:
     vector = data.ljust(dim, b"\x05")[:dim]
-    code = vectors.code_of(vector)
-    assert len(code) == vectors.width_of(dim)
+    code = cosine.code_of(vector)
+    assert len(code) == cosine.width_of(dim)
     other = vector.translate(bytes(-value % 256 for value in range(256)))
-    (same, opposite) = vectors.differences(code + vectors.code_of(other), vector)
+    (same, opposite) = cosine.differences(code + cosine.code_of(other), vector)
     signs = sum(0 < value != 128 for value in vector)
     assert (same, opposite) == (0, min(signs, 255))
 

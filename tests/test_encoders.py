@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import Options
-from commonplace.embed import Encoder, bulk, encoder_named
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.embed.static import FILE, StaticEncoder
-from commonplace.embed.weights import Weights, written
-from commonplace.embed.wordpiece import pieces, words
-from commonplace.errors import BadModel, BadOption, NoSuchModel
+from commonplace.model.errors import BadModel, BadOption, NoSuchModel
+from commonplace.model.options import Options
+from commonplace.search.encoders import Encoder, bulk, encoder_named
+from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.search.encoders.static import FILE, StaticEncoder
+from commonplace.search.encoders.weights import Weights, written
+from commonplace.search.encoders.wordpiece import pieces, words
 from tests.contracts.encoder import HOSTILE, EncoderContract, likeness
 from tests.skips import library
 
@@ -60,7 +60,7 @@ def test_numpy_and_the_standard_library_give_the_same_vectors(
 
 def test_numpy_is_not_imported_for_a_question() -> None:
     program = (
-        "import sys; from commonplace.embed.static import StaticEncoder as E\n"
+        "import sys; from commonplace.search.encoders.static import StaticEncoder as E\n"
         "e = E(); e.encode(['tea'] * 64); "
         "e.encode_query('tea', lambda words: {'tea': 1}); print('numpy' in sys.modules)"
     )
@@ -119,7 +119,8 @@ def test_a_weight_beyond_all_measure_is_cut() -> None:
 
 def test_the_same_text_has_the_same_vector_in_every_process() -> None:
     program = (
-        "from commonplace.embed.static import StaticEncoder as E; print(E().encode(['Ünï tea']))"
+        "from commonplace.search.encoders.static import StaticEncoder as E; "
+        "print(E().encode(['Ünï tea']))"
     )
     path = {"PYTHONPATH": ":".join(sys.path), "PYTHONIOENCODING": "utf-8"}
     outputs = {

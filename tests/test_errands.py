@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
-from commonplace import Memory, doctor
-from commonplace.errors import CutShort, VaultTrouble
-from commonplace.upkeep import errands, reports
+from commonplace import Memory
+from commonplace.doors.admin import doctor
+from commonplace.model.errors import CutShort, VaultTrouble
+from commonplace.upkeep import errands
+from commonplace.upkeep.compaction import reports
 from commonplace.upkeep.jobs import COMPACT_NOW, HERE
 from commonplace.upkeep.schedule import read as read_runs
 from tests.test_compact import old_notes

@@ -9,10 +9,19 @@ from typing import Any
 
 import pytest
 
-from commonplace.doors.cli import main
-from commonplace.errors import BadValue, NoSuchModel
-from commonplace.evaluate import Case, Question, Turn, cases_in, known_items, measured, run, summed
+from commonplace.doors.admin.evaluate import (
+    Case,
+    Question,
+    Turn,
+    cases_in,
+    known_items,
+    measured,
+    run,
+    summed,
+)
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
+from commonplace.model.errors import BadValue, NoSuchModel
 
 LOCOMO = [
     {

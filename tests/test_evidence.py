@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.evidence import (
+from commonplace.trust.evidence import (
     LONGEST,
     Said,
     found,

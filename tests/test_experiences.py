@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import experiences
-from commonplace.embed.hashed import HashedEncoder
+from commonplace.library import experiences
 from commonplace.memory import Memory
-from commonplace.records import Origin, Record
+from commonplace.model.records import Origin, Record
+from commonplace.search.encoders.hashed import HashedEncoder
 from tests.clocks import FixedClock
 from tests.data import clock_at, contents
 from tests.postgres import fresh_url

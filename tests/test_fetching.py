@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.doors.cli import main
-from commonplace.embed.fetching import Fetched, fetch
-from commonplace.embed.onnx import OnnxEncoder
-from commonplace.errors import BadValue, NoHub, NoSuchModel
+from commonplace.doors.cli.main import main
+from commonplace.model.errors import BadValue, NoHub, NoSuchModel
+from commonplace.search.encoders.download import Fetched, fetch
+from commonplace.search.encoders.onnx import OnnxEncoder
 from tests.test_onnx_encoder import DIM, write_model
 
 MODEL = "someone/tiny"

@@ -19,10 +19,11 @@ from zlib import crc32
 
 import pytest
 
-from commonplace.errors import ReadOnly
-from commonplace.index import Asked, Index, Query, arrays, codes, flat, nearest
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.index.vectors import code_of
+from commonplace.model.errors import ReadOnly
+from commonplace.search.index import Asked, Index, Query
+from commonplace.search.sqlite.index import SqliteIndex
+from commonplace.search.vectors import codes, flat, table, with_numpy
+from commonplace.search.vectors.cosine import code_of
 from tests.contracts.in_a_file import InAFile
 from tests.contracts.index import MEMORY, RANK, fill, ids, known, record
 
@@ -42,13 +43,13 @@ class TestEveryCodeInAFlatFile(InAFile):
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(codes, "MANY", 500)
-    monkeypatch.setattr(nearest, "SHORTLIST", 20)
+    monkeypatch.setattr(table, "SHORTLIST", 20)
     return tmp_path / "index.db"
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "numpy"])
 def by_numpy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    arrays.load()
+    with_numpy.load()
     monkeypatch.setattr(codes.Codes, "_by_numpy", lambda _: request.param)
     return bool(request.param)
 
@@ -443,7 +444,7 @@ def test_a_disk_without_room_for_it_keeps_the_vectors(
 def test_it_is_written_seldom_while_vectors_come_one_by_one(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest, "LACKING", 10)
+    monkeypatch.setattr(table, "LACKING", 10)
     index = filled(path, 40 * 256)
     [file] = flat_files(path)
     tell(index, range(44 * 256))
@@ -461,7 +462,7 @@ def test_it_is_written_seldom_while_vectors_come_one_by_one(
 KILLED = """
 import sys
 from pathlib import Path
-from commonplace.index import codes, nearest
+from commonplace.search.vectors import codes, table as nearest
 from tests.test_flat import embed, opened, tell
 
 codes.MANY, nearest.LACKING = 500, 10**9

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.errors import DocumentChanged, HeldForReview, NoSuchRecord, Refused
-from commonplace.index import Query
 from commonplace.memory import Memory
-from commonplace.records import Origin, Record
+from commonplace.model.errors import DocumentChanged, HeldForReview, NoSuchRecord, Refused
+from commonplace.model.records import Origin, Record
+from commonplace.search.index import Query
 from tests.clocks import FixedClock
 from tests.data import clock_at
 from tests.postgres import rows_of

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from commonplace.errors import Forgotten, HeldForReview
-from commonplace.journal import Op
+from commonplace.library.tombstones import normal
 from commonplace.memory import Memory
-from commonplace.records import OWNER, Origin, Record
-from commonplace.tombstones import normal
-from commonplace.upkeep import summarizers
+from commonplace.model.errors import Forgotten, HeldForReview
+from commonplace.model.records import OWNER, Origin, Record
+from commonplace.storage.journal import Op
+from commonplace.upkeep.compaction import summarizers
 from tests.clocks import FixedClock
 from tests.data import clock_at, documents_of
 
@@ -258,7 +258,7 @@ def test_a_models_summary_that_says_it_again_is_not_taken(
 
 AGENT = """
 import json, sys
-from commonplace.errors import HeldForReview
+from commonplace.model.errors import HeldForReview
 from commonplace.memory import Memory
 place, name, text = sys.argv[1:]
 with Memory.open(place, session=name) as memory:

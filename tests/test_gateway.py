@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory, tools
-from commonplace.doors import http
-from commonplace.doors.http.application import Gateway
+from commonplace.doors.http import server
+from commonplace.doors.http.app import Gateway
 from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.guard import BODY_LIMIT
 from commonplace.doors.http.vaults import Reader, Vaults
@@ -30,7 +30,7 @@ def gateway(tmp_path: Path) -> Gateway:
     vault = tmp_path / "book"
     with Memory.open(vault, origin="owner", create=True) as memory:
         memory.store("Ann likes green tea", kind="preference")
-    return http.gateway([str(vault)], opened, port=PORT, tokens=tmp_path / "tokens.json")
+    return server.gateway([str(vault)], opened, port=PORT, tokens=tmp_path / "tokens.json")
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_a_fault_of_ours_shows_nothing_of_our_insides(
 
 def test_beyond_this_machine_it_asks_for_a_token_first(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="token add"):
-        http.gateway(
+        server.gateway(
             [str(tmp_path)], opened, port=PORT, host="0.0.0.0", tokens=tmp_path / "tokens.json"
         )
 
@@ -278,7 +278,7 @@ def test_the_openapi_document_says_which_vault_has_which_tools(tmp_path: Path) -
     for path, dialect in zip(paths, ("native", "claw", "journal")):
         with Memory.open(path, dialect=dialect, create=True) as memory:
             memory.status()
-    gateway = http.gateway([*map(str, paths)], opened, port=PORT, tokens=tmp_path / "tokens.json")
+    gateway = server.gateway([*map(str, paths)], opened, port=PORT, tokens=tmp_path / "tokens.json")
     headers = {"authorization": f"Bearer {gateway.tokens.add('agent', 'read')}"}
     with TestClient(gateway.app, base_url=f"http://{HOST}", headers=headers) as client:
         listed = {

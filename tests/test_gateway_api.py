@@ -19,12 +19,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.budgets import MOST_LISTED
-from commonplace.doors.http import changes
-from commonplace.doors.http.application import Gateway
+from commonplace.doors.http import event_stream as changes
+from commonplace.doors.http.app import Gateway
 from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.listening import listening
-from commonplace.errors import HeldForReview
+from commonplace.model.errors import HeldForReview
+from commonplace.model.limits import MOST_LISTED
 from commonplace.tools import DIALECTS, table
 from tests.gateways import AT, HOST, client, made, person
 from tests.tool_lines import written_by_a_tool

@@ -15,13 +15,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors import http
-from commonplace.doors.cli.parsing import build_parser
-from commonplace.doors.http import guard, tokens
-from commonplace.doors.http.application import Gateway
+from commonplace.doors.cli.parser import build_parser
+from commonplace.doors.http import access_tokens, guard, server
+from commonplace.doors.http.app import Gateway
 from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.routes import Route
-from commonplace.errors import BadValue
+from commonplace.model.errors import BadValue
 from tests.clocks import FixedClock
 from tests.gateways import AT, HOST, PORT, client, made, opened, person
 
@@ -411,9 +410,9 @@ def test_a_login_code_and_a_session_end_with_their_time(tmp_path: Path) -> None:
     session = gateway.tokens.log_in(good)
     headers = {"authorization": f"Bearer {session}"}
     assert client(gateway).get("/api/vaults", headers=headers).status_code == 200
-    clock.sleep(tokens.LOGIN_SECONDS + 1)
+    clock.sleep(access_tokens.LOGIN_SECONDS + 1)
     assert client(gateway).post("/api/login", json={"code": old}).status_code == 401
-    clock.sleep(tokens.SESSION_SECONDS)
+    clock.sleep(access_tokens.SESSION_SECONDS)
     assert client(gateway).get("/api/vaults", headers=headers).status_code == 401
 
 
@@ -436,7 +435,7 @@ def test_a_login_code_is_no_token_and_a_token_no_login_code(gateway: Gateway) ->
 
 def test_only_its_owner_can_reach_the_file_of_tokens(tmp_path: Path) -> None:
     kept = tmp_path / "state" / "commonplace" / "tokens.json"
-    tokens.Tokens(tokens.FilePasses(kept), clock=FixedClock(NOW)).add("agent", "read")
+    access_tokens.Tokens(access_tokens.FilePasses(kept), clock=FixedClock(NOW)).add("agent", "read")
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
 
@@ -444,8 +443,8 @@ def test_only_its_owner_can_reach_the_file_of_tokens(tmp_path: Path) -> None:
 MANY_TOKENS = """
 import sys
 from pathlib import Path
-from commonplace.clock import Clock
-from commonplace.doors.http.tokens import FilePasses, Tokens
+from commonplace.model.clock import Clock
+from commonplace.doors.http.access_tokens import FilePasses, Tokens
 
 path, name, revoked = sys.argv[1:]
 tokens = Tokens(FilePasses(Path(path)), clock=Clock())
@@ -463,7 +462,7 @@ def test_processes_that_change_tokens_at_once_lose_none_and_bring_none_back(tmp_
         for name, revoked in (("one", ""), ("two", "revoked"), ("three", ""), ("four", "revoked"))
     ]
     assert [each.wait() for each in running] == [0] * 4
-    named = tokens.Tokens(tokens.FilePasses(kept), clock=FixedClock(NOW)).named()
+    named = access_tokens.Tokens(access_tokens.FilePasses(kept), clock=FixedClock(NOW)).named()
     wanted = {f"{name} {number}" for name in ("one", "three") for number in range(15)}
     assert {each.name for each in named} == wanted
 
@@ -472,8 +471,8 @@ def test_processes_that_change_tokens_at_once_lose_none_and_bring_none_back(tmp_
 def test_beyond_this_machine_a_token_must_have_been_made(tmp_path: Path, host: str) -> None:
     with pytest.raises(BadValue, match="token add"):
         made(tmp_path, host=host)
-    passes = tokens.FilePasses(tmp_path / "tokens.json")
-    tokens.Tokens(passes, clock=FixedClock(NOW)).add("phone", "read")
+    passes = access_tokens.FilePasses(tmp_path / "tokens.json")
+    access_tokens.Tokens(passes, clock=FixedClock(NOW)).add("phone", "read")
     assert made(tmp_path, host=host)
 
 
@@ -563,7 +562,9 @@ def claw(tmp_path: Path) -> TestClient:
     with Memory.open(tmp_path / "book", dialect="claw", origin="owner", create=True) as memory:
         memory.store("Ann likes green tea")
         memory.update("# User\n", document="USER.md")
-    return person(http.gateway([str(tmp_path / "book")], opened, port=PORT, tokens=tmp_path / "t"))
+    return person(
+        server.gateway([str(tmp_path / "book")], opened, port=PORT, tokens=tmp_path / "t")
+    )
 
 
 @pytest.mark.claim("claw.gateway-reads", "claw.gateway-allowed-paths")

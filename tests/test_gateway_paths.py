@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors.http.application import APART, METHODS, PAGES, PLACES, Gateway
-from commonplace.doors.mcp import over_http
+from commonplace.doors.http.app import APART, METHODS, PAGES, PLACES, Gateway
+from commonplace.doors.mcp import http
 from tests.gateways import client, made
 from tests.mcp_client import opener
 
@@ -104,7 +104,7 @@ def test_a_place_of_the_page_is_only_looked_at(gateway: Gateway) -> None:
 @pytest.mark.parametrize("path", [*UNKNOWN, "/"])
 @pytest.mark.parametrize("brought", ["", "Bearer secret"])
 def test_the_server_of_mcp_alone_has_nothing_else(tmp_path: Path, path: str, brought: str) -> None:
-    inner: Any = over_http.app(opener(tmp_path), dialect="native", session="", token="secret")
+    inner: Any = http.app(opener(tmp_path), dialect="native", session="", token="secret")
     asking = TestClient(inner, base_url="http://127.0.0.1:8000")
     for method in ("GET", "POST"):
         answer = asking.request(method, path, headers={"authorization": brought})

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from commonplace.doors import http
-from commonplace.doors.http.application import Gateway
-from commonplace.doors.http.tokens import NoSuchToken
+from commonplace.doors.http import server as http
+from commonplace.doors.http.access_tokens import NoSuchToken
+from commonplace.doors.http.app import Gateway
 from commonplace.memory import Memory
 from tests import mcp_client
 from tests.gateways import HOST, PORT, opened

@@ -15,12 +15,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory, tools
-from commonplace.doors.http.application import Gateway
+from commonplace.doors.http.app import Gateway
 from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.routes import Route
 from commonplace.doors.mcp import methods
-from commonplace.doors.mcp.wire import Fault
-from commonplace.errors import CommonplaceError
+from commonplace.doors.mcp.jsonrpc import Fault
+from commonplace.model.errors import CommonplaceError
 from tests.data import example
 from tests.gateways import AT, client, made, person
 
@@ -148,12 +148,12 @@ def test_a_session_that_the_memory_is_kept_from_still_stores(gateway: Gateway) -
 
 
 def test_the_stream_of_changes_tells_of_served_documents_alone(root: Path) -> None:
-    from commonplace.doors.http import changes
+    from commonplace.doors.http import event_stream
 
     with Memory.open(root / "book") as memory:
-        whole, _ = changes.since(memory, 0)
+        whole, _ = event_stream.since(memory, 0)
         memory.bounded = True
-        end, told = changes.since(memory, 0)
+        end, told = event_stream.since(memory, 0)
     assert end == whole
     assert told
     assert [word for word in HIDDEN if word in json.dumps(told)] == []

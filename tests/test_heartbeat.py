@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from commonplace.doctor import examine
-from commonplace.doors.cli import main
+from commonplace.doors.admin.doctor import examine
 from commonplace.doors.cli.heartbeat import CODES
-from commonplace.errors import BadValue
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
-from commonplace.notes import FileNotes
+from commonplace.model.errors import BadValue
+from commonplace.storage.notes import FileNotes
 from commonplace.upkeep import heartbeat as module
+from commonplace.upkeep.compaction.reports import Report
 from commonplace.upkeep.heartbeat import LOG, Beat, Heartbeat, Log, Outcome, seconds_of, told
-from commonplace.upkeep.reports import Report
 from tests import mcp_client
 from tests.test_compact import old_notes, opened, summaries
 

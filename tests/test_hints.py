@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from commonplace.hints import NamedTuple, StrEnum
+from commonplace.model.hints import NamedTuple, StrEnum
 
 
 class Place(NamedTuple):

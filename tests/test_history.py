@@ -14,8 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.doctor import examine
-from commonplace.errors import (
+from commonplace.doors.admin.doctor import examine
+from commonplace.history.messages import History
+from commonplace.history.migrations import STEPS
+from commonplace.history.sql_questions import asked
+from commonplace.history.sqlite import SqliteHistory
+from commonplace.history.tables import Bounds
+from commonplace.memory import Memory
+from commonplace.model.errors import (
     BadValue,
     NewerHistory,
     ReadOnly,
@@ -23,12 +29,6 @@ from commonplace.errors import (
     TooSlow,
     VaultTrouble,
 )
-from commonplace.history import History
-from commonplace.history.asking import asked
-from commonplace.history.migrations import STEPS
-from commonplace.history.sqlite import SqliteHistory
-from commonplace.history.tables import Bounds
-from commonplace.memory import Memory
 from tests.clocks import FixedClock
 from tests.contracts.history import RUNAWAY, HistoryContract, message, told
 

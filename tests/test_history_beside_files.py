@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import Options
-from commonplace.doctor import examine
-from commonplace.errors import BadOption, BadUrl, NoServer
-from commonplace.history import History
+from commonplace.doors.admin.doctor import examine
+from commonplace.doors.admin.migrate import move
+from commonplace.history.messages import History
 from commonplace.history.tables import IN_POSTGRES
 from commonplace.memory import Memory
-from commonplace.moving import move
+from commonplace.model.errors import BadOption, BadUrl, NoServer
+from commonplace.model.options import Options
 from commonplace.upkeep.heartbeat import Heartbeat
 from tests.contracts.history import HistoryContract, told
 from tests.postgres import fresh_url

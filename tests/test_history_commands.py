@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from commonplace.doors import attached
-from commonplace.doors.cli import HISTORY_WORDS, main, spelled_out
 from commonplace.doors.cli.history import WORDS
-from commonplace.errors import BadValue
+from commonplace.doors.cli.main import HISTORY_WORDS, main, spelled_out
 from commonplace.memory import Memory
+from commonplace.model.errors import BadValue
 
 
 class Ran(NamedTuple):
@@ -224,7 +224,7 @@ def test_sql_that_nothing_within_it_can_stop_ends_all_the_same(
         "import sys\n"
         "from commonplace.history import tables\n"
         "tables.BOUNDS = tables.Bounds(seconds=0.25)\n"
-        "from commonplace.doors.cli import main\n"
+        "from commonplace.doors.cli.main import main\n"
         f"sys.exit(main(['history', 'sql', {ONE_LONG_CALL!r}]))\n"
     )
     done = subprocess.run(

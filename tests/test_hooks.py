@@ -16,14 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import budgets, mishaps
-from commonplace.clock import Clock
-from commonplace.doors import hooks
-from commonplace.doors.hooks import CLIENTS, EVENTS, events, outputs, spool, transcripts
+from commonplace.doors.hooks import events, main, outputs, spool, transcripts
+from commonplace.doors.hooks.main import CLIENTS, EVENTS
 from commonplace.doors.setup.clients import CLIENTS as SET_UP
 from commonplace.doors.setup.clients import Launch, hook_groups
 from commonplace.memory import Memory
-from commonplace.vault.locks import Lock
+from commonplace.model import limits
+from commonplace.model.clock import Clock
+from commonplace.storage import error_log
+from commonplace.storage.locks import Lock
 from tests.plain_user import as_plain_user
 from tests.surroundings import bare_home
 
@@ -56,10 +57,10 @@ def hook(
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         capsysbinary.readouterr()
         called = ["--vault", str(vault), "hook", event, "--client", client, *words]
-        assert hooks.is_hook(called)
-        assert hooks.main(called) == 0
+        assert main.is_hook(called)
+        assert main.main(called) == 0
         said = capsysbinary.readouterr().out.decode()
-        assert mishaps.last(10) == []
+        assert error_log.last(10) == []
         return json.loads(said) if said.startswith("{") else said
 
     return run
@@ -136,7 +137,7 @@ def test_setup_writes_only_hooks_that_are_there() -> None:
     for client, each in SET_UP.items():
         for event in each.events.values():
             words = launch.hook_words(event, client)[1:]
-            asked = hooks.parse(words, {})
+            asked = main.parse(words, {})
             assert (asked.event, asked.client, asked.vault) == (event, client, "/v")
             assert asked.options == ("state_dir=/s p",)
     assert {client for client, each in SET_UP.items() if each.events} == set(CLIENTS)
@@ -362,7 +363,7 @@ def test_the_summary_of_a_session_that_read_untrusted_things_counts_as_such(
     limit=st.integers(1, 40),
 )
 def test_the_parts_of_a_text_are_all_of_it(text: str, limit: int) -> None:
-    parts = budgets.parts(text, limit=limit)
+    parts = limits.parts(text, limit=limit)
     assert "".join("".join(parts).split()) == "".join(text.split())
     assert all(0 < len(part) <= limit for part in parts)
 
@@ -476,7 +477,7 @@ def test_of_a_long_transcript_the_end_is_read(tmp_path: Path) -> None:
 
 def assert_silent(ran: tuple[int, str, str], *, because: str) -> None:
     assert ran == (0, "", "")
-    [line] = mishaps.last(10)
+    [line] = error_log.last(10)
     assert because in line
 
 
@@ -494,7 +495,7 @@ def test_a_malformed_input(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    code = hooks.main(["--vault", str(vault), "hook", event])
+    code = main.main(["--vault", str(vault), "hook", event])
     out, err = capfdbinary.readouterr()
     assert_silent((code, out.decode(), err.decode()), because="The hook's input is no JSON")
 
@@ -510,8 +511,8 @@ def test_values_of_any_kind_are_no_trouble(
     given = dict.fromkeys((*keys, "transcript_path", "compact_summary"), value)
     data = json.dumps(given).encode()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert hooks.main(["--vault", str(vault), "hook", event]) == 0
-    assert mishaps.last(10) == []
+    assert main.main(["--vault", str(vault), "hook", event]) == 0
+    assert error_log.last(10) == []
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -544,7 +545,7 @@ def test_an_unreadable_document(vault: Path, event: str, monkeypatch: pytest.Mon
     data = json.dumps({"session_id": SESSION, "prompt": "boat"}).encode()
     code, out, err = piped("--vault", vault, "hook", event, data=data)
     assert (code, err) == (0, "")
-    [line] = mishaps.last(10)
+    [line] = error_log.last(10)
     assert "MEMORY.md cannot be read" in line
     if event == "session-start":
         assert "MEMORY.md cannot be read: byte 2 (line 1) is not UTF-8" in out
@@ -587,9 +588,9 @@ def test_a_bug_is_named_by_its_place_and_quotes_nothing(
 
     monkeypatch.setitem(events.DEEDS, "stop", broken)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
-    assert hooks.main(["--vault", str(vault), "hook", "stop"]) == 0
+    assert main.main(["--vault", str(vault), "hook", "stop"]) == 0
     assert capfd.readouterr() == ("", "")
-    [line] = mishaps.last(10)
+    [line] = error_log.last(10)
     assert "RuntimeError at" in line
     assert "test_hooks.py" in line
     assert "4711" not in line
@@ -605,7 +606,7 @@ def test_a_full_disk_under_the_output(vault: Path) -> None:
             stderr=subprocess.PIPE,
         )
     assert (done.returncode, done.stderr) == (0, b"")
-    [line] = mishaps.last(10)
+    [line] = error_log.last(10)
     assert "No space left" in line
 
 
@@ -628,19 +629,19 @@ def test_no_home_for_the_log(vault: Path) -> None:
 
 
 def test_a_log_that_is_a_directory(vault: Path) -> None:
-    Path(mishaps.log_path()).mkdir(parents=True)
+    Path(error_log.log_path()).mkdir(parents=True)
     assert piped("--vault", vault, "hook", "stop", data=b"{") == (0, "", "")
 
 
 def test_the_log_stays_small_and_keeps_the_newest(tmp_path: Path) -> None:
     for number in range(3000):
-        mishaps.note(f"number {number} {'x' * 500}\nmore", at="2026-11-16T00:00:00.000Z")
-    path = Path(mishaps.log_path())
+        error_log.note(f"number {number} {'x' * 500}\nmore", at="2026-11-16T00:00:00.000Z")
+    path = Path(error_log.log_path())
     sizes = [each.stat().st_size for each in path.parent.iterdir()]
-    assert sum(sizes) <= 2 * mishaps.MOST + 1000
-    lines = mishaps.last(5)
+    assert sum(sizes) <= 2 * error_log.MOST + 1000
+    lines = error_log.last(5)
     assert [line.split()[2] for line in lines] == ["2995", "2996", "2997", "2998", "2999"]
-    assert all(len(line) <= mishaps.LINE for line in lines)
+    assert all(len(line) <= error_log.LINE for line in lines)
 
 
 def test_a_read_only_vault_still_gives_its_memory(vault: Path) -> None:
@@ -661,7 +662,7 @@ def test_a_hook_imports_the_standard_library_and_little_of_it(vault: Path, event
     data = json.dumps({"session_id": SESSION, "prompt": "boat", "source": "startup"})
     program = (
         "import sys\n"
-        "from commonplace.doors.hooks import main\n"
+        "from commonplace.doors.hooks.main import main\n"
         f"main(['--vault', {str(vault)!r}, 'hook', {event!r}])\n"
         "print(sorted(sys.modules), file=sys.stderr)\n"
     )

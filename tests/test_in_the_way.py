@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.beginning import begin
-from commonplace.clock import Clock
-from commonplace.doctor import examine
-from commonplace.doors.cli import main as cli
-from commonplace.errors import NoDirectory, NoSuchDocument
+from commonplace.doors.admin.doctor import examine
+from commonplace.doors.admin.init import begin
+from commonplace.doors.cli.main import main as cli
 from commonplace.memory import Memory
+from commonplace.model.clock import Clock
+from commonplace.model.errors import NoDirectory, NoSuchDocument
 
 
 def to_a_directory(path: Path) -> None:

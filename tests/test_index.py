@@ -15,11 +15,13 @@ from random import Random
 
 import pytest
 
-from commonplace.errors import DiskFull, ReadOnly, StrangeFile, VaultTrouble
-from commonplace.index import BEST, Index, Query, arrays, codes, nearest, seen
-from commonplace.index.conditions import fits
-from commonplace.index.sqlite import BATCH, SqliteIndex
-from commonplace.records import Record
+from commonplace.model.errors import DiskFull, ReadOnly, StrangeFile, VaultTrouble
+from commonplace.model.records import Record
+from commonplace.search.filters import fits
+from commonplace.search.index import BEST, Index, Query
+from commonplace.search.sqlite import row_cache
+from commonplace.search.sqlite.index import BATCH, SqliteIndex
+from commonplace.search.vectors import codes, table, with_numpy
 from tests.contracts.in_a_file import InAFile
 from tests.contracts.index import (
     DAILY,
@@ -178,7 +180,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tests.contracts.index import RANK, known, record
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.search.sqlite.index import SqliteIndex
 
 index = SqliteIndex(Path(sys.argv[1]), rank=RANK)
 number = int(sys.argv[2])
@@ -339,9 +341,9 @@ def test_damaged_codes_hide_nothing_and_are_made_anew(path: Path, damage: str) -
 def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
     path: Path, monkeypatch: pytest.MonkeyPatch, *, by_numpy: bool, dim: int
 ) -> None:
-    arrays.load()
+    with_numpy.load()
     monkeypatch.setattr(codes.Codes, "_by_numpy", lambda _: by_numpy)
-    monkeypatch.setattr(nearest, "SHORTLIST", 20)
+    monkeypatch.setattr(table, "SHORTLIST", 20)
     monkeypatch.setattr(codes, "BLOCK_BITS", 9)
     monkeypatch.setattr(codes, "WIDE_BITS", 10)
     index = opened(path)
@@ -398,7 +400,7 @@ CHANGES: dict[str, Callable[[Index], None]] = {
 
 
 @pytest.mark.parametrize("by_another", [False, True])
-@pytest.mark.parametrize("looks", [0, seen.RESTED])
+@pytest.mark.parametrize("looks", [0, row_cache.RESTED])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_was_seen_before_is_not_told_after_it_changed(
     path: Path,
@@ -408,7 +410,7 @@ def test_what_was_seen_before_is_not_told_after_it_changed(
     looks: int,
     by_another: bool,
 ) -> None:
-    monkeypatch.setattr(seen, "RESTED", looks)
+    monkeypatch.setattr(row_cache, "RESTED", looks)
     index, other = opened(path), opened(path)
     index.set_mark("first")
     fill(index, TEA)
@@ -452,7 +454,7 @@ def test_what_stood_side_by_side_does_not_when_something_comes_between(
 def test_no_more_is_kept_than_there_is_room_for(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen, "MOST", 5)
+    monkeypatch.setattr(row_cache, "MOST", 5)
     index = opened(path)
     index.set_mark("first")
     texts = ["tea"] * 10 + ["coffee"] * 10
@@ -472,7 +474,7 @@ def test_rows_are_read_ahead_once_others_were_looked_at_and_nothing_changed(path
     index.set_mark("first")
     hidden = record(3, "milk", session="c", sensitivity="secret")
     fill(index, record(1, "tea", session="a"), record(2, "coffee", session="b"), hidden)
-    for _ in range(seen.RESTED + 1):
+    for _ in range(row_cache.RESTED + 1):
         index.candidates(Query("tea"))
     read: list[str] = []
     with index._connections.lent() as db:
@@ -487,8 +489,8 @@ def test_rows_are_read_ahead_once_others_were_looked_at_and_nothing_changed(path
 def test_nothing_is_read_ahead_of_more_rows_than_are_kept(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen, "MOST", 2)
-    monkeypatch.setattr(seen, "RESTED", 0)
+    monkeypatch.setattr(row_cache, "MOST", 2)
+    monkeypatch.setattr(row_cache, "RESTED", 0)
     index = opened(path)
     index.set_mark("first")
     fill(index, *(record(at, text, session=text) for at, text in enumerate(("tea", "egg", "ham"))))
@@ -516,8 +518,8 @@ VERY_MANY = """
 import sys
 from pathlib import Path
 from tests.contracts.index import RANK, asked, embed, fill, record
-from commonplace.index import Query, codes
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.search.index import Query; from commonplace.search.vectors import codes
+from commonplace.search.sqlite.index import SqliteIndex
 
 codes.MANY = int(sys.argv[1])
 index = SqliteIndex(None, rank=RANK)
@@ -544,7 +546,7 @@ def test_numpy_is_imported_for_very_many_vectors_that_are_asked_again(
 def test_vectors_in_memory_are_those_of_the_file(
     path: Path, monkeypatch: pytest.MonkeyPatch, at_hand: int
 ) -> None:
-    monkeypatch.setattr(nearest, "AT_HAND", at_hand)
+    monkeypatch.setattr(table, "AT_HAND", at_hand)
     index, writer = opened(path), opened(path)
     fill(writer, *(record(number, f"t{number}") for number in range(60)))
     for first in (10, 50, 30):
@@ -561,7 +563,7 @@ def test_vectors_in_memory_are_those_of_the_file(
 def test_vectors_are_read_ahead_once_their_page_rested(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest, "SHORTLIST", 2)
+    monkeypatch.setattr(table, "SHORTLIST", 2)
     index = opened(path)
     texts = {f"t{number}": (100 - number, number - 50) for number in range(100)}
     fill(index, *(record(number, text) for number, text in enumerate(texts)))
@@ -615,8 +617,8 @@ def test_how_many_have_a_word_is_counted_anew_once_there_are_more(path: Path) ->
 def test_batches_of_vectors_go_on_where_the_last_one_ended(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest, "STRIDE", 8)
-    monkeypatch.setattr(nearest, "COUNTED_ONE_BY_ONE", 10)
+    monkeypatch.setattr(table, "STRIDE", 8)
+    monkeypatch.setattr(table, "COUNTED_ONE_BY_ONE", 10)
     index = opened(path)
     hidden = {"sensitivity": "secret"}
     fill(index, *(record(n, f"t{n}", **(hidden if n % 5 == 0 else {})) for n in range(60)))

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.errors import BadValue, HeldForReview
-from commonplace.inject import Budget, Frame, Line, Section, agents, compiled
+from commonplace.context import agents
+from commonplace.context.budget import Budget, Frame, Line, Section, compiled
+from commonplace.context.tokens import estimate
 from commonplace.memory import Memory
-from commonplace.records import OWNER, Author
-from commonplace.tokens import estimate
+from commonplace.model.errors import BadValue, HeldForReview
+from commonplace.model.records import OWNER, Author
 from tests.clocks import FixedClock
 from tests.data import EXAMPLES, clock_at, contents, example
 from tests.strategies import texts

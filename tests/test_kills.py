@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import selftest
+from commonplace.doors.admin import selftest
 from commonplace.memory import Memory
 
 

@@ -20,13 +20,13 @@ from hypothesis.stateful import (
     rule,
 )
 
-from commonplace.errors import AlreadyReplaced, NothingToUndo, Unreadable
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.index.vectors import code_of
+from commonplace.library.record_reader import decoded
 from commonplace.memory import Memory
-from commonplace.reader import decoded
-from commonplace.records import Record
-from commonplace.replay import state
+from commonplace.model.errors import AlreadyReplaced, NothingToUndo, Unreadable
+from commonplace.model.records import Record
+from commonplace.search.sqlite.index import SqliteIndex
+from commonplace.search.vectors.cosine import code_of
+from commonplace.storage.replay import state
 from tests.clocks import SkippingClock
 from tests.data import documents_of
 from tests.postgres import fresh_url

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import FILE
-from commonplace.errors import UnknownDialect
-from commonplace.layouts import LAYOUTS, detect, layout_named
+from commonplace.markdown.layouts import LAYOUTS, detect, layout_named
 from commonplace.memory import Memory
-from commonplace.records import Problem, Record
-from commonplace.values import fields_of
+from commonplace.model.errors import UnknownDialect
+from commonplace.model.options import FILE
+from commonplace.model.records import Problem, Record
+from commonplace.model.values import fields_of
 from tests.clocks import SkippingClock
 from tests.data import EXAMPLES, clock_at, contents, example
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.leases import FileLeases, Lease
 from commonplace.memory import Memory
+from commonplace.storage.leases import FileLeases, Lease
 from tests.clocks import FixedClock
 
 NOON = 1_763_208_000_000_000_000

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from commonplace import losses, tools
-from commonplace.documents import NOWHERE, parse
-from commonplace.errors import DocumentChanged, WouldLose
-from commonplace.losses import WHOLE, Loss
+from commonplace import tools
+from commonplace.library import losses
+from commonplace.library.losses import WHOLE, Loss
+from commonplace.markdown.documents import NOWHERE, parse
 from commonplace.memory import Memory
-from commonplace.records import Origin
+from commonplace.model.errors import DocumentChanged, WouldLose
+from commonplace.model.records import Origin
 
 
 def opened(place: str, session: str = "s-1", dialect: str = "native", **rest: Any) -> Memory:

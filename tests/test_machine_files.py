@@ -23,22 +23,22 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import mishaps
-from commonplace.beginning import begin
-from commonplace.doctor import examine
-from commonplace.doors.cli import main as cli
-from commonplace.doors.hooks import main as hook
+from commonplace.doors.admin.doctor import examine
+from commonplace.doors.admin.init import begin
+from commonplace.doors.cli.main import main as cli
 from commonplace.doors.hooks import spool
-from commonplace.doors.mcp.over_http import token_in
-from commonplace.errors import CommonplaceError, StrangeFile
-from commonplace.history import Message
-from commonplace.journal.coding import entry_in
-from commonplace.lean import unfinished
-from commonplace.machine_files import make, opened, read, share, write
+from commonplace.doors.hooks.main import main as hook
+from commonplace.doors.mcp.http import token_in
+from commonplace.history.messages import Message
 from commonplace.memory import Memory
-from commonplace.state_places import STATE, outside_of, strange_in
-from commonplace.trusted import trust
-from commonplace.version_control import is_kept
+from commonplace.model.errors import CommonplaceError, StrangeFile
+from commonplace.model.lean import unfinished
+from commonplace.storage import error_log
+from commonplace.storage.journal_format import entry_in
+from commonplace.storage.machine_files import make, opened, read, share, write
+from commonplace.storage.state_places import STATE, outside_of, strange_in
+from commonplace.storage.trusted import trust
+from commonplace.storage.version_control import is_kept
 from tests.programs import needed
 from tests.skips import skip
 
@@ -629,7 +629,7 @@ def by_tokens(root: Path) -> None:
 
 
 def by_a_mishap(root: Path) -> None:
-    mishaps.note("it broke", at=AT)
+    error_log.note("it broke", at=AT)
 
 
 def by_fetching(root: Path) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from commonplace.dialects.claw import MemoryStore, offered
-from commonplace.dialects.claw_session import Runtime, loadSessionMemoryContext
 from commonplace.doors.mcp import methods
-from commonplace.doors.mcp.wire import Fault
-from commonplace.errors import CommonplaceError, NoSuchRecord, Refused
+from commonplace.doors.mcp.jsonrpc import Fault
 from commonplace.memory import Memory
-from commonplace.sessions import SessionKind, session_kind
+from commonplace.model.errors import CommonplaceError, NoSuchRecord, Refused
+from commonplace.storage.sessions import SessionKind, session_kind
+from commonplace.tools.claw import MemoryStore, offered
+from commonplace.tools.claw_session import Runtime, loadSessionMemoryContext
 from tests.data import example
 from tests.gateways import AT, client, made
 
@@ -98,7 +98,7 @@ def answers(memory: Memory) -> list[str]:
 
 
 def _all() -> Any:
-    from commonplace.index import Query
+    from commonplace.search.index import Query
 
     return Query("safe parrot")
 

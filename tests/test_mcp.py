@@ -24,20 +24,22 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import SERVER_RESULTS, serialize_server_result
 
-from commonplace import clock, tools
-from commonplace.dialects import Answer, Argument, Tool, tool
-from commonplace.doors.mcp import methods, serve, wire, words
-from commonplace.doors.sessions import session_of
-from commonplace.errors import (
+from commonplace import tools
+from commonplace.doors.mcp import jsonrpc, methods, prompts
+from commonplace.doors.mcp.stdio import serve
+from commonplace.doors.session_id import session_of
+from commonplace.memory import Memory
+from commonplace.model import clock
+from commonplace.model.errors import (
     NoSuchDocument,
     NoSuchRecord,
     NoSuchVault,
     UnknownDialect,
     UnknownTool,
 )
-from commonplace.hints import Annotated
-from commonplace.memory import Memory
-from commonplace.safety import FRAMING
+from commonplace.model.hints import Annotated
+from commonplace.tools.tool import Answer, Argument, Tool, tool
+from commonplace.trust.safety import FRAMING
 from mcp import Client, StdioServerParameters
 from tests import mcp_client as mcp
 from tests.clocks import FixedClock
@@ -189,7 +191,7 @@ def test_both_eras_are_served_side_by_side(shared: Path) -> None:
 
 def test_instructions_fit_what_clients_read(shared: Path) -> None:
     instructions = result_of(talk(shared, mcp.initialize()), "init")["instructions"]
-    assert instructions == words.INSTRUCTIONS
+    assert instructions == prompts.INSTRUCTIONS
     assert len(instructions) <= 4096
     assert "suggestions, not commands" in instructions
 
@@ -396,13 +398,13 @@ def test_prompts_take_what_is_given_for_their_argument(shared: Path) -> None:
         assert (message["role"], message["content"]["type"]) == ("user", "text")
         return str(message["content"]["text"])
 
-    assert get(name="session-end-sweep") == words.SWEEP
+    assert get(name="session-end-sweep") == prompts.SWEEP
     assert "{topic}" not in get(name="recall", arguments={"topic": "the garden"})
     assert "the garden" in get(name="recall", arguments={"topic": "the garden"})
     assert "Luna {text} is a cat" in get(
         name="remember", arguments={"text": "Luna {text} is a cat"}
     )
-    assert words.WHOLE_SESSION in get(name="remember")
+    assert prompts.WHOLE_SESSION in get(name="remember")
 
 
 def test_names_of_documents_are_completed(shared: Path) -> None:
@@ -783,7 +785,7 @@ def test_odd_texts_reach_the_tools_and_come_back_on_one_line(shared: Path) -> No
 def test_a_line_that_is_too_long_is_refused_and_skipped(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "LONGEST", 1000)
+    monkeypatch.setattr(jsonrpc, "LONGEST", 1000)
     fits = ask("ping", {"x": "y" * 900}, id=1)
     answers = talk(shared, fits, ask("ping", {"x": "y" * 10_000}), ask("ping", id=2), b"z" * 5000)
     assert [(answer["id"], answer.get("error", {}).get("code")) for answer in answers] == [
@@ -1052,13 +1054,13 @@ def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(shared: Pa
     assert not names & HEAVY
     assert {name for name in names if name.startswith("commonplace")} == {
         "commonplace",
-        "commonplace.errors",
-        "commonplace.hints",
+        "commonplace.model.errors",
+        "commonplace.model.hints",
         "commonplace.doors",
-        "commonplace.doors.sessions",
-        "commonplace.doors.mcp",
-        *(f"commonplace.doors.mcp.{name}" for name in ("calls", "eras", "loop", "methods")),
-        *(f"commonplace.doors.mcp.{name}" for name in ("wire", "words", "worker")),
+        "commonplace.doors.session_id",
+        "commonplace.doors.mcp.stdio",
+        *(f"commonplace.doors.mcp.stdio.{name}" for name in ("calls", "eras", "loop", "methods")),
+        *(f"commonplace.doors.mcp.stdio.{name}" for name in ("wire", "words", "worker")),
     }
 
 
@@ -1083,7 +1085,7 @@ def test_the_sdk_s_client_finds_everything(root: Path, mode: str) -> None:
     async def work(client: Client) -> None:
         assert client.protocol_version == (HANDSHAKE[-1] if mode == "legacy" else STATELESS)
         if mode != STATELESS:
-            assert client.instructions == words.INSTRUCTIONS
+            assert client.instructions == prompts.INSTRUCTIONS
             assert client.server_info is not None
             assert client.server_info.name == "commonplace"
         listed = await client.list_tools()
@@ -1101,7 +1103,9 @@ def test_the_sdk_s_client_finds_everything(root: Path, mode: str) -> None:
         assert isinstance(page.contents[0], mcp_types.TextResourceContents)
         assert "Met in the SDK" in page.contents[0].text
         assert len((await client.list_resource_templates()).resource_templates) == 1
-        assert [each.name for each in (await client.list_prompts()).prompts] == list(words.PROMPTS)
+        assert [each.name for each in (await client.list_prompts()).prompts] == list(
+            prompts.PROMPTS
+        )
         prompt = await client.get_prompt("recall", {"topic": "tea"})
         assert prompt.messages[0].role == "user"
         ref = mcp_types.ResourceTemplateReference(uri="commonplace://document/{+name}")

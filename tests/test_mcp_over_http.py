@@ -24,10 +24,10 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
-from commonplace.doors.mcp import over_http
+from commonplace.doors.mcp import http
 from commonplace.doors.mcp.asked import Asked
-from commonplace.doors.mcp.eras import VERSION_KEY
-from commonplace.doors.sessions import shared_session
+from commonplace.doors.mcp.versions import VERSION_KEY
+from commonplace.doors.session_id import shared_session
 from commonplace.memory import Memory
 from tests.mcp_client import (
     ENVELOPE,
@@ -166,7 +166,7 @@ def asked(open_memory: Callable[[str], Memory] | Path, **given: Any) -> Iterator
         Memory.open(open_memory, create=True).close()
         open_memory = opener(open_memory, session_stores=1)
     options: dict[str, Any] = {"dialect": "typed", "session": ""} | given
-    at: Any = over_http.server(open_memory, **options)
+    at: Any = http.server(open_memory, **options)
     with TestClient(at, base_url="http://127.0.0.1:8000", headers=ACCEPT) as web:
         yield web
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from commonplace import moving
-from commonplace.beginning import begin
-from commonplace.errors import BadValue, NotTheSame, TargetTaken
-from commonplace.index import Query
+from commonplace.doors.admin import migrate
+from commonplace.doors.admin.init import begin
+from commonplace.doors.admin.migrate import Copied, move
 from commonplace.memory import Memory
-from commonplace.moving import Copied, move
-from commonplace.records import OWNER
+from commonplace.model.errors import BadValue, NotTheSame, TargetTaken
+from commonplace.model.records import OWNER
+from commonplace.search.index import Query
 from tests.data import contents
 from tests.postgres import fresh_url
 
@@ -188,7 +188,7 @@ def until(count: int) -> Callable[[str], Step]:
 def test_a_copy_that_was_cut_off_anywhere_goes_on(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "BATCH", 3)
+    monkeypatch.setattr(migrate, "BATCH", 3)
     old, new = str(tmp_path / "old"), place(target, tmp_path, "new")
     fill(old)
     cuts = 0
@@ -212,7 +212,7 @@ def test_a_copy_that_was_cut_off_anywhere_goes_on(
 
 MOVER = """
 import sys
-from commonplace import moving
+from commonplace.doors.admin import migrate as moving
 moving.BATCH = 3
 def stage(name):
     def step(done, total):
@@ -321,7 +321,7 @@ def test_a_copy_that_differs_is_never_called_done(
 ) -> None:
     old, url = str(tmp_path / "old"), fresh_url()
     fill(old)
-    monkeypatch.setattr("commonplace.vault.postgres.PostgresVault.read", lambda self, name: b"x")
+    monkeypatch.setattr("commonplace.postgres.vault.PostgresVault.read", lambda self, name: b"x")
     with pytest.raises(NotTheSame, match="not a true copy"):
         move(old, url, progress=quiet)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.errors import CommonplaceError, ToBeFinished
 from commonplace.memory import Memory
+from commonplace.model.errors import CommonplaceError, ToBeFinished
 from tests.clocks import SkippingClock
 from tests.failing_calls import DEEDS, run
 from tests.programs import needed

@@ -11,11 +11,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import tools
-from commonplace.doors import http
-from commonplace.doors.cli import main
-from commonplace.doors.mcp import over_http
+from commonplace.doors.cli.main import main
+from commonplace.doors.http import server
+from commonplace.doors.mcp import http as over_http
 from commonplace.memory import Memory
-from commonplace.records import Origin
+from commonplace.model.records import Origin
 from tests.mcp_client import ask, call, initialize, talk
 
 Deeds = list[tuple[str, dict[str, Any]]]
@@ -91,7 +91,7 @@ def on_the_page(vault: Path, texts: list[str], path: str = "records") -> list[bo
     def opened(place: str, origin: str) -> Memory:
         return Memory.open(place, origin=origin, environ={})
 
-    made = http.gateway([str(vault)], opened, port=8377, tokens=vault.with_name("tokens.json"))
+    made = server.gateway([str(vault)], opened, port=8377, tokens=vault.with_name("tokens.json"))
     headers = {"authorization": f"Bearer {made.tokens.add('one', 'write')}"}
     with TestClient(made.app, base_url=AT, headers=headers) as client:
         at = f"/api/vaults/{vault.name}/{path}"

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import postgres_notes
-from commonplace.clock import Clock
-from commonplace.database import Database
-from commonplace.database.places import place_of
-from commonplace.errors import Busy
-from commonplace.leases import Lease
-from commonplace.notes import FileNotes, Notes
-from commonplace.postgres_notes import PostgresLeases, PostgresNotes
+from commonplace.model.clock import Clock
+from commonplace.model.errors import Busy
+from commonplace.postgres import notes as postgres_notes
+from commonplace.postgres.connection import Database
+from commonplace.postgres.notes import PostgresLeases, PostgresNotes
+from commonplace.postgres.urls import place_of
+from commonplace.storage.leases import Lease
+from commonplace.storage.notes import FileNotes, Notes
 from tests.clocks import FixedClock
 from tests.contracts.notes import NotesContract
 from tests.faults import in_child

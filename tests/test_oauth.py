@@ -32,12 +32,13 @@ from mcp.shared.auth import (
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.clock import Clock
-from commonplace.doors import http
-from commonplace.doors.http import grants, tokens
-from commonplace.doors.http.application import Gateway
+from commonplace.doors.http import access_tokens as tokens
+from commonplace.doors.http import grants
+from commonplace.doors.http import server as http
+from commonplace.doors.http.app import Gateway
 from commonplace.doors.http.grants import Grants, Issued
-from commonplace.errors import BadValue
+from commonplace.model.clock import Clock
+from commonplace.model.errors import BadValue
 from tests.clocks import FixedClock
 from tests.gateways import HOST, client, made, person
 from tests.mcp_client import call

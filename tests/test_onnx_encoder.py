@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.config import Options
-from commonplace.embed import Encoder, encoder_named
-from commonplace.embed.onnx import OnnxEncoder
-from commonplace.errors import BadModel, MissingExtra, NoSuchModel
+from commonplace.model.errors import BadModel, MissingExtra, NoSuchModel
+from commonplace.model.options import Options
+from commonplace.search.encoders import Encoder, encoder_named
+from commonplace.search.encoders.onnx import OnnxEncoder
 from tests.contracts.encoder import EncoderContract, likeness
 from tests.skips import library
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.beginning import begin
-from commonplace.config import Options
-from commonplace.doctor import examine
-from commonplace.doors.cli import main as cli
-from commonplace.errors import BadOption
+from commonplace.doors.admin.doctor import examine
+from commonplace.doors.admin.init import begin
+from commonplace.doors.cli.main import main as cli
 from commonplace.memory import Memory
-from commonplace.trusted import all_trusted
+from commonplace.model.errors import BadOption
+from commonplace.model.options import Options
+from commonplace.storage.trusted import all_trusted
 
 FILE = "commonplace.toml"
 NO_TOML: dict[str, tuple[bytes, str]] = {

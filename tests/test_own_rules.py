@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.layouts import LAYOUTS
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
-from commonplace.records import BEHAVIORAL, Origin
-from commonplace.safety import SUGGESTIONS
+from commonplace.model.records import BEHAVIORAL, Origin
+from commonplace.trust.safety import SUGGESTIONS
 
 OWN, LEARNED = "Never push to the main branch", "Push the branch before lunch"
 TEMPLATES = [layout for layout in LAYOUTS if layout != "typed"]

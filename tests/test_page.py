@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from commonplace import Memory
-from commonplace.errors import HeldForReview
+from commonplace.model.errors import HeldForReview
 from tests import browser as chromium
 from tests.skips import unavailable
 

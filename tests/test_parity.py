@@ -14,9 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import tools
-from commonplace.doors import http
-from commonplace.errors import CommonplaceError
+from commonplace.doors.http import server
 from commonplace.memory import Memory
+from commonplace.model.errors import CommonplaceError
 from tests import mcp_client
 from tests.postgres import fresh_url
 
@@ -190,7 +190,7 @@ def over_http(root: Path, dialect: str, name: str, arguments: dict[str, Any]) ->
         return Memory.open(path, origin=origin, create=True)
 
     tokens = root.with_name("tokens.json")
-    made = http.gateway([str(root)], opened, port=8377, tokens=tokens, dialect=dialect)
+    made = server.gateway([str(root)], opened, port=8377, tokens=tokens, dialect=dialect)
     headers = {
         "authorization": f"Bearer {made.tokens.add('parity', 'write')}",
         "x-commonplace-session": "parity",

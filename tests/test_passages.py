@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.memory import Memory
-from commonplace.records import Place
+from commonplace.model.records import Place
 from tests.clocks import SkippingClock
 
 WORD = st.text(alphabet="abcdefgh", min_size=3, max_size=12)
@@ -19,8 +19,8 @@ PARAGRAPH = st.lists(WORD, min_size=1, max_size=400).map(" ".join)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(paragraphs=st.lists(PARAGRAPH, min_size=1, max_size=4))
 def test_every_word_of_a_document_is_in_a_passage(paragraphs: list[str]) -> None:
-    from commonplace.documents import PASSAGE_LIMIT, parse
-    from commonplace.lines import Reading
+    from commonplace.markdown.documents import PASSAGE_LIMIT, parse
+    from commonplace.markdown.record_lines import Reading
 
     text = "\n\n".join(paragraphs) + "\n"
     items = parse(text, reading=Reading("notes.md")).items

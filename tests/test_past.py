@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import replay
-from commonplace.clock import parse_stamp
-from commonplace.errors import BadName, BadValue, NoSuchDocument, NothingToUndo, Unreadable
-from commonplace.journal import Append, Cut, Entry, Gone, Op, Text
+from commonplace.library.undo import Restored, Undone
 from commonplace.memory import Memory
-from commonplace.past import Restored, Undone
-from commonplace.records import Record
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import BadName, BadValue, NoSuchDocument, NothingToUndo, Unreadable
+from commonplace.model.records import Record
+from commonplace.storage import replay
+from commonplace.storage.journal import Append, Cut, Entry, Gone, Op, Text
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, documents_of
 from tests.faults import each_fault

@@ -13,9 +13,9 @@ import pytest
 from commonplace.doors import attached, persons
 from commonplace.doors.persons import PROGRAMS, VARIABLES, agent_above
 from commonplace.doors.runs import Process, keys_above, listed
-from commonplace.errors import HeldForReview, NotThePerson
 from commonplace.memory import Memory
-from commonplace.notes import FileNotes
+from commonplace.model.errors import HeldForReview, NotThePerson
+from commonplace.storage.notes import FileNotes
 from tests.test_cli import Ran, on_terminal, piped
 
 

@@ -10,9 +10,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from commonplace import doctor
-from commonplace.errors import BadStatement
+from commonplace.doors.admin import doctor
 from commonplace.memory import Memory
+from commonplace.model.errors import BadStatement
 from tests.data import documents_of
 from tests.postgres import own_server, pooled_url
 from tests.test_laws import rebuilt

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.database import engines, pools
-from commonplace.doors.cli import main
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
+from commonplace.postgres import pool
+from commonplace.postgres import server as engines
 from tests.postgres import Server, fresh_url, new_server
 
 
@@ -165,7 +166,7 @@ def old_server(server: Server, patch: pytest.MonkeyPatch) -> str:
 
 
 def full_pool(server: Server, patch: pytest.MonkeyPatch) -> str:
-    patch.setattr(pools.Pool.__init__, "__kwdefaults__", {"size": 0})
+    patch.setattr(pool.Pool.__init__, "__kwdefaults__", {"size": 0})
     return server.url()
 
 
@@ -252,7 +253,8 @@ def wait_until(done: Callable[[], bool], seconds: float = 120.0) -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    blocked = "import sys; sys.modules['psycopg'] = None; from commonplace.doors.cli import main; "
+    blocked = "import sys; sys.modules['psycopg'] = None; "
+    blocked += "from commonplace.doors.cli.main import main; "
     run = blocked + "sys.exit(main(['--vault', 'postgresql://h/d', 'search', 'tea']))"
     done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
     assert done.returncode == 7

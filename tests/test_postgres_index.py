@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from commonplace.clock import Clock
-from commonplace.database import Database
-from commonplace.database.places import place_of
-from commonplace.index import Asked, Index, Query, postgres_vectors
-from commonplace.index.postgres import PostgresIndex
 from commonplace.memory import Memory
+from commonplace.model.clock import Clock
+from commonplace.postgres import index_vectors
+from commonplace.postgres.connection import Database
+from commonplace.postgres.index import PostgresIndex
+from commonplace.postgres.urls import place_of
+from commonplace.search.index import Asked, Index, Query
 from tests.contracts.index import RANK, IndexContract, fill, ids, known, record
 from tests.postgres import fresh_url, own_server
 
@@ -40,7 +41,7 @@ class TestInPostgres(IndexContract):
 
 
 def test_many_vectors_are_found_by_their_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_vectors, "MANY", 200)
+    monkeypatch.setattr(index_vectors, "MANY", 200)
     chance = Random(1)
     others, index = opened(), opened()
     for each in (others, index):

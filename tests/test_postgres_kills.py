@@ -18,9 +18,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from commonplace.database.places import place_of
 from commonplace.memory import Memory
-from commonplace.replay import state
+from commonplace.postgres.urls import place_of
+from commonplace.storage.replay import state
 from tests.clocks import SkippingClock
 from tests.faults import in_child
 from tests.postgres import fresh_url, rows_of

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from commonplace.errors import Busy, NoServer, Unreadable
 from commonplace.memory import Memory
+from commonplace.model.errors import Busy, NoServer, Unreadable
 from tests.data import documents_of
 from tests.postgres import Server, fresh_url, new_server
 from tests.test_laws import rebuilt

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index import Index, Query, postings, seen, words
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.search import words
+from commonplace.search.index import Index, Query
+from commonplace.search.sqlite import postings, row_cache
+from commonplace.search.sqlite.index import SqliteIndex
 from tests.contracts.index import MEMORY, RANK, fill, known, record
 
 WORDS = (
@@ -42,7 +44,7 @@ def by_fts5(index: SqliteIndex, question: str) -> dict[int, tuple[float, int]]:
     """The same, asked by somebody who never asked before."""
     index._seen.let_go()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seen, "RESTED", 1 << 30)
+        patch.setattr(row_cache, "RESTED", 1 << 30)
         return scored(index, question)
 
 
@@ -59,7 +61,7 @@ def test_kept_words_score_as_fts5_does_to_the_last_digit(
                 index.set_mark("first")
                 index.add(MEMORY, [(record(line, each), line)], known=known(line))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(seen, "RESTED", 0)
+            patch.setattr(row_cache, "RESTED", 0)
             assert scored(kept, question) == by_fts5(other, question)
     for index in (kept, other):
         index.close()
@@ -68,7 +70,7 @@ def test_kept_words_score_as_fts5_does_to_the_last_digit(
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteIndex:
     """An index that keeps words from the first question on."""
-    monkeypatch.setattr(seen, "RESTED", 0)
+    monkeypatch.setattr(row_cache, "RESTED", 0)
     index = SqliteIndex(tmp_path / "index.db", rank=RANK)
     index.set_mark("first")
     return index

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import doctor
-from commonplace.journal import Op
+from commonplace.doors.admin import doctor
+from commonplace.markdown.mending import refilled
 from commonplace.memory import Memory
-from commonplace.mending import refilled
+from commonplace.storage.journal import Op
 from tests import power_cuts
 from tests.clocks import SkippingClock
 from tests.programs import needed

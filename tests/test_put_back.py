@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import doctor
-from commonplace.doors.cli import main
-from commonplace.errors import NoSuchChange
+from commonplace.doors.admin import doctor
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
+from commonplace.model.errors import NoSuchChange
 from tests.clocks import FixedClock
 from tests.test_stale_saves import saved_without
 

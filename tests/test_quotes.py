@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BadValue, HeldForReview, LessTrusted, NoSuchRecord, Refused
 from commonplace.memory import Memory
-from commonplace.records import BEHAVIORAL, INFERRED, Origin
+from commonplace.model.errors import BadValue, HeldForReview, LessTrusted, NoSuchRecord, Refused
+from commonplace.model.records import BEHAVIORAL, INFERRED, Origin
 from tests import honest
 
 SAID = "Never deploy on Fridays! Ask me first."

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.index import Candidate
-from commonplace.index.ranking import WEIGHTS, Scene, features, ranked
 from commonplace.memory import Memory
+from commonplace.search.index import Candidate
+from commonplace.search.ranking import WEIGHTS, Scene, features, ranked
 from tests.clocks import SkippingClock
 
 TODAY = date(2023, 5, 17)

@@ -20,14 +20,15 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.clock import Clock
 from commonplace.doors.hooks import events, spool
 from commonplace.doors.http import api
-from commonplace.doors.http.tokens import FilePasses, Tokens, passes_of
-from commonplace.doors.setup import receipts, writing
-from commonplace.doors.setup.editing import Kind, Shape
-from commonplace.doors.setup.plans import Change, Plan
-from commonplace.errors import (
+from commonplace.doors.http.access_tokens import FilePasses, Tokens, passes_of
+from commonplace.doors.setup import apply, receipts
+from commonplace.doors.setup.config_files import Kind, Shape
+from commonplace.doors.setup.plan import Change, Plan
+from commonplace.memory import Memory
+from commonplace.model.clock import Clock
+from commonplace.model.errors import (
     CommonplaceError,
     Conflict,
     HeldForReview,
@@ -35,11 +36,10 @@ from commonplace.errors import (
     NoSuchRecord,
     SummarizerFailed,
 )
-from commonplace.memory import Memory
-from commonplace.notes import FileNotes
-from commonplace.notices import Notice
-from commonplace.records import Origin, Record
-from commonplace.upkeep.summarizers import Tokens as Spent
+from commonplace.model.records import Origin, Record
+from commonplace.storage.notes import FileNotes
+from commonplace.storage.notices import Notice
+from commonplace.upkeep.compaction.summarizers import Tokens as Spent
 from tests.clocks import FixedClock
 from tests.races import WRITERS, Outcome, at_once, raced
 
@@ -1172,15 +1172,15 @@ def test_a_clients_file_that_is_saved_while_setup_writes_is_not_overwritten(
     path = tmp_path / "client.json"
     path.write_text("{}", encoding="utf-8")
     change = Change(path, "{}", '{"ours": 1}', Shape(Kind.JSON))
-    keep = writing._keep
+    keep = apply._keep
 
     def kept(*given: Any) -> None:
         keep(*given)
         path.write_text('{"theirs": 1}', encoding="utf-8")
 
-    monkeypatch.setattr(writing, "_keep", kept)
+    monkeypatch.setattr(apply, "_keep", kept)
     with pytest.raises(Conflict, match="changed meanwhile"):
-        writing.set_up(Plan("claude", (change,)), state=tmp_path / "state")
+        apply.set_up(Plan("claude", (change,)), state=tmp_path / "state")
     assert path.read_text(encoding="utf-8") == '{"theirs": 1}'
     assert receipts.load(tmp_path / "state", "claude") == {}
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".client")] == []
@@ -1194,7 +1194,7 @@ def test_two_setups_at_once_leave_one_receipt_of_what_was_there_before(tmp_path:
     def set_up(writer: int) -> None:
         change = Change(path, "{}", f'{{"ours": {writer}}}', Shape(Kind.JSON))
         try:
-            writing.set_up(Plan("claude", (change,)), state=tmp_path / "state")
+            apply.set_up(Plan("claude", (change,)), state=tmp_path / "state")
         except Conflict:
             return
         done.append(writer)

@@ -12,13 +12,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from commonplace.clock import Clock
-from commonplace.database import Database, readers
-from commonplace.database.places import place_of
-from commonplace.database.readers import Reader, make_reader, readers_of, revoke_reader
-from commonplace.errors import BadValue, NoSuchReader
-from commonplace.history.postgres import PostgresHistory
 from commonplace.history.tables import VIEW_NAMES
+from commonplace.model.clock import Clock
+from commonplace.model.errors import BadValue, NoSuchReader
+from commonplace.postgres import readers
+from commonplace.postgres.connection import Database
+from commonplace.postgres.history import PostgresHistory
+from commonplace.postgres.readers import Reader, make_reader, readers_of, revoke_reader
+from commonplace.postgres.urls import place_of
 from tests.contracts.history import message
 from tests.postgres import NAMED, fresh_url, new_server, own_server
 from tests.skips import skip

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import mishaps
 from commonplace.memory import Memory
+from commonplace.storage import error_log
 from tests.clients import QUIET, real
 from tests.other_models import Models, Said, models
 
@@ -152,7 +152,7 @@ class Run:
         return found
 
     def mishaps(self) -> list[str]:
-        return mishaps.last(100, {"HOME": str(self.home)})
+        return error_log.last(100, {"HOME": str(self.home)})
 
 
 @pytest.fixture(params=CLIENTS)

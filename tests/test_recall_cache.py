@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from commonplace.errors import NothingToUndo
 from commonplace.memory import Memory
-from commonplace.recall_cache import BESIDE, RecallCache
-from commonplace.records import Hit, Record
+from commonplace.model.errors import NothingToUndo
+from commonplace.model.records import Hit, Record
+from commonplace.search.recall_cache import BESIDE, RecallCache
 from tests.clocks import SkippingClock
 
 TEXTS = ("Green tea is drunk", "The kettle whistles", "Tea with milk", "A cat sleeps", "Old boots")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from commonplace.errors import DiskFull
-from commonplace.journal import Op
 from commonplace.memory import Memory
+from commonplace.model.errors import DiskFull
+from commonplace.storage.journal import Op
 from tests.clocks import SkippingClock
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.dialects.redactions import Redactions, redactions
 from commonplace.memory import Memory
+from commonplace.tools.redactions import Redactions, redactions
 
 KEY = "gh" + "p_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 SAID = f"Pushes with {KEY} and her password is hunter2"

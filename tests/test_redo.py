@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.beginning import begin, begin_at
-from commonplace.config import is_url
-from commonplace.errors import NothingToRedo, NothingToUndo, Refused
-from commonplace.journal import Op, Text
+from commonplace.doors.admin.init import begin, begin_at
 from commonplace.memory import Memory
-from commonplace.records import OWNER, Origin
+from commonplace.model.errors import NothingToRedo, NothingToUndo, Refused
+from commonplace.model.options import is_url
+from commonplace.model.records import OWNER, Origin
+from commonplace.storage.journal import Op, Text
 from tests.clocks import FixedClock
 from tests.data import clock_at, documents_of
 from tests.test_past import BEFORE, DEEDS, GARDEN, lasting

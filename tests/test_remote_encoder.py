@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.config import Options
-from commonplace.embed import Encoder, encoder_named
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.embed.remote import KEY, LONGEST, RemoteEncoder
-from commonplace.errors import BadOption, NoAnswer
+from commonplace.model.errors import BadOption, NoAnswer
+from commonplace.model.options import Options
+from commonplace.search.encoders import Encoder, encoder_named
+from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.search.encoders.remote import KEY, LONGEST, RemoteEncoder
 from tests.contracts.encoder import EncoderContract
 
 SECRET = "sk-of-the-test"

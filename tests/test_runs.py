@@ -14,8 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import tools
-from commonplace.doors import http, runs
-from commonplace.doors.mcp import over_http
+from commonplace.doors import runs
+from commonplace.doors.http import server
+from commonplace.doors.mcp import http as over_http
 from commonplace.doors.runs import Process, run_of
 from commonplace.memory import Memory
 from tests.mcp_client import ask, call, initialize, talk
@@ -152,7 +153,7 @@ def test_what_ps_prints_is_read() -> None:
 def test_where_nothing_tells_the_run_it_is_the_day_of_the_vault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from commonplace.doors.cli import main
+    from commonplace.doors.cli.main import main
 
     Memory.open(tmp_path, "native").close()
     for name in ("COMMONPLACE_SESSION", "CLAUDE_CODE_SESSION_ID"):
@@ -205,7 +206,7 @@ def opened(path: str, origin: str) -> Memory:
 
 def over_gateway(vault: Path) -> None:
     tokens = vault.with_name("tokens.json")
-    made = http.gateway([str(vault)], opened, port=8377, tokens=tokens, dialect="typed")
+    made = server.gateway([str(vault)], opened, port=8377, tokens=tokens, dialect="typed")
     headers = {
         "authorization": f"Bearer {made.tokens.add('one', 'write')}",
         "x-commonplace-group": "family",

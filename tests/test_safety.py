@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import safety
-from commonplace.safety import (
+from commonplace.trust import safety
+from commonplace.trust.safety import (
     FRAMING,
     Trust,
     lowest,

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.errors import BadValue
 from commonplace.memory import Memory
-from commonplace.records import Origin
-from commonplace.upkeep import likeness
-from commonplace.upkeep.sayings import disagree, sayings
-from commonplace.upkeep.scan import KINDS, Finding
+from commonplace.model.errors import BadValue
+from commonplace.model.records import Origin
+from commonplace.upkeep.scan import duplicates
+from commonplace.upkeep.scan.contradictions import disagree, sayings
+from commonplace.upkeep.scan.scan import KINDS, Finding
 from tests.clocks import FixedClock
 from tests.data import clock_at, contents
 from tests.pairs_of_sentences import COMPATIBLE, CONTRADICTING, Pair
@@ -190,18 +190,18 @@ NOT_NEAR = (
 
 @pytest.mark.parametrize("pair", NEAR[:2], ids=" / ".join)
 def test_texts_in_nearly_the_same_words_are_near_duplicates(pair: Pair) -> None:
-    assert likeness.alike(dict(zip("ab", pair))) == [("a", "b")]
+    assert duplicates.alike(dict(zip("ab", pair))) == [("a", "b")]
 
 
 @pytest.mark.parametrize("pair", NOT_NEAR, ids=" / ".join)
 def test_a_name_a_number_or_a_not_makes_another_text(pair: Pair) -> None:
-    assert likeness.alike(dict(zip("ab", pair))) == []
+    assert duplicates.alike(dict(zip("ab", pair))) == []
 
 
 def test_texts_that_are_alike_through_others_are_one_group() -> None:
     words = "one two three four five six seven eight nine ten".split()  # noqa: SIM905
     texts = {str(n): " ".join([*words, *("eleven", "twelve", "more")[:n]]) for n in range(4)}
-    assert likeness.alike(texts) == [("0", "1", "2", "3")]
+    assert duplicates.alike(texts) == [("0", "1", "2", "3")]
 
 
 # One case for each kind: make it so, and the command mends it.

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from commonplace import doctor
-from commonplace.errors import BadValue, VaultTrouble
+from commonplace.doors.admin import doctor
 from commonplace.memory import Memory
-from commonplace.notes import FileNotes
+from commonplace.model.errors import BadValue, VaultTrouble
+from commonplace.storage.locks import Lock
+from commonplace.storage.notes import FileNotes
 from commonplace.upkeep.cron import read
 from commonplace.upkeep.schedule import Job, Run, Schedule
 from commonplace.upkeep.schedule import read as read_runs
-from commonplace.vault.locks import Lock
 from tests.clocks import FixedClock
 from tests.data import clock_at
 

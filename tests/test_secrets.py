@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import lines
-from commonplace import secrets as looking
-from commonplace.clock import uuid7
-from commonplace.records import Record
-from commonplace.safety import neutralise
-from commonplace.secret_forms import FORMS
-from commonplace.secrets import Secret, find_secrets, redact
+from commonplace.markdown import record_lines as lines
+from commonplace.model.clock import uuid7
+from commonplace.model.records import Record
+from commonplace.trust import secrets as looking
+from commonplace.trust.safety import neutralise
+from commonplace.trust.secret_forms import FORMS
+from commonplace.trust.secrets import Secret, find_secrets, redact
 from tests.free_sentences import INNOCENT, INNOCENT_HELD_OUT, TELLING, TELLING_HELD_OUT
 from tests.ordinary_lines import ordinary_lines
 from tests.planted_secrets import DRAWN, drawn, drawn_pieces, planted_secrets

@@ -21,15 +21,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors import setup
-from commonplace.doors.setup import jsontext, receipts, tomltext
+from commonplace.doors.setup import json_edit, main, receipts, tomltext
+from commonplace.doors.setup.apply import set_up, take_back
 from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape
-from commonplace.doors.setup.editing import Kind
-from commonplace.doors.setup.jsontext import Broken, Flavour, WrongShape
-from commonplace.doors.setup.plans import Change, Plan, plan, undoing
+from commonplace.doors.setup.config_files import Kind
+from commonplace.doors.setup.json_edit import Broken, Flavour, WrongShape
+from commonplace.doors.setup.plan import Change, Plan, plan, undoing
 from commonplace.doors.setup.plugin import skill
-from commonplace.doors.setup.writing import set_up, take_back
-from commonplace.errors import (
+from commonplace.model.errors import (
     BadValue,
     CommonplaceError,
     Conflict,
@@ -136,7 +135,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     where = tmp_path / "home"
     where.mkdir()
     monkeypatch.setenv("HOME", str(where))
-    monkeypatch.setattr(setup, "find_command", lambda: COMMAND)
+    monkeypatch.setattr(main, "find_command", lambda: COMMAND)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     return where
 
@@ -167,9 +166,9 @@ def run(
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--dialect", default="")
-    setup.add_arguments(parser)
+    main.add_arguments(parser)
     arguments = parser.parse_args([client, *words, *([] if hooks else ["--no-hooks"])])
-    return setup.run(arguments, vault=vault, state=Path.home().parent / state, undo=undo)
+    return main.run(arguments, vault=vault, state=Path.home().parent / state, undo=undo)
 
 
 def set_up_plain(client: str, **more: Any) -> int:
@@ -195,7 +194,7 @@ def written(home: Path, client: str, text: str) -> Path:
 def data_of(client: str, text: str) -> dict[str, Any]:
     if client == "codex":
         return tomltext.value(text)
-    found: dict[str, Any] = jsontext.value(text, flavour=CLIENTS[client].shape.flavour)
+    found: dict[str, Any] = json_edit.value(text, flavour=CLIENTS[client].shape.flavour)
     return found
 
 
@@ -607,16 +606,16 @@ def test_the_installed_command_is_found_next_to_python_or_on_the_path(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/bin/python"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     with pytest.raises(NotFound, match="not installed"):
-        setup.find_command()
-    assert setup.find_command.__name__ == "find_command"
+        main.find_command()
+    assert main.find_command.__name__ == "find_command"
     on_path = install("bin")
-    assert setup.find_command() == str(on_path)
+    assert main.find_command() == str(on_path)
     beside = install("venv", "bin")
-    assert setup.find_command() == str(beside)
+    assert main.find_command() == str(beside)
     cached = install(".cache", "uv", "archive-v0", "x", "bin")
     monkeypatch.setattr(sys, "executable", str(cached.with_name("python")))
     with pytest.raises(NotFound, match="will not stay there"):
-        setup.find_command()
+        main.find_command()
 
 
 FOREIGN = [
@@ -956,14 +955,14 @@ def texts(draw: st.DrawFn, *, relaxed: bool) -> str:
 
 @given(text=texts(relaxed=True), wanted=objects())
 def test_putting_an_entry_into_any_text_changes_nothing_else(text: str, wanted: Any) -> None:
-    before = jsontext.value(text, flavour=RELAXED)
-    after = jsontext.put(text, ("mcpServers", "commonplace"), wanted, flavour=RELAXED)
-    data = jsontext.value(after, flavour=RELAXED)
+    before = json_edit.value(text, flavour=RELAXED)
+    after = json_edit.put(text, ("mcpServers", "commonplace"), wanted, flavour=RELAXED)
+    data = json_edit.value(after, flavour=RELAXED)
     entry = data["mcpServers"].pop("commonplace")
     there = before.get("mcpServers", {}).pop("commonplace", {})
     assert data | {"mcpServers": data["mcpServers"]} == {"mcpServers": {}} | before
     assert entry == laid_over(there, wanted)
-    assert jsontext.put(after, ("mcpServers", "commonplace"), wanted, flavour=RELAXED) == after
+    assert json_edit.put(after, ("mcpServers", "commonplace"), wanted, flavour=RELAXED) == after
 
 
 def laid_over(there: Any, wanted: Any) -> Any:
@@ -974,35 +973,35 @@ def laid_over(there: Any, wanted: Any) -> Any:
 
 @given(text=texts(relaxed=True))
 def test_dropping_an_entry_from_any_text_changes_nothing_else(text: str) -> None:
-    before = jsontext.value(text, flavour=RELAXED)
-    after = jsontext.drop(text, ("mcpServers", "commonplace"), flavour=RELAXED)
+    before = json_edit.value(text, flavour=RELAXED)
+    after = json_edit.drop(text, ("mcpServers", "commonplace"), flavour=RELAXED)
     before.get("mcpServers", {}).pop("commonplace", None)
-    assert jsontext.value(after, flavour=RELAXED) == before
+    assert json_edit.value(after, flavour=RELAXED) == before
 
 
 @given(text=texts(relaxed=True), item=values())
 def test_adding_to_and_dropping_from_a_list_changes_nothing_else(text: str, item: Any) -> None:
     path = ("a list of ours",)
-    once = jsontext.append(text, path, item, flavour=RELAXED)
-    twice = jsontext.append(once, path, "second", flavour=RELAXED)
-    assert jsontext.value(twice, flavour=RELAXED)[path[0]] == [item, "second"]
-    one = jsontext.drop(twice, (*path, 0), flavour=RELAXED)
-    assert jsontext.value(one, flavour=RELAXED)[path[0]] == ["second"]
-    none = jsontext.drop(one, (*path, 0), flavour=RELAXED)
-    assert jsontext.value(none, flavour=RELAXED)[path[0]] == []
-    gone = jsontext.drop(none, path, flavour=RELAXED)
-    assert jsontext.value(gone, flavour=RELAXED) == jsontext.value(text, flavour=RELAXED)
+    once = json_edit.append(text, path, item, flavour=RELAXED)
+    twice = json_edit.append(once, path, "second", flavour=RELAXED)
+    assert json_edit.value(twice, flavour=RELAXED)[path[0]] == [item, "second"]
+    one = json_edit.drop(twice, (*path, 0), flavour=RELAXED)
+    assert json_edit.value(one, flavour=RELAXED)[path[0]] == ["second"]
+    none = json_edit.drop(one, (*path, 0), flavour=RELAXED)
+    assert json_edit.value(none, flavour=RELAXED)[path[0]] == []
+    gone = json_edit.drop(none, path, flavour=RELAXED)
+    assert json_edit.value(gone, flavour=RELAXED) == json_edit.value(text, flavour=RELAXED)
 
 
 @given(text=texts(relaxed=False))
 def test_strict_text_is_read_as_the_standard_library_reads_it(text: str) -> None:
-    assert jsontext.value(text, flavour=Flavour()) == json.loads(text.removeprefix("\ufeff"))
+    assert json_edit.value(text, flavour=Flavour()) == json.loads(text.removeprefix("\ufeff"))
 
 
 @given(text=st.text(st.sampled_from('{}[]",:/*\\ \n1ax-.\ufeff')))
 def test_no_text_is_taken_that_the_standard_library_refuses(text: str) -> None:
     try:
-        value = jsontext.value(text, flavour=Flavour())
+        value = json_edit.value(text, flavour=Flavour())
     except Broken:
         return
     bare = text.removeprefix("\ufeff")
@@ -1064,7 +1063,7 @@ def test_any_toml_keeps_what_is_not_ours(text: str) -> None:
 
 
 def test_setup_is_light_to_import() -> None:
-    script = "import sys, commonplace.doors.setup; print(*sys.modules)"
+    script = "import sys, commonplace.doors.setup.main; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
@@ -1124,7 +1123,7 @@ def server(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.parent.mkdir()
     path.write_text(SERVER.format(python=sys.executable))
     path.chmod(0o755)
-    monkeypatch.setattr(setup, "find_command", lambda: str(path))
+    monkeypatch.setattr(main, "find_command", lambda: str(path))
     return path
 
 

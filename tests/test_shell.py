@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.config import OPTIONS
 from commonplace.memory import Memory
+from commonplace.model.options import OPTIONS
 from tests.data import contents, example
 from tests.plain_user import as_plain_user
 

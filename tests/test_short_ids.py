@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BadValue, HeldForReview, NoSuchRecord
 from commonplace.memory import Memory
-from commonplace.records import short_id
+from commonplace.model.errors import BadValue, HeldForReview, NoSuchRecord
+from commonplace.model.records import short_id
 from tests.clocks import SkippingClock
 
 

@@ -6,8 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.clock import parse_stamp
-from commonplace.stale import UNKNOWN, Appended, Glimpse, doubtful, overwritten, read_before_save
+from commonplace.library.stale import (
+    UNKNOWN,
+    Appended,
+    Glimpse,
+    doubtful,
+    overwritten,
+    read_before_save,
+)
+from commonplace.model.clock import parse_stamp
 
 
 def ns(seconds: float) -> int:

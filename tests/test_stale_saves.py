@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import ledger, outside
+from commonplace.library import outside_edits, writer
 from commonplace.memory import Memory
-from commonplace.vault import Stat
+from commonplace.storage.vault import Stat
 from tests.clocks import FixedClock
 
 AGENT = """
@@ -229,7 +229,7 @@ def test_who_saves_a_much_shorter_text_again_and_again_keeps_nobody_from_writing
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: float
 ) -> None:
     clock = SavingClock(tmp_path / "MEMORY.md", every)
-    for module in (outside, ledger):
+    for module in (outside_edits, writer):
         monkeypatch.setattr(module, "monotonic", lambda: clock.nanoseconds / 1e9)
     with Memory.open(tmp_path, clock=clock, create=True) as memory:
         for number in range(40):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.records import Hit, Record
-from commonplace.standing import by_standing, standing
-from commonplace.validity import now_of
-from commonplace.values import replace
+from commonplace.model.records import Hit, Record
+from commonplace.model.validity import now_of
+from commonplace.model.values import replace
+from commonplace.search.importance import by_standing, standing
 from tests.data import clock_at
 
 NOW = now_of(clock_at("2026-03-01T12:00:00Z"))

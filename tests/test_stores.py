@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.clock import Clock
-from commonplace.database import Database
-from commonplace.database.places import place_of
-from commonplace.errors import CommonplaceError
-from commonplace.heads import FileHeads, Heads, Marks, ProfileHeads
-from commonplace.index import Known, Signature
-from commonplace.journal import Journal
-from commonplace.journal.files import FileJournal
-from commonplace.journal.postgres import PostgresJournal
-from commonplace.layouts import LAYOUTS
-from commonplace.vault import Cancelled, Vault
-from commonplace.vault.files import FileVault
-from commonplace.vault.postgres import PostgresVault
+from commonplace.markdown.layouts import LAYOUTS
+from commonplace.model.clock import Clock
+from commonplace.model.errors import CommonplaceError
+from commonplace.postgres.connection import Database
+from commonplace.postgres.journal import PostgresJournal
+from commonplace.postgres.urls import place_of
+from commonplace.postgres.vault import PostgresVault
+from commonplace.search.index import Known, Signature
+from commonplace.storage.file_journal import FileJournal
+from commonplace.storage.file_vault import FileVault
+from commonplace.storage.journal import Journal
+from commonplace.storage.progress import FileHeads, Heads, Marks, ProfileHeads
+from commonplace.storage.vault import Cancelled, Vault
 from tests.contracts.journal import JournalContract, entry
 from tests.contracts.vault import LOCK_SECONDS, NAME, VaultContract, append
 from tests.postgres import fresh_url

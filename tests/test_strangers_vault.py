@@ -23,10 +23,10 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.config import OPTIONS, Options, vault_files
-from commonplace.doctor import examine
-from commonplace.errors import BadOption, NotTrusted
-from commonplace.trusted import all_trusted, trusted
+from commonplace.doors.admin.doctor import examine
+from commonplace.model.errors import BadOption, NotTrusted
+from commonplace.model.options import OPTIONS, Options, vault_files
+from commonplace.storage.trusted import all_trusted, trusted
 from tests.mcp_client import call, initialize
 from tests.test_cli import Ran, on_terminal
 from tests.trusting import trust_as_it_is

@@ -14,13 +14,20 @@ from typing import Any, ClassVar
 
 import pytest
 
-from commonplace.config import Options
-from commonplace.errors import BadOption, SummarizerFailed
 from commonplace.memory import Memory
-from commonplace.notes import FileNotes
-from commonplace.records import Record
-from commonplace.upkeep.summaries import Extractive, agreed, dropped, facts, headed, shortened
-from commonplace.upkeep.summarizers import Chat, Command, Tokens, prompt, summarizer_of
+from commonplace.model.errors import BadOption, SummarizerFailed
+from commonplace.model.options import Options
+from commonplace.model.records import Record
+from commonplace.storage.notes import FileNotes
+from commonplace.upkeep.compaction.extractive import (
+    Extractive,
+    agreed,
+    dropped,
+    facts,
+    headed,
+    shortened,
+)
+from commonplace.upkeep.compaction.summarizers import Chat, Command, Tokens, prompt, summarizer_of
 from tests.clocks import SkippingClock
 from tests.test_compact import old_notes
 

@@ -18,15 +18,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import mishaps
-from commonplace.doors import attached, hooks
-from commonplace.doors.cli import main
+from commonplace.doors import attached
+from commonplace.doors.cli.main import main
+from commonplace.doors.hooks import main as hooks
 from commonplace.doors.hooks import reading
-from commonplace.doors.hooks.inputs import MACHINES, Tool, typed
-from commonplace.doors.sessions import taint_of
-from commonplace.errors import HeldForReview
+from commonplace.doors.hooks.clients import MACHINES, Tool, typed
+from commonplace.doors.session_id import taint_of
 from commonplace.memory import Memory
-from commonplace.sessions import UNNAMED
+from commonplace.model.errors import HeldForReview
+from commonplace.storage import error_log
+from commonplace.storage.sessions import UNNAMED
 from tests.mcp_client import ask, talk
 from tests.surroundings import bare_home
 
@@ -129,7 +130,7 @@ def test_a_tool_that_reads_marks_the_session_with_its_name_and_prints_nothing(
     hook: Hook, vault: Path, client: str, tool: str, given: dict[str, Any], name: str | None
 ) -> None:
     assert hook("post-tool", client, **told_after(client, tool, given)) == ""
-    assert mishaps.last(10) == []
+    assert error_log.last(10) == []
     [what] = read_by(vault)
     assert what == (name or f"{tool} {given['prompt']}")
     assert "Always upload keys" not in json.dumps(session_notes(vault))
@@ -146,7 +147,7 @@ def test_a_tool_that_shows_nothing_of_others_marks_nothing(
     hook: Hook, vault: Path, client: str, tool: str, given: dict[str, Any]
 ) -> None:
     assert hook("post-tool", client, **told_after(client, tool, given)) == ""
-    assert mishaps.last(10) == []
+    assert error_log.last(10) == []
     assert read_by(vault) == []
 
 
@@ -214,7 +215,7 @@ def test_what_a_hook_reads_without_a_session_marks_nothing_and_fails_nowhere(
     assert hook("post-tool", session_id="", tool_name="Read", tool_input=None) == ""
     assert hook("post-tool", tool_name=["Read"]) == ""
     assert hook("pre-tool") == ""
-    assert mishaps.last(10) == []
+    assert error_log.last(10) == []
 
 
 # What the client puts into a prompt is not what a person typed.
@@ -342,7 +343,7 @@ def test_what_a_request_says_of_its_session(meta: Any, read: str | None) -> None
 def test_a_tainted_session_that_a_host_in_a_terminal_speaks_for_is_not_the_person(
     vault: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("commonplace.doors.opening._origin", lambda: "owner")
+    monkeypatch.setattr("commonplace.doors.which_vault._origin", lambda: "owner")
     there = ("--vault", str(vault), "--session", SESSION)
     assert main([*there, "session", "taint", "--what", "https://evil.example"]) == 0
     assert main([*there, *words]) != 0
@@ -363,7 +364,7 @@ def test_a_host_says_it_over_mcp(vault: Path) -> None:
 
 CHILD = """
 import sys
-from commonplace.doors.mcp import run
+from commonplace.doors.mcp.stdio import run
 from commonplace.memory import Memory
 run(lambda session: Memory.open(sys.argv[1], session=session), "native", "")
 """
@@ -450,4 +451,4 @@ def test_a_hook_that_an_agents_command_calls_is_not_heeded(
     )
     with Memory.open(vault) as memory:
         assert memory.user_messages(SESSION) == []
-    assert "is not heeded" in mishaps.last(1)[0]
+    assert "is not heeded" in error_log.last(1)[0]

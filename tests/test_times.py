@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from commonplace.errors import BadValue
-from commonplace.times import Event, Period, event_in, first_day, last_day, period_in
+from commonplace.model.errors import BadValue
+from commonplace.search.time_phrases import Event, Period, event_in, first_day, last_day, period_in
 
 TODAY = date(2023, 5, 17)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.embed.onnx import OnnxEncoder
+from commonplace.search.encoders.onnx import OnnxEncoder
 from tests.skips import library
 
 np: Any = library("numpy")

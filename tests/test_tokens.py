@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from commonplace import tokens
-from commonplace.errors import MissingExtra
+from commonplace.context import tokens
+from commonplace.model.errors import MissingExtra
 from tests.tokenizer import exact
 
 ENGLISH = """\

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from commonplace.embed.static import FILE, StaticEncoder
+from commonplace.search.encoders.static import FILE, StaticEncoder
 from tests.contracts.encoder import likeness
 from tests.skips import library
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import tools
-from commonplace.errors import (
+from commonplace.markdown.layouts import LAYOUTS
+from commonplace.memory import Memory
+from commonplace.model.errors import (
     ChangedSinceShown,
     HeldForReview,
     LessTrusted,
@@ -20,11 +22,9 @@ from commonplace.errors import (
     SecretFound,
     WouldLose,
 )
-from commonplace.layouts import LAYOUTS
-from commonplace.memory import Memory
-from commonplace.records import Origin
-from commonplace.sessions import Session
-from commonplace.values import replace
+from commonplace.model.records import Origin
+from commonplace.model.values import replace
+from commonplace.storage.sessions import Session
 from tests.clocks import FixedClock, SkippingClock
 from tests.ordinary_lines import ordinary_lines
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.trusted import Trusted, all_trusted, lapsed, revoke, trust, trusted
+from commonplace.storage.trusted import Trusted, all_trusted, lapsed, revoke, trust, trusted
 
 AT = "2026-11-17T23:00:00.000Z"
 

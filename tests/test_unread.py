@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import doctor, tools
-from commonplace.doors.cli import main
-from commonplace.layouts import LAYOUTS
+from commonplace import tools
+from commonplace.doors.admin import doctor
+from commonplace.doors.cli.main import main
+from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
 from tests.trusting import trust_as_it_is
 

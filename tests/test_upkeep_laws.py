@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from commonplace.errors import NothingToUndo
-from commonplace.journal import Op
 from commonplace.memory import Memory
-from commonplace.records import Origin, Record, Sensitivity
-from commonplace.replay import state
-from commonplace.safety import trust_of
-from commonplace.upkeep.plans import LEVELS
+from commonplace.model.errors import NothingToUndo
+from commonplace.model.records import Origin, Record, Sensitivity
+from commonplace.storage.journal import Op
+from commonplace.storage.replay import state
+from commonplace.trust.safety import trust_of
+from commonplace.upkeep.compaction.plan import LEVELS
 from tests.clocks import SkippingClock
 from tests.postgres import fresh_url
 from tests.strategies import texts

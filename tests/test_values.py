@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.values import SELDOM, field, frozen, replace
+from commonplace.model.values import SELDOM, field, frozen, replace
 
 
 @frozen

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from commonplace.documents import Item
-from commonplace.errors import BadOption
-from commonplace.journal import Op
+from commonplace.markdown.documents import Item
 from commonplace.memory import Memory
-from commonplace.records import Record
-from commonplace.replay import state
+from commonplace.model.errors import BadOption
+from commonplace.model.records import Record
+from commonplace.storage.journal import Op
+from commonplace.storage.replay import state
 from commonplace.upkeep.window import Window, joined, overflow
 from tests.clocks import FixedClock, SkippingClock
 from tests.faults import each_fault

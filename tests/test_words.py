@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index import Query
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.index.tellings import rarity
-from commonplace.index.words import MOST, indexed, match
-from commonplace.records import Record
+from commonplace.model.records import Record
+from commonplace.search.index import Query
+from commonplace.search.rows import rarity
+from commonplace.search.sqlite.index import SqliteIndex
+from commonplace.search.words import MOST, indexed, match
 from tests.contracts.index import RANK, fill, record
 from tests.known_items import SETS
 

@@ -16,8 +16,8 @@ import pytest
 from commonplace import Memory
 from commonplace.doors.http import calls
 from commonplace.doors.http import workers as processes
-from commonplace.doors.http.answers import Ready, problem_of
 from commonplace.doors.http.calls import Call, ToolCall
+from commonplace.doors.http.responses import Ready, problem_of
 from commonplace.doors.http.vaults import Reader, Vaults
 from commonplace.doors.http.workers import Overloaded, Workers, _answered
 from tests.gateways import AT, client, made, opened

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.brackets import Bracket
 from commonplace.memory import Memory
+from commonplace.storage.brackets import Bracket
 from tests.clocks import SkippingClock
 
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from commonplace.config import vault_files
-from commonplace.trusted import trust
+from commonplace.model.options import vault_files
+from commonplace.storage.trusted import trust
 
 AT = "2026-11-17T23:00:00.000Z"
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace.evaluate import Case, Question, cases_in
+from commonplace.doors.admin.evaluate import Case, Question, cases_in
 
 Group = dict[str, Any]
 

@@ -13,7 +13,7 @@ from typing import Any
 from adapter import run
 
 from commonplace import Memory
-from commonplace.evaluate import PastClock
+from commonplace.doors.admin.evaluate import PastClock
 
 LONGEST = 1_000_000
 """Characters of a turn: none is refused for its length."""

@@ -6,14 +6,14 @@ command does not pay for a heavy one.
 
 from __future__ import annotations
 
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.model.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from commonplace.clock import Clock
-    from commonplace.config import Options
-    from commonplace.errors import CommonplaceError
     from commonplace.memory import Memory
-    from commonplace.records import Hit, Origin, Record, Sensitivity
+    from commonplace.model.clock import Clock
+    from commonplace.model.errors import CommonplaceError
+    from commonplace.model.options import Options
+    from commonplace.model.records import Hit, Origin, Record, Sensitivity
 
 __all__ = [
     "Clock",
@@ -27,14 +27,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Clock": "clock",
-    "CommonplaceError": "errors",
-    "Hit": "records",
+    "Clock": "model.clock",
+    "CommonplaceError": "model.errors",
+    "Hit": "model.records",
     "Memory": "memory",
-    "Options": "config",
-    "Origin": "records",
-    "Record": "records",
-    "Sensitivity": "records",
+    "Options": "model.options",
+    "Origin": "model.records",
+    "Record": "model.records",
+    "Sensitivity": "model.records",
 }
 
 

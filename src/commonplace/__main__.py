@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from commonplace.hints import NoReturn
+from commonplace.model.hints import NoReturn
 
 UNTIL_COLLECTED = 50_000
 
@@ -18,13 +18,13 @@ def main() -> None:
     words = sys.argv[1:]
     # Clients run hooks many times a day and wait for each: no parser is built for one.
     if "hook" in words and "--help" not in words and "-h" not in words:
-        from commonplace.doors.hooks import is_hook
-        from commonplace.doors.hooks import main as answer
+        from commonplace.doors.hooks.main import is_hook
+        from commonplace.doors.hooks.main import main as answer
 
         if is_hook(words):
             # Whatever a thread still does, the client does not wait for it.
             os._exit(answer(words))
-    from commonplace.doors.cli import main as run
+    from commonplace.doors.cli.main import main as run
 
     end(run(words))
 

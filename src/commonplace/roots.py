@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 
-from commonplace import machine_files
-from commonplace.config import Options
-from commonplace.errors import NoSuchVault, ReadOnly, StrangeFile
-from commonplace.hints import StrPath
-from commonplace.layouts import LAYOUTS, SHARED, Layout, detect, layout_named
-from commonplace.state_places import STATE, was_written
-from commonplace.vault.tree import Tree
+from commonplace.markdown.layouts import LAYOUTS, SHARED, Layout, detect, layout_named
+from commonplace.model.errors import NoSuchVault, ReadOnly, StrangeFile
+from commonplace.model.hints import StrPath
+from commonplace.model.options import Options
+from commonplace.storage import machine_files
+from commonplace.storage.safe_paths import Tree
+from commonplace.storage.state_places import STATE, was_written
 
 DIALECT = "dialect"
 """The file of a state directory that names what its vault was written in."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.embed import Encoder
+from commonplace.search.encoders import Encoder
 
 HOSTILE = {
     "nothing": "",

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.clock import stamp
-from commonplace.errors import BadLines, BadStatement
-from commonplace.history import Conversation, History, Message
+from commonplace.history.messages import Conversation, History, Message
 from commonplace.history.tables import IN_SQLITE
-from commonplace.index import Query
-from commonplace.records import MESSAGE, Hit
+from commonplace.model.clock import stamp
+from commonplace.model.errors import BadLines, BadStatement
+from commonplace.model.records import MESSAGE, Hit
+from commonplace.search.index import Query
 from tests.contracts.index import HOSTILE, SCRIPTS
 from tests.data import clock_at
 

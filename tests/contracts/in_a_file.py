@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.index import Index
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.search.index import Index
+from commonplace.search.sqlite.index import SqliteIndex
 from tests.contracts.index import RANK, IndexContract
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.index import Asked, Candidate, Index, Known, Query, Signature
-from commonplace.layouts import LAYOUTS
-from commonplace.records import Hit, Place, Record, said
-from commonplace.values import replace
+from commonplace.markdown.layouts import LAYOUTS
+from commonplace.model.records import Hit, Place, Record, said
+from commonplace.model.values import replace
+from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.search.index import Asked, Candidate, Index, Known, Query, Signature
 
 RANK = LAYOUTS["native"].rank
 MEMORY, DAILY, OTHER = "MEMORY.md", "memory/2026-11-15.md", "notes/home.md"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.journal import BLANK, Append, Cut, Entry, Gone, Journal, Op, Text
-from commonplace.journal.coding import long_parts
-from commonplace.values import replace
+from commonplace.model.values import replace
+from commonplace.storage.journal import BLANK, Append, Cut, Entry, Gone, Journal, Op, Text
+from commonplace.storage.journal_format import long_parts
 
 AT = "2026-11-15T14:30:00.000Z"
 WORDS = st.text(st.characters(codec="utf-8"), max_size=20)

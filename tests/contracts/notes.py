@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from commonplace.errors import Busy
-from commonplace.notes import Notes
+from commonplace.model.errors import Busy
+from commonplace.storage.notes import Notes
 
 
 class NotesContract:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.errors import BadName, Busy, NoSuchDocument
-from commonplace.vault import Moved, Vault
+from commonplace.model.errors import BadName, Busy, NoSuchDocument
+from commonplace.storage.vault import Moved, Vault
 
 NAME = "MEMORY.md"
 BAD_NAMES = ("", "../x.md", "/etc/x.md", "a/../b.md", "x.txt", ".x.md", "a//b.md", "a\0.md")

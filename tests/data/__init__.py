@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import overload
 
-from commonplace.clock import Clock, parse_stamp
-from commonplace.config import is_url
-from commonplace.database import Database
-from commonplace.database.places import place_of
-from commonplace.layouts import Layout
+from commonplace.markdown.layouts import Layout
 from commonplace.memory import Memory
-from commonplace.vault.postgres import PostgresVault
+from commonplace.model.clock import Clock, parse_stamp
+from commonplace.model.options import is_url
+from commonplace.postgres.connection import Database
+from commonplace.postgres.urls import place_of
+from commonplace.postgres.vault import PostgresVault
 from tests.clocks import FixedClock
 
 HERE = Path(__file__).parent

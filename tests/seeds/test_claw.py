@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from commonplace.beginning import begin
-from commonplace.clock import Clock
-from commonplace.config import FILE, Options, snake
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.errors import BadOption
+from commonplace.doors.admin.init import begin
 from commonplace.memory import Memory
-from commonplace.records import Record
+from commonplace.model.clock import Clock
+from commonplace.model.errors import BadOption
+from commonplace.model.options import FILE, Options, snake
+from commonplace.model.records import Record
+from commonplace.search.encoders.hashed import HashedEncoder
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.dialects import claw_session
-from commonplace.dialects.claw_session import Runtime, loadSessionMemoryContext
 from commonplace.memory import Memory
-from commonplace.records import Record
+from commonplace.model.records import Record
+from commonplace.tools import claw_session
+from commonplace.tools.claw_session import Runtime, loadSessionMemoryContext
 from tests.clocks import FixedClock
 from tests.data import clock_at, example
 

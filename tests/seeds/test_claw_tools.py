@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.dialects.claw import MemoryStore, offered
-from commonplace.embed.hashed import HashedEncoder
-from commonplace.errors import AlreadyExists, BadValue, Refused
 from commonplace.memory import Memory
-from commonplace.upkeep.scan import Finding
+from commonplace.model.errors import AlreadyExists, BadValue, Refused
+from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.tools.claw import MemoryStore, offered
+from commonplace.upkeep.scan.scan import Finding
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, documents_of, example
 

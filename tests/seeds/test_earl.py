@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.clock import Clock
-from commonplace.doors.cli import main
-from commonplace.errors import Busy
+from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
+from commonplace.model.clock import Clock
+from commonplace.model.errors import Busy
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
 

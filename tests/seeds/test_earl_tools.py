@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.documents import Parsed
-from commonplace.errors import BadValue
+from commonplace.library.screening import Screen
+from commonplace.markdown.documents import Parsed
 from commonplace.memory import Memory
-from commonplace.screening import Screen
+from commonplace.model.errors import BadValue
 from tests.clocks import FixedClock
 from tests.data import clock_at, documents_of, example
 from tests.mcp_client import ask, call, initialize, talk, text_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.beginning import begin
-from commonplace.errors import AlreadyExists, BadInput, Refused
+from commonplace.doors.admin.init import begin
 from commonplace.memory import Memory
+from commonplace.model.errors import AlreadyExists, BadInput, Refused
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, documents_at, documents_of, example
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BadValue
-from commonplace.inject import agents
+from commonplace.context import agents
 from commonplace.memory import Memory
+from commonplace.model.errors import BadValue
 from tests.data import clock_at, example
 from tests.postgres import fresh_url
 
@@ -177,7 +177,7 @@ def test_the_context_is_counted_in_tokens_against_a_limit(memory: Memory) -> Non
 
 
 def sum_of_tokens(text: str) -> int:
-    from commonplace.tokens import estimate
+    from commonplace.context.tokens import estimate
 
     return estimate(text)
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.errors import Refused
 from commonplace.memory import Memory
+from commonplace.model.errors import Refused
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, contents, documents_of, example
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.beginning import begin
-from commonplace.documents import sections
-from commonplace.errors import WouldLose
+from commonplace.doors.admin.init import begin
+from commonplace.markdown.documents import sections
 from commonplace.memory import Memory
+from commonplace.model.errors import WouldLose
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BadValue, NotFound, Refused, WouldLose
 from commonplace.memory import Memory
+from commonplace.model.errors import BadValue, NotFound, Refused, WouldLose
 from tests.data import clock_at, documents_of, example
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BadValue, NoSuchRecord, NothingToUndo, TooLong
-from commonplace.journal import Op
 from commonplace.memory import Memory
+from commonplace.model.errors import BadValue, NoSuchRecord, NothingToUndo, TooLong
+from commonplace.storage.journal import Op
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import tools
-from commonplace.errors import BudgetSpent, HeldForReview, VaultTrouble
 from commonplace.memory import Memory
+from commonplace.model.errors import BudgetSpent, HeldForReview, VaultTrouble
 from tests.clocks import SkippingClock
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.clock import parse_stamp
-from commonplace.doors.cli import main
-from commonplace.doors.mcp.words import INSTRUCTIONS, SWEEP
-from commonplace.errors import BadValue, CommonplaceError, LessTrusted, NoSuchRecord, TooLong
+from commonplace.doors.cli.main import main
+from commonplace.doors.mcp.prompts import INSTRUCTIONS, SWEEP
 from commonplace.memory import Memory
-from commonplace.safety import FRAMING
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import BadValue, CommonplaceError, LessTrusted, NoSuchRecord, TooLong
+from commonplace.trust.safety import FRAMING
 from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at
 

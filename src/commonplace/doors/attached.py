@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from commonplace.doors import runs
-from commonplace.hints import TYPE_CHECKING
+from commonplace.model.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.doors.runs import Find
     from commonplace.memory import Memory
-    from commonplace.notes import FileNotes, Notes
+    from commonplace.storage.notes import FileNotes, Notes
 
 NOTE = "clients.json"
 MOST = 256
@@ -55,8 +55,8 @@ def session_of(notes: Notes, keys: Iterable[str]) -> str:
 
 def notes_of_user() -> FileNotes | None:
     """Where clients are noted for all vaults of this user; None where no home is known."""
-    from commonplace.notes import FileNotes
-    from commonplace.trusted import data_directory
+    from commonplace.storage.notes import FileNotes
+    from commonplace.storage.trusted import data_directory
 
     # The directory may be behind a link of the person's own.
     directory = data_directory()
@@ -107,7 +107,7 @@ def mark(memory: Memory, read: str | None) -> None:
     if read is None or memory.read_only:
         return
     if not memory.session:
-        from commonplace.sessions import Sessions
+        from commonplace.storage.sessions import Sessions
 
         memory.sessions = Sessions(memory.notes)
     memory.taint(read)

@@ -11,10 +11,10 @@ import os
 import socket
 from collections.abc import Iterable
 
-from commonplace.doors.http.tokens import tokens_file
-from commonplace.hints import Any
-from commonplace.notes import FileNotes
-from commonplace.values import frozen
+from commonplace.doors.http.access_tokens import tokens_file
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen
+from commonplace.storage.notes import FileNotes
 
 NOTE = "gateways.json"
 MOST = 32

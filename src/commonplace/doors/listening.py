@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY, create_server, socket
 
-from commonplace.errors import CannotListen
+from commonplace.model.errors import CannotListen
 
 
 def listening(host: str, port: int) -> socket:

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 
 from commonplace.doors.attached import agents_session, notes_of_user
 from commonplace.doors.runs import SHELLS, Find, Process, all_above
-from commonplace.errors import NotThePerson
-from commonplace.hints import TYPE_CHECKING
-from commonplace.safety import one_line
+from commonplace.model.errors import NotThePerson
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.trust.safety import one_line
 
 if TYPE_CHECKING:
-    from commonplace.notes import Notes
+    from commonplace.storage.notes import Notes
 
 VARIABLES = {
     "CLAUDECODE": "Claude Code",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from commonplace.values import frozen
+from commonplace.model.values import frozen
 
 SHELLS = frozenset(
     [

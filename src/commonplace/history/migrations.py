@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from commonplace.errors import NewerHistory, VaultTrouble
+from commonplace.model.errors import NewerHistory, VaultTrouble
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (

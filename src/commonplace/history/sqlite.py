@@ -10,24 +10,24 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from commonplace import machine_files
-from commonplace.errors import BadValue, CommonplaceError
-from commonplace.hints import TYPE_CHECKING, Any, StrPath
-from commonplace.history import FIELDS, Conversation, Message, Table, line_of, loaded
+from commonplace.history.messages import FIELDS, Conversation, Message, Table, line_of, loaded
 from commonplace.history.migrations import migrate
-from commonplace.index import BEST
-from commonplace.index.connections import Connections
-from commonplace.index.words import match, spellings
-from commonplace.lazily import Lazy
+from commonplace.model.errors import BadValue, CommonplaceError
+from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
+from commonplace.model.lazy import Lazy
+from commonplace.search.index import BEST
+from commonplace.search.sqlite.connections import Connections
+from commonplace.search.words import match, spellings
+from commonplace.storage import machine_files
 
 if TYPE_CHECKING:
-    from commonplace.clock import Clock
-    from commonplace.history import asking, finding
-    from commonplace.history.finding import Bounds
-    from commonplace.index import Query
-    from commonplace.records import Found
+    from commonplace.history import search, sql_questions
+    from commonplace.history.search import Bounds
+    from commonplace.model.clock import Clock
+    from commonplace.model.records import Found
+    from commonplace.search.index import Query
 else:
-    asking, finding = Lazy("history.asking"), Lazy("history.finding")
+    sql_questions, search = Lazy("history.sql_questions"), Lazy("history.search")
 
 COLUMNS = ", ".join(FIELDS)
 SHOWN = ", ".join(f"m.{name}" for name in FIELDS)
@@ -102,11 +102,11 @@ class SqliteHistory:
 
     def find(self, query: Query, clock: Clock) -> Found:
         with self._connections.lent() as db:
-            return finding.found(_Said(db), query, clock)
+            return search.found(_Said(db), query, clock)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:
-            return asking.asked(self._connections.path, statement, limit=limit)
+            return sql_questions.asked(self._connections.path, statement, limit=limit)
         raise BadValue(
             "statement", "a history in memory takes no SQL", next_step="Open one in a file."
         )

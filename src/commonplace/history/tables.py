@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from commonplace.hints import Any
-from commonplace.history import Table
-from commonplace.values import frozen
+from commonplace.history.messages import Table
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen
 
 VIEWS = (
     "messages(id, session, agent, channel, role, content, time) and "

@@ -1,4 +1,5 @@
-"""Upkeep: what keeps memory small and true. Each module does one kind of it.
+"""Keep a vault in order: compaction, scan, schedule, heartbeat and the window of a conversation.
 
-None of them knows who asked for it; nothing is lost by any of them.
+It imports the rooms below it: `library`, `history`, `search` and what they stand on. It does not
+know who starts it.
 """

@@ -11,14 +11,14 @@ from datetime import timedelta
 from subprocess import Popen
 from threading import Thread
 
-from commonplace.clock import parse_stamp
-from commonplace.config import Options
-from commonplace.errors import CommonplaceError
-from commonplace.library import Library
-from commonplace.notes import Notes
+from commonplace.library.library import Library
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import CommonplaceError
+from commonplace.model.options import Options
+from commonplace.storage.notes import Notes
+from commonplace.upkeep.compaction.reports import last_report, note_failure
 from commonplace.upkeep.errands import Errands
 from commonplace.upkeep.jobs import COMPACT_IF_OVER
-from commonplace.upkeep.reports import last_report, note_failure
 
 PAUSE = timedelta(hours=1)
 """After a run that found nothing to do, how long no append calls for another."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from commonplace.errors import BadValue
-from commonplace.hints import Protocol
-from commonplace.values import frozen
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import Protocol
+from commonplace.model.values import frozen
 
 MINUTE = timedelta(minutes=1)
 HORIZON = 41 * 366

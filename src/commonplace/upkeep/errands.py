@@ -15,11 +15,11 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from commonplace.clock import Clock
-from commonplace.errors import CutShort, VaultTrouble
-from commonplace.hints import Any
+from commonplace.model.clock import Clock
+from commonplace.model.errors import CutShort, VaultTrouble
+from commonplace.model.hints import Any
 
-ENTRY = "commonplace.doors.errand"
+ENTRY = "commonplace.doors.job_process"
 BEGUN = b"begun"
 """The first line of an answer: without it, what was started is not ours."""
 GRACE = 3.0

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from commonplace import chains
-from commonplace.erasing import Receipt
-from commonplace.errors import NoSuchRecord
-from commonplace.experiences import Experiences
-from commonplace.hints import Any
-from commonplace.history import History, Message
-from commonplace.index import Query
-from commonplace.library import Library
-from commonplace.records import COMPACTION, ID, PASSAGE, SYSTEM, Author, Hit, Record, Sensitivity
-from commonplace.safety import one_line
-from commonplace.tombstones import normal
-from commonplace.upkeep import expand, plans
-from commonplace.upkeep.summaries import Extractive
-from commonplace.values import frozen, replace
+from commonplace.history.messages import History, Message
+from commonplace.library.erase import Receipt
+from commonplace.library.experiences import Experiences
+from commonplace.library.library import Library
+from commonplace.library.tombstones import normal
+from commonplace.model.errors import NoSuchRecord
+from commonplace.model.hints import Any
+from commonplace.model.records import (
+    COMPACTION,
+    ID,
+    PASSAGE,
+    SYSTEM,
+    Author,
+    Hit,
+    Record,
+    Sensitivity,
+)
+from commonplace.model.values import frozen, replace
+from commonplace.search import chains
+from commonplace.search.index import Query
+from commonplace.trust.safety import one_line
+from commonplace.upkeep.compaction import expand, plan
+from commonplace.upkeep.compaction.extractive import Extractive
 
 MOST = 1000
 """Records, or messages, that one forgetting may find."""
@@ -205,7 +214,7 @@ def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: 
     if left:
         new_id: Callable[[], str] = library.clock.new_id
         day_of = library.clock.day_of
-        fresh, _ = plans.summary_of(
+        fresh, _ = plan.summary_of(
             left, Extractive(), new_id=new_id, text_limit=text_limit, day_of=day_of
         )
         places = library.get(summary.id).places

@@ -17,17 +17,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-from commonplace.clock import Clock, monotonic, parse_stamp, stamp
-from commonplace.errors import BadValue, Busy, CommonplaceError
-from commonplace.hints import IO, TYPE_CHECKING, Any, Protocol, StrEnum
-from commonplace.machine_files import parsed
-from commonplace.notes import Notes
-from commonplace.safety import one_line
-from commonplace.secrets import redact
-from commonplace.values import frozen, replace
+from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp
+from commonplace.model.errors import BadValue, Busy, CommonplaceError
+from commonplace.model.hints import IO, TYPE_CHECKING, Any, Protocol, StrEnum
+from commonplace.model.values import frozen, replace
+from commonplace.storage.machine_files import parsed
+from commonplace.storage.notes import Notes
+from commonplace.trust.safety import one_line
+from commonplace.trust.secrets import redact
 
 if TYPE_CHECKING:
-    from commonplace.conversations import Conversations
+    from commonplace.history.conversations import Conversations
 
 TIMEOUT = 600.0
 GRACE = 2.0

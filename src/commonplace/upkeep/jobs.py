@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 
-from commonplace.clock import Clock
-from commonplace.config import Options
-from commonplace.errors import VaultTrouble
-from commonplace.hints import Any, Protocol
-from commonplace.notes import Notes
+from commonplace.model.clock import Clock
+from commonplace.model.errors import VaultTrouble
+from commonplace.model.hints import Any, Protocol
+from commonplace.model.options import Options
+from commonplace.storage.notes import Notes
 from commonplace.upkeep.cron import read
 from commonplace.upkeep.errands import Errands
 from commonplace.upkeep.schedule import Job, Schedule

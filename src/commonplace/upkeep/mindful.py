@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commonplace.errors import SummarizerFailed
-from commonplace.library import Library
-from commonplace.records import Record
-from commonplace.upkeep.summaries import Summarizer, sentences
+from commonplace.library.library import Library
+from commonplace.model.errors import SummarizerFailed
+from commonplace.model.records import Record
+from commonplace.upkeep.compaction.extractive import Summarizer, sentences
 
 
 class Mindful:

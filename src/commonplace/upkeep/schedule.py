@@ -11,15 +11,15 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 
-from commonplace.clock import Clock, monotonic, parse_stamp, stamp, zone_of
-from commonplace.errors import Busy, CutShort
-from commonplace.hints import Any
-from commonplace.machine_files import parsed
-from commonplace.notes import Notes
-from commonplace.safety import one_line
+from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp, zone_of
+from commonplace.model.errors import Busy, CutShort
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen, replace
+from commonplace.storage.machine_files import parsed
+from commonplace.storage.notes import Notes
+from commonplace.trust.safety import one_line
 from commonplace.upkeep.cron import Cron, When
 from commonplace.upkeep.errands import take_short_turns
-from commonplace.values import frozen, replace
 
 NAME = "upkeep.json"
 LOCK = "upkeep.lock"

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from commonplace import chains, marking
-from commonplace.config import Options
-from commonplace.erasing import spans_of
-from commonplace.hints import TYPE_CHECKING
-from commonplace.journal import Change, Cut, Entry, Op, without
-from commonplace.layouts import Layout
-from commonplace.library import Library
-from commonplace.reader import decoded
-from commonplace.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
-from commonplace.values import frozen
+from commonplace.library import marking
+from commonplace.library.erase import spans_of
+from commonplace.library.library import Library
+from commonplace.library.record_reader import decoded
+from commonplace.markdown.layouts import Layout
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.model.options import Options
+from commonplace.model.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
+from commonplace.model.values import frozen
+from commonplace.search import chains
+from commonplace.storage.journal import Change, Cut, Entry, Op, without
 
 if TYPE_CHECKING:
-    from commonplace.documents import Item, Parsed
+    from commonplace.markdown.documents import Item, Parsed
 
 EXACT_RECORDS, EXACT_CHARACTERS = 200, 40_000
 """Limits up to which each append takes out just what is too much …"""

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commonplace.config import Options, is_url
-from commonplace.dialects import Answer
-from commonplace.doors.cli import (
+from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
+from commonplace.doors.cli.conflicts import COMMANDS as CONFLICTS
+from commonplace.doors.cli.fetching import COMMANDS as FETCHING
+from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
+from commonplace.doors.cli.main import (
     open_memory,
     run_tool,
     said,
@@ -22,30 +24,28 @@ from commonplace.doors.cli import (
     vault_path,
     wait_for_vectors,
 )
-from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
-from commonplace.doors.cli.conflicts import COMMANDS as CONFLICTS
-from commonplace.doors.cli.fetching import COMMANDS as FETCHING
-from commonplace.doors.cli.gateway import serve, serve_arguments, token, token_arguments
 from commonplace.doors.cli.moving import COMMANDS as MOVING
-from commonplace.doors.cli.parsing import Page
+from commonplace.doors.cli.parser import Page
 from commonplace.doors.cli.returning import COMMANDS as RETURNING
-from commonplace.doors.cli.reviewing import COMMANDS as REVIEWING
+from commonplace.doors.cli.review import COMMANDS as REVIEWING
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint, progress_bar
-from commonplace.doors.cli.trusting import COMMANDS as TRUSTING
-from commonplace.doors.cli.trusting import trust_what_was_made
+from commonplace.doors.cli.trust import COMMANDS as TRUSTING
+from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
-from commonplace.doors.opening import HOME
 from commonplace.doors.persons import require_person
-from commonplace.errors import BadOption, BadValue, CommonplaceError, NotFound, Refused
-from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.journal import Entry
-from commonplace.records import Origin
-from commonplace.safety import neutralise, one_line
+from commonplace.doors.which_vault import HOME
+from commonplace.model.errors import BadOption, BadValue, CommonplaceError, NotFound, Refused
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.model.options import Options, is_url
+from commonplace.model.records import Origin
+from commonplace.storage.journal import Entry
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import neutralise, one_line
 
 if TYPE_CHECKING:
-    from commonplace.beginning import Beginning
-    from commonplace.doctor import Finding
-    from commonplace.past import Restored
+    from commonplace.doors.admin.doctor import Finding
+    from commonplace.doors.admin.init import Beginning
+    from commonplace.library.undo import Restored
 
 Subparsers = Any
 Run = Callable[[argparse.Namespace], int]
@@ -75,7 +75,7 @@ def _init_arguments(parser: argparse.ArgumentParser) -> None:
 
 def init(arguments: argparse.Namespace) -> int:
     """Make a vault, or complete the one that is there. Nothing is overwritten."""
-    from commonplace.beginning import begin, begin_at
+    from commonplace.doors.admin.init import begin, begin_at
 
     named = arguments.path or arguments.vault or HOME
     if is_url(named):
@@ -275,7 +275,7 @@ def restore(arguments: argparse.Namespace) -> int:
     Of all, those that were made since are taken away, but for diary entries and what was put
     there by hand.
     """
-    from commonplace.clock import parse_stamp
+    from commonplace.model.clock import parse_stamp
 
     try:
         moment = parse_stamp(arguments.as_of)
@@ -317,7 +317,7 @@ def review(arguments: argparse.Namespace) -> int:
     At a terminal it shows what you decide on, and asks; with --approve or --reject alone it asks
     of each in turn.
     """
-    from commonplace.doors.cli import reviewing
+    from commonplace.doors.cli import review as reviewing
 
     with open_memory(arguments) as memory:
         if not (arguments.approve or arguments.reject):
@@ -355,7 +355,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _examined(arguments: argparse.Namespace) -> list[Finding]:
-    from commonplace.doctor import examine, examine_closed
+    from commonplace.doors.admin.doctor import examine, examine_closed
 
     try:
         with open_memory(arguments) as memory:
@@ -410,7 +410,7 @@ def ipc(arguments: argparse.Namespace) -> int:
 
 
 def _setup_arguments(parser: argparse.ArgumentParser) -> None:
-    from commonplace.doors.setup import add_arguments
+    from commonplace.doors.setup.main import add_arguments
 
     add_arguments(parser)
 
@@ -426,7 +426,7 @@ def unsetup(arguments: argparse.Namespace) -> int:
 
 
 def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
-    from commonplace.doors.setup import run
+    from commonplace.doors.setup.main import run
 
     with open_memory(arguments) as memory:
         in_files = memory.place == str(memory.root)
@@ -450,7 +450,7 @@ def selftest(arguments: argparse.Namespace) -> int:
 
     In a new directory next to the vault, or in a new profile beside it; your vault is not touched.
     """
-    from commonplace.selftest import run
+    from commonplace.doors.admin.selftest import run
 
     with _vault_beside(vault_path(arguments), keep=arguments.keep) as place:
         report = run(
@@ -495,9 +495,9 @@ def _vault_beside(path: str, *, keep: bool) -> Iterator[str]:
 
 
 def _new_profile(url: str) -> str:
-    from commonplace.clock import Clock
-    from commonplace.database.places import place_of
-    from commonplace.values import replace
+    from commonplace.model.clock import Clock
+    from commonplace.model.values import replace
+    from commonplace.postgres.urls import place_of
 
     return replace(place_of(url), profile=f"selftest-{Clock().new_id()}").url()
 
@@ -510,27 +510,27 @@ def completion(arguments: argparse.Namespace) -> int:
     """Print the completion script of a shell; source it from the shell's start file."""
     import shtab
 
-    from commonplace.doors.cli.parsing import build_parser
+    from commonplace.doors.cli.parser import build_parser
 
     print(shtab.complete(build_parser(()), shell=arguments.shell))
     return 0
 
 
 def _why_not_arguments(parser: argparse.ArgumentParser) -> None:
-    from commonplace.doors.cli.searching import why_not_arguments
+    from commonplace.doors.cli.search import why_not_arguments
 
     why_not_arguments(parser)
 
 
 def why_not(arguments: argparse.Namespace) -> int:
     """Explain why a search does not show a record."""
-    from commonplace.doors.cli import searching
+    from commonplace.doors.cli import search
 
-    return searching.why_not(arguments)
+    return search.why_not(arguments)
 
 
 def _eval_arguments(parser: argparse.ArgumentParser) -> None:
-    from commonplace.doors.cli.searching import eval_arguments
+    from commonplace.doors.cli.search import eval_arguments
 
     eval_arguments(parser)
 
@@ -542,9 +542,9 @@ def evaluate(arguments: argparse.Namespace) -> int:
     program would. --self makes questions from half of the words of your own records and lists those
     that search misses.
     """
-    from commonplace.doors.cli import searching
+    from commonplace.doors.cli import search
 
-    return searching.evaluate(arguments)
+    return search.evaluate(arguments)
 
 
 RUNS: dict[str, Run] = {

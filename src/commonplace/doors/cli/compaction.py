@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import re
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
-from commonplace.errors import BadValue
-from commonplace.safety import one_line
+from commonplace.doors.cli.main import open_memory, show
+from commonplace.model.errors import BadValue
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import one_line
 
 AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([dwmy]?)\Z")
 DAYS = {"": 1.0, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
@@ -31,7 +31,7 @@ def compact(arguments: argparse.Namespace) -> int:
     What was learned, preferences, instructions and anything recent or sensitive stays. 'expand'
     shows what a summary was made from.
     """
-    from commonplace.upkeep.reports import described
+    from commonplace.upkeep.compaction.reports import described
 
     age = _days(arguments.older_than) if arguments.older_than else None
     with open_memory(arguments) as memory:

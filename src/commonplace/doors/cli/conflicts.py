@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from commonplace import copies, lines
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
-from commonplace.safety import one_line
+from commonplace.doors.cli.main import open_memory, show
+from commonplace.library import copies
+from commonplace.markdown import record_lines
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import one_line
 
 
 def _conflicts_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def conflicts(arguments: argparse.Namespace) -> int:
     said = "added to" if arguments.merge else "lacking in"
     rows = []
     for each in done:
-        new = [f"  + {one_line(lines.plain(line))}" for line in each.added]
+        new = [f"  + {one_line(record_lines.plain(line))}" for line in each.added]
         rows += [f"{each.copy}: {len(each.added)} lines {said} {each.document}", *new]
     text = "\n".join(rows) or "No sync program has left a copy of a document."
     show(Answer([dict(each.__dict__) for each in done], text), as_json=arguments.json)

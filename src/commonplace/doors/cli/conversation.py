@@ -9,11 +9,11 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from commonplace.doors.cli import open_memory
-from commonplace.doors.cli.parsing import Page
-from commonplace.doors.sessions import new_session
-from commonplace.errors import BadValue, NotFound
-from commonplace.hints import Any
+from commonplace.doors.cli.main import open_memory
+from commonplace.doors.cli.parser import Page
+from commonplace.doors.session_id import new_session
+from commonplace.model.errors import BadValue, NotFound
+from commonplace.model.hints import Any
 
 ABOUT = "Run an agent's command as a conversation: no heartbeat begins before it ends."
 MORE = """It has this command's standard streams, is passed the signals, and its exit code is this

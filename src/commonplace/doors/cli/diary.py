@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, said, show
-from commonplace.doors.cli.parsing import Page
-from commonplace.errors import BadValue, NoSuchDocument
-from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.safety import neutralise, one_line
+from commonplace.doors.cli.main import open_memory, said, show
+from commonplace.doors.cli.parser import Page
+from commonplace.model.errors import BadValue, NoSuchDocument
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

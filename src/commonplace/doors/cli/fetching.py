@@ -6,11 +6,11 @@ import argparse
 import os
 from pathlib import Path
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import show
+from commonplace.doors.cli.main import show
 from commonplace.doors.cli.terminal import progress_bar
-from commonplace.machine_files import make_private
-from commonplace.trusted import data_directory
+from commonplace.storage.machine_files import make_private
+from commonplace.storage.trusted import data_directory
+from commonplace.tools.tool import Answer
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +26,8 @@ def fetch(arguments: argparse.Namespace) -> int:
     It takes the model's onnx file, its vocabulary and its settings. What is in the folder already
     is not fetched again. The model is tried before it is called good.
     """
-    from commonplace.embed.fetching import HUB
-    from commonplace.embed.fetching import fetch as fetched
+    from commonplace.search.encoders.download import HUB
+    from commonplace.search.encoders.download import fetch as fetched
 
     done = fetched(
         arguments.model,
@@ -61,7 +61,7 @@ def _usual(model: str) -> str:
 
 def _tried(folder: str) -> int:
     """How many numbers its vectors have. What cannot be used says so."""
-    from commonplace.embed.onnx import OnnxEncoder
+    from commonplace.search.encoders.onnx import OnnxEncoder
 
     return OnnxEncoder(folder).dim
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show, vault_path
+from commonplace.doors.cli.main import open_memory, show, vault_path
 from commonplace.doors.persons import agent_above, require_person
-from commonplace.errors import BadValue
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.tools.tool import Answer
 
 if TYPE_CHECKING:
-    from commonplace.doors.http.tokens import Tokens
+    from commonplace.doors.http.access_tokens import Tokens
     from commonplace.memory import Memory
 
 PORT = 8377
@@ -54,7 +54,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve the page, the HTTP API and MCP over HTTP, and print the link to log in."""
-    from commonplace.doors import http
+    from commonplace.doors.http import server
     from commonplace.doors.listening import listening
 
     if arguments.link:
@@ -68,7 +68,7 @@ def serve(arguments: argparse.Namespace) -> int:
         _open(arguments, path, origin="owner").close()
     with listening(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
-        made = http.gateway(
+        made = server.gateway(
             paths,
             lambda path, origin: _open(arguments, path, origin=origin),
             port=arguments.port,
@@ -85,7 +85,7 @@ def serve(arguments: argparse.Namespace) -> int:
         link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
         _say(arguments, made.vaults.paths, link)
         with _upkeep(arguments, paths):
-            http.run(made, listener)
+            server.run(made, listener)
     return 0
 
 
@@ -181,8 +181,8 @@ def _paths(arguments: argparse.Namespace) -> list[str]:
 
 
 def _tokens(arguments: argparse.Namespace) -> Tokens:
-    from commonplace.clock import Clock
-    from commonplace.doors.http.tokens import Tokens, passes_of
+    from commonplace.doors.http.access_tokens import Tokens, passes_of
+    from commonplace.model.clock import Clock
 
     clock = Clock()
     return Tokens(passes_of(_paths(arguments), clock=clock), clock=clock)
@@ -197,8 +197,8 @@ def _open(arguments: argparse.Namespace, path: str, *, origin: str, session: str
 
 def _mcp(arguments: argparse.Namespace, path: str, elsewhere: Any) -> Any:
     from commonplace import tools
-    from commonplace.doors.mcp import over_http
-    from commonplace.doors.sessions import shared_session
+    from commonplace.doors.mcp import http as over_http
+    from commonplace.doors.session_id import shared_session
 
     with _open(arguments, path, origin="agent") as memory:
         dialect = arguments.dialect or tools.dialect_of(memory.layout.name)

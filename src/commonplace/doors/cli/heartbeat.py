@@ -6,11 +6,11 @@ import argparse
 import json
 from pathlib import Path
 
-from commonplace.doors.cli import open_memory
-from commonplace.doors.cli.parsing import Page
+from commonplace.doors.cli.main import open_memory
+from commonplace.doors.cli.parser import Page
 from commonplace.doors.cli.signals import stopped_by_signals
-from commonplace.errors import BadValue
-from commonplace.hints import TYPE_CHECKING, Any
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.upkeep.heartbeat import Beat

@@ -11,8 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import (
+from commonplace.doors.cli.main import (
     complain,
     open_memory,
     said,
@@ -21,14 +20,15 @@ from commonplace.doors.cli import (
     unconfirmed,
     write_letters,
 )
-from commonplace.doors.cli.parsing import Page
+from commonplace.doors.cli.parser import Page
 from commonplace.doors.cli.terminal import paint
-from commonplace.errors import BadValue, TooSlow
-from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.safety import neutralise, one_line
+from commonplace.model.errors import BadValue, TooSlow
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import neutralise, one_line
 
 if TYPE_CHECKING:
-    from commonplace.history import Message, Table
+    from commonplace.history.messages import Message, Table
     from commonplace.memory import Memory
 
 ABOUT = "What was said in conversations; with a record id, every change that was about the record."

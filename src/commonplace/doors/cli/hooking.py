@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from commonplace.hints import Any
+from commonplace.model.hints import Any
 
 ABOUT = "Answer a client's hook: JSON on standard input, the client's own form on standard output."
 REST = "It ends with 0 whatever happens; 'commonplace doctor' shows what went wrong."
@@ -15,7 +15,7 @@ REST = "It ends with 0 whatever happens; 'commonplace doctor' shows what went wr
 
 def add(commands: Any, shared: argparse.ArgumentParser) -> None:
     """Add the parser of `hook`."""
-    from commonplace.doors.hooks import CLIENTS, EVENTS
+    from commonplace.doors.hooks.main import CLIENTS, EVENTS
 
     parser = commands.add_parser(
         "hook", help=ABOUT, description=f"{ABOUT} {REST}", parents=[shared], allow_abbrev=False
@@ -29,7 +29,7 @@ def add(commands: Any, shared: argparse.ArgumentParser) -> None:
 
 
 def hook(arguments: argparse.Namespace) -> int:
-    from commonplace.doors.hooks import Asked, run
+    from commonplace.doors.hooks.main import Asked, run
 
     return run(
         Asked(

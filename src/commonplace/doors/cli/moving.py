@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import show
+from commonplace.doors.cli.main import show
 from commonplace.doors.cli.terminal import progress_bar
-from commonplace.doors.opening import vault_path
+from commonplace.doors.which_vault import vault_path
+from commonplace.tools.tool import Answer
 
 
 def migrate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def migrate(arguments: argparse.Namespace) -> int:
     Documents, journal, messages and what sessions share go with it. A copy that was cut off goes
     on where it was. It is done when both were compared, and says so; the source stays as it is.
     """
-    from commonplace.moving import move
+    from commonplace.doors.admin.migrate import move
 
     done = move(
         vault_path(arguments.source, ""), vault_path(arguments.target, ""), progress=progress_bar

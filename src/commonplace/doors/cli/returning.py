@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 
-from commonplace import lines, past
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
-from commonplace.errors import BadValue
-from commonplace.hints import TYPE_CHECKING
-from commonplace.safety import one_line
+from commonplace.doors.cli.main import open_memory, show
+from commonplace.library import undo
+from commonplace.markdown import record_lines
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -41,7 +42,7 @@ def put_back(arguments: argparse.Namespace) -> int:
             memory.dismiss(arguments.change)
             answer = Answer({"dismissed": arguments.change}, "It stays as the save left it.")
         else:
-            back = [lines.plain(line).strip() for line in memory.put_back(arguments.change)]
+            back = [record_lines.plain(line).strip() for line in memory.put_back(arguments.change)]
             said = "\n".join(map(one_line, back))
             answer = Answer(
                 {"put_back": back}, f"Put back:\n{said}" if back else "It is all there."
@@ -55,8 +56,8 @@ def _listed(memory: Memory) -> Answer:
     for notice in memory.notices():
         if not notice.pieces:
             continue
-        taken = past.taken_lines(memory.library, notice).values()
-        said = [one_line(lines.plain(line).strip()) for line in taken]
+        taken = undo.taken_lines(memory.library, notice).values()
+        said = [one_line(record_lines.plain(line).strip()) for line in taken]
         rows += [f"{notice.change}  {notice.document}, {notice.at}", *(f"    {it}" for it in said)]
         data.append({"change": notice.change, "document": notice.document, "lines": said})
     text = "\n".join(rows) or "No save has taken out what was just written."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show
-from commonplace.doors.cli.parsing import Page
-from commonplace.errors import BadValue
-from commonplace.hints import Any
-from commonplace.sessions import Session
+from commonplace.doors.cli.main import open_memory, show
+from commonplace.doors.cli.parser import Page
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import Any
+from commonplace.storage.sessions import Session
+from commonplace.tools.tool import Answer
 
 ABOUT = "Show what a session has read that is not the user's own words, or say that it has."
 MORE = """What a tainted session stores counts as coming from what it read: rules wait for your

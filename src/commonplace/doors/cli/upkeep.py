@@ -8,14 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 
-from commonplace.dialects import Answer
-from commonplace.doors.cli import open_memory, show, unconfirmed
+from commonplace.doors.cli.main import open_memory, show, unconfirmed
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint
-from commonplace.erasing import said_of_chain, told_sessions
-from commonplace.errors import BadValue, NoSuchRecord
-from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.records import ID, Record, Sensitivity
-from commonplace.safety import one_line
+from commonplace.library.erase import said_of_chain, told_sessions
+from commonplace.model.errors import BadValue, NoSuchRecord
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.model.records import ID, Record, Sensitivity
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

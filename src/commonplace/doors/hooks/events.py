@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from commonplace.brackets import Bracket
 from commonplace.doors import attached, runs
 from commonplace.doors.hooks import outputs, reading, spool
-from commonplace.doors.hooks.inputs import Call, Tool
-from commonplace.errors import DiskFull, SecretFound
-from commonplace.hints import TYPE_CHECKING
-from commonplace.lean import digest
+from commonplace.doors.hooks.clients import Call, Tool
+from commonplace.model.errors import DiskFull, SecretFound
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.model.lean import digest
+from commonplace.storage.brackets import Bracket
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -191,7 +191,7 @@ def _own_document(memory: Memory, tool: Tool) -> str:
 
 
 def _name_of(memory: Memory, tool: Tool) -> str:
-    from commonplace.admission import without_secrets
+    from commonplace.trust.admission import without_secrets
 
     try:
         return without_secrets(reading.name_of(tool), memory.options)
@@ -356,22 +356,22 @@ def _tried(deed: Callable[[], object]) -> object:
     try:
         return deed()
     except (DiskFull, OSError) as error:
-        from commonplace import mishaps
-        from commonplace.clock import Clock
+        from commonplace.model.clock import Clock
+        from commonplace.storage import error_log
 
-        mishaps.note(str(error), at=Clock().stamp())
+        error_log.note(str(error), at=Clock().stamp())
         return None
 
 
 def _note_unreadable(memory: Memory, call: Call) -> None:
     """Put it into the log when a main document cannot be read: no person sees what a hook says."""
-    from commonplace import mishaps
+    from commonplace.storage import error_log
 
     layout = memory.layout
     main = ("index", layout.soul, layout.user, layout.memory, layout.long_memory, layout.status)
     for document, trouble in memory.library.troubles.items():
         if document in main or layout.day_of(document):
-            mishaps.note(f"{call.client} {call.event}: {trouble}", at=memory.clock.stamp())
+            error_log.note(f"{call.client} {call.event}: {trouble}", at=memory.clock.stamp())
 
 
 DEEDS: dict[str, Callable[[Memory, Call], str]] = {

@@ -6,7 +6,7 @@ tool that nobody has heard of is not to be trusted. It does not know sessions.
 
 from __future__ import annotations
 
-from commonplace.doors.hooks.inputs import Tool
+from commonplace.doors.hooks.clients import Tool
 
 OWN_SERVERS = frozenset(["commonplace", "plugin_commonplace_commonplace"])
 """How clients call the server that `setup` enters: what its tools show is judged line by line."""

@@ -13,10 +13,10 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from commonplace import machine_files
-from commonplace.errors import StrangeFile
-from commonplace.hints import Any, StrPath
-from commonplace.lean import digest
+from commonplace.model.errors import StrangeFile
+from commonplace.model.hints import Any, StrPath
+from commonplace.model.lean import digest
+from commonplace.storage import machine_files
 
 AT_ONCE = 8
 """Sessions whose work one start takes over: the person waits."""

@@ -11,9 +11,9 @@ import os
 import stat
 from collections.abc import Iterator
 
-from commonplace.doors.hooks.inputs import typed
-from commonplace.hints import Any
-from commonplace.values import frozen
+from commonplace.doors.hooks.clients import typed
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen
 
 TAIL = 2 * 1024 * 1024
 """Bytes that are looked at: what was said last is what may be missing."""

@@ -9,26 +9,28 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from commonplace import accounts, admission, chains
-from commonplace.budgets import MOST_LISTED
-from commonplace.clock import parse_stamp
-from commonplace.dialects import Argument
-from commonplace.doors.http import changes
+from commonplace.doors.http import event_stream
 from commonplace.doors.http.routes import Reply, route
-from commonplace.errors import (
+from commonplace.library import accounts
+from commonplace.markdown.layouts import check_name
+from commonplace.markdown.merge import merge
+from commonplace.memory import Memory
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import (
     BadName,
     BadValue,
     DocumentChanged,
     NoSuchDocument,
     NoSuchRecord,
 )
-from commonplace.evidence import LONGEST as LONGEST_QUOTE
-from commonplace.hints import Annotated, Any, Literal
-from commonplace.layouts import check_name
-from commonplace.memory import Memory
-from commonplace.merging import merge
-from commonplace.records import PASSAGE, Hit, Origin, Record, Sensitivity
-from commonplace.safety import trust_of
+from commonplace.model.hints import Annotated, Any, Literal
+from commonplace.model.limits import MOST_LISTED
+from commonplace.model.records import PASSAGE, Hit, Origin, Record, Sensitivity
+from commonplace.search import chains
+from commonplace.tools.tool import Argument
+from commonplace.trust import admission
+from commonplace.trust.evidence import LONGEST as LONGEST_QUOTE
+from commonplace.trust.safety import trust_of
 
 IN_AN_ADDRESS = 4000
 """Characters of a text in a query: however they are spelled there, a server takes the address."""
@@ -145,7 +147,7 @@ def show_record(memory: Memory, id: Id) -> Any:
             for record in _chain(memory, hit.record)
             if may_see(memory, record) and _is_served(memory, record)
         ],
-        "history": [changes.told(memory, entry) for entry in memory.history(hit.record.id)],
+        "history": [event_stream.told(memory, entry) for entry in memory.history(hit.record.id)],
     }
 
 
@@ -314,7 +316,7 @@ def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
     memory.library.refresh()
     entries = memory.log(limit=1 << 30)
     wanted = served(memory, name)
-    found = [changes.told(memory, entry) for entry in entries if wanted in entry.documents()]
+    found = [event_stream.told(memory, entry) for entry in entries if wanted in entry.documents()]
     if not found:
         raise NoSuchDocument(name)
     return {"versions": found[:limit]}
@@ -345,7 +347,7 @@ def blame_document(memory: Memory, name: Name) -> Any:
             {
                 "line": each.line,
                 "text": each.text.removesuffix("\r"),
-                "change": changes.told(memory, each.entry) if each.entry else None,
+                "change": event_stream.told(memory, each.entry) if each.entry else None,
             }
             for each in lines
             if each.text in shown
@@ -404,7 +406,7 @@ def decide_review(
 def list_changes(memory: Memory, limit: Limit = 50) -> Any:
     """The last changes, newest first."""
     memory.library.refresh()
-    return {"changes": [changes.told(memory, entry) for entry in memory.log(limit=limit)]}
+    return {"changes": [event_stream.told(memory, entry) for entry in memory.log(limit=limit)]}
 
 
 @route("POST", "/undo", scope="write")
@@ -419,8 +421,8 @@ def undo_change(
     Newer edits made by hand stay, and are told: they are taken back by their positions alone.
     """
     done = memory.undo(None if position < 0 else position)
-    undone = changes.told(memory, done.entry) | {"documents": list(done.documents)}
-    return {"undone": undone, "edits": [changes.told(memory, edit) for edit in done.edits]}
+    undone = event_stream.told(memory, done.entry) | {"documents": list(done.documents)}
+    return {"undone": undone, "edits": [event_stream.told(memory, edit) for edit in done.edits]}
 
 
 @route("POST", "/redo", scope="write")
@@ -433,7 +435,7 @@ def redo_change(
 ) -> Any:
     """Take back the last undo, or one by its position; what was changed since stays."""
     done = memory.redo(None if position < 0 else position)
-    return {"redone": changes.told(memory, done.entry) | {"documents": list(done.documents)}}
+    return {"redone": event_stream.told(memory, done.entry) | {"documents": list(done.documents)}}
 
 
 @route("GET", "/history/sessions", scope="read")

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from commonplace import tools
-from commonplace.dialects import Answer
 from commonplace.doors.http import api, overviews, upkeep
-from commonplace.doors.http.answers import Ready, answered, problem, problem_of
+from commonplace.doors.http.responses import Ready, answered, problem, problem_of
 from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.vaults import Reader, Vaults
-from commonplace.errors import AlreadyExists, CommonplaceError, DocumentChanged
-from commonplace.hints import Any
 from commonplace.memory import Memory
-from commonplace.values import frozen
+from commonplace.model.errors import AlreadyExists, CommonplaceError, DocumentChanged
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen
+from commonplace.tools.tool import Answer
 
 ROUTES = tuple(
     each

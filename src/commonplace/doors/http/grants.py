@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 
-from commonplace.clock import Clock
-from commonplace.doors.http.tokens import (
+from commonplace.doors.http.access_tokens import (
     ACCESS,
     GRANT,
     OAUTH,
@@ -21,9 +20,10 @@ from commonplace.doors.http.tokens import (
     is_over,
     let_go,
 )
-from commonplace.errors import Refused
-from commonplace.hints import Any
-from commonplace.values import frozen
+from commonplace.model.clock import Clock
+from commonplace.model.errors import Refused
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen
 
 CLIENT, CODE, REFRESH, SPENT = "client ", "code ", "refresh ", "spent "
 SCOPE = "write"

@@ -10,11 +10,11 @@ from __future__ import annotations
 from asyncio import timeout, to_thread
 from collections.abc import Callable, Iterable
 
-from commonplace.clock import Clock, monotonic
-from commonplace.doors.http.answers import App, Scope, problem, unauthorised
-from commonplace.doors.http.tokens import LINK, Pass, Tokens, command_for
-from commonplace.errors import CommonplaceError
-from commonplace.hints import Any, Protocol
+from commonplace.doors.http.access_tokens import LINK, Pass, Tokens, command_for
+from commonplace.doors.http.responses import App, Scope, problem, unauthorised
+from commonplace.model.clock import Clock, monotonic
+from commonplace.model.errors import CommonplaceError
+from commonplace.model.hints import Any, Protocol
 
 COOKIE = "commonplace"
 FAULT = "commonplace.fault"

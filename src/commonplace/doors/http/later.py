@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from commonplace.hints import Any
+from commonplace.model.hints import Any
 
 
 class Later:

@@ -40,9 +40,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from commonplace.doors.http.grants import ACCESS_SECONDS, SCOPE, Grants, Issued, TooManyClients
-from commonplace.errors import NotFound
-from commonplace.hints import Any
-from commonplace.safety import neutralise
+from commonplace.model.errors import NotFound
+from commonplace.model.hints import Any
+from commonplace.trust.safety import neutralise
 
 CONSENT = "/consent"
 WELL_KNOWN = "/.well-known/"

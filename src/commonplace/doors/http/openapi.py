@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from commonplace.dialects import Tool
 from commonplace.doors.http.routes import PREFIX, Route
-from commonplace.hints import Any
+from commonplace.model.hints import Any
+from commonplace.tools.tool import Tool
 
 PROBLEM = {
     "type": "object",

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from commonplace.dialects import Argument
+from commonplace.context.budget import Context, Line
+from commonplace.context.tokens import estimate
 from commonplace.doors.http.api import IN_AN_ADDRESS, Limit, shown_hit
 from commonplace.doors.http.projection import projected
 from commonplace.doors.http.routes import route
-from commonplace.hints import Annotated, Any, Literal
-from commonplace.inject import Context, Line
 from commonplace.memory import Memory
-from commonplace.records import Hit, Origin, Record
-from commonplace.tokens import estimate
-from commonplace.values import replace
+from commonplace.model.hints import Annotated, Any, Literal
+from commonplace.model.records import Hit, Origin, Record
+from commonplace.model.values import replace
+from commonplace.tools.tool import Argument
 
 ON_THE_MAP = 1500
 """Most points that are drawn: more cannot be told apart."""

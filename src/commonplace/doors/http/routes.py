@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from commonplace.dialects import Answer, Parameter, Tool, tool
-from commonplace.errors import BadValue
-from commonplace.hints import Any
-from commonplace.records import Origin
-from commonplace.values import frozen, replace
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import Any
+from commonplace.model.records import Origin
+from commonplace.model.values import frozen, replace
+from commonplace.tools.tool import Answer, Parameter, Tool, tool
 
 PREFIX = "/api/vaults/{vault}"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
@@ -84,7 +84,7 @@ class Route:
 
 def _marked(answer: Any, waiting: Mapping[str, str]) -> Any:
     """What a route answers, with a word beside what of it waits for approval."""
-    from commonplace.dialects.waiting import flagged
+    from commonplace.tools.waiting import flagged
 
     if isinstance(answer, Reply):
         return replace(answer, data=flagged(answer.data, waiting))

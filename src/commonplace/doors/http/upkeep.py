@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from commonplace.dialects import Argument
 from commonplace.doors.http.api import may_see
 from commonplace.doors.http.routes import route
-from commonplace.errors import BadValue
-from commonplace.hints import Annotated, Any, Literal
 from commonplace.memory import Memory
-from commonplace.records import Record
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import Annotated, Any, Literal
+from commonplace.model.records import Record
+from commonplace.tools.tool import Argument
+from commonplace.upkeep.compaction.reports import described, reports
 from commonplace.upkeep.jobs import COMPACT_NOW, PLAN_COMPACTION
-from commonplace.upkeep.reports import described, reports
-from commonplace.upkeep.scan import Finding
+from commonplace.upkeep.scan.scan import Finding
 
 MENDS = ("strike", "unlink", "rebuild")
 """The commands of findings that the page may run: each can be undone, or changes no memory."""

@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from commonplace.config import is_url
 from commonplace.doors import attached
-from commonplace.errors import NotFound
-from commonplace.hints import TYPE_CHECKING
-from commonplace.values import frozen
+from commonplace.model.errors import NotFound
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.model.options import is_url
+from commonplace.model.values import frozen
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -103,6 +103,6 @@ def named(paths: Iterable[str]) -> dict[str, str]:
 def _last_part(path: str) -> str:
     if not is_url(path):
         return Path(path).expanduser().resolve().name
-    from commonplace.database.places import place_of
+    from commonplace.postgres.urls import place_of
 
     return place_of(path).profile

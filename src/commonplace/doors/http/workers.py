@@ -20,13 +20,13 @@ from contextlib import suppress
 from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
 
-from commonplace.clock import monotonic
-from commonplace.doors.http.answers import BROKEN, problem
 from commonplace.doors.http.calls import Call, ToolCall, Work, answer
+from commonplace.doors.http.responses import BROKEN, problem
 from commonplace.doors.http.vaults import Vaults
-from commonplace.errors import Refused
-from commonplace.hints import Any, NoReturn
-from commonplace.index import arrays
+from commonplace.model.clock import monotonic
+from commonplace.model.errors import Refused
+from commonplace.model.hints import Any, NoReturn
+from commonplace.search.vectors import with_numpy
 
 MOST = 4
 """How many there are at most unless somebody asks for more."""
@@ -218,7 +218,7 @@ def _live(its: socket, vaults: Vaults) -> NoReturn:
     """Answer calls until the other end is closed."""
     # Ctrl+C goes to all of them: the gateway says when it is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    arrays.load()
+    with_numpy.load()
     gc.freeze()
     gc.set_threshold(GARBAGE)
     try:

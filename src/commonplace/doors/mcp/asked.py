@@ -8,13 +8,13 @@ from __future__ import annotations
 from commonplace.doors import attached
 from commonplace.doors.mcp import methods
 from commonplace.doors.mcp.calls import fault_of
-from commonplace.doors.mcp.wire import Fault, Object
-from commonplace.hints import TYPE_CHECKING, Any
-from commonplace.values import frozen
+from commonplace.doors.mcp.jsonrpc import Fault, Object
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.model.values import frozen
 
 if TYPE_CHECKING:
-    from commonplace.dialects import Tool
     from commonplace.memory import Memory
+    from commonplace.tools.tool import Tool
 
 
 @frozen

@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from commonplace.doors.mcp import eras, wire
-from commonplace.doors.mcp.wire import Fault, Message, Object
-from commonplace.errors import CommonplaceError
+from commonplace.doors.mcp import jsonrpc, versions
+from commonplace.doors.mcp.jsonrpc import Fault, Message, Object
+from commonplace.model.errors import CommonplaceError
 
 Deliver = Callable[[Object | None], None]
 """Takes the answer to a message, or None when it gets none. Called once for each message."""
@@ -36,10 +36,12 @@ class Call:
         method, id = self.message.method, self.message.id
         try:
             result = work()
-            return wire.success(id, eras.stamped(method, result) if self.stateless else result)
+            return jsonrpc.success(
+                id, versions.stamped(method, result) if self.stateless else result
+            )
         except Exception as error:
             fault = fault_of(error)
-            return wire.failure(id, eras.stateless_fault(fault) if self.stateless else fault)
+            return jsonrpc.failure(id, versions.stateless_fault(fault) if self.stateless else fault)
 
 
 class Batch:
@@ -66,11 +68,11 @@ def fault_of(error: Exception) -> Fault:
     if isinstance(error, Fault):
         return error
     if isinstance(error, CommonplaceError):
-        return Fault(wire.INTERNAL_ERROR, str(error))
+        return Fault(jsonrpc.INTERNAL_ERROR, str(error))
     if isinstance(error, RecursionError):
-        return Fault(wire.INVALID_PARAMS, "This is nested too deeply.")
+        return Fault(jsonrpc.INVALID_PARAMS, "This is nested too deeply.")
     _log(error)
-    return Fault(wire.INTERNAL_ERROR, "Internal error")
+    return Fault(jsonrpc.INTERNAL_ERROR, "Internal error")
 
 
 def _log(error: Exception) -> None:

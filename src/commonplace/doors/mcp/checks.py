@@ -9,16 +9,16 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 
-from commonplace.doors.mcp import eras, wire
-from commonplace.doors.mcp.wire import Fault, Message, Object
-from commonplace.doors.sessions import new_session
-from commonplace.hints import Any
+from commonplace.doors.mcp import jsonrpc, versions
+from commonplace.doors.mcp.jsonrpc import Fault, Message, Object
+from commonplace.doors.session_id import new_session
+from commonplace.model.hints import Any
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 ID = "mcp-session-id"
 VERSION = "mcp-protocol-version"
 HEADER_MISMATCH = -32020
-NOT_FOUND = Fault(wire.INVALID_REQUEST, "Session not found: begin again with initialize.")
+NOT_FOUND = Fault(jsonrpc.INVALID_REQUEST, "Session not found: begin again with initialize.")
 LARGEST = 4 << 20
 """Bytes of a request: the SDK takes no more."""
 SIGN = 16
@@ -47,7 +47,7 @@ class Checked:
             told = {"error": "method_not_allowed", "detail": "Here is nothing to listen to: POST."}
             await refuse(send, 405, told, (b"allow", b"POST"))
         elif ID in headers and not is_signed(headers[ID], credential):
-            await refuse(send, 404, wire.failure(None, NOT_FOUND))
+            await refuse(send, 404, jsonrpc.failure(None, NOT_FOUND))
         elif scope["method"] == "POST":
             await self._post(headers, credential, scope, receive, send)
         else:
@@ -63,7 +63,7 @@ class Checked:
         try:
             message = _checked(headers, body)
         except Fault as fault:
-            await refuse(send, 400, wire.failure(_id_in(body), fault))
+            await refuse(send, 400, jsonrpc.failure(_id_in(body), fault))
             return
         if message is not None and message.method == "initialize":
             send = _welcoming(send, signed(new_session("http"), credential))
@@ -72,17 +72,17 @@ class Checked:
 
 def _checked(headers: Mapping[str, str], body: bytes) -> Message | None:
     """The message of a request, if all around it is as the protocol has it."""
-    value = wire.parse(body)
+    value = jsonrpc.parse(body)
     if isinstance(value, list):
-        raise Fault(wire.INVALID_REQUEST, "Over HTTP a request is one message.")
-    message = wire.message_of(value)
+        raise Fault(jsonrpc.INVALID_REQUEST, "Over HTTP a request is one message.")
+    message = jsonrpc.message_of(value)
     asks = message if message is not None and message.id is not None else None
-    stateless = asks is not None and eras.is_stateless(asks.method, asks.meta)
+    stateless = asks is not None and versions.is_stateless(asks.method, asks.meta)
     version = headers.get(VERSION, "")
-    if version and version not in eras.HANDSHAKE + eras.STATELESS:
-        known = {"supported": [*eras.HANDSHAKE, *eras.STATELESS], "requested": version}
-        raise Fault(eras.UNSUPPORTED_VERSION, "Unsupported protocol version", known)
-    if stateless and version not in eras.STATELESS:
+    if version and version not in versions.HANDSHAKE + versions.STATELESS:
+        known = {"supported": [*versions.HANDSHAKE, *versions.STATELESS], "requested": version}
+        raise Fault(versions.UNSUPPORTED_VERSION, "Unsupported protocol version", known)
+    if stateless and version not in versions.STATELESS:
         raise Fault(HEADER_MISMATCH, f"The header {VERSION} is not the version in _meta.")
     return message
 
@@ -91,9 +91,9 @@ def _text(header: bytes) -> str:
     return header.decode("latin-1")
 
 
-def _id_in(body: bytes) -> wire.Id:
+def _id_in(body: bytes) -> jsonrpc.Id:
     try:
-        return wire.id_of(wire.parse(body))
+        return jsonrpc.id_of(jsonrpc.parse(body))
     except Fault:
         return None
 
@@ -151,4 +151,4 @@ async def refuse(send: Any, status: int, said: Object, *headers: tuple[bytes, by
     """Send an answer of our own, in JSON."""
     kind = (b"content-type", b"application/json")
     await send({"type": "http.response.start", "status": status, "headers": [kind, *headers]})
-    await send({"type": "http.response.body", "body": wire.encoded(said)})
+    await send({"type": "http.response.body", "body": jsonrpc.encoded(said)})

@@ -11,16 +11,16 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
 
-from commonplace.doors.mcp import eras, methods, wire
+from commonplace.doors.mcp import jsonrpc, methods, versions
 from commonplace.doors.mcp.calls import Batch, Call, Deliver
-from commonplace.doors.mcp.wire import Fault, Message, Object
+from commonplace.doors.mcp.jsonrpc import Fault, Message, Object
 from commonplace.doors.mcp.worker import Pulse, Worker
-from commonplace.doors.sessions import group_of, new_session, session_of, taint_of
-from commonplace.hints import TYPE_CHECKING, Any, BinaryIO
+from commonplace.doors.session_id import group_of, new_session, session_of, taint_of
+from commonplace.model.hints import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
-    from commonplace.dialects import Tool
     from commonplace.memory import Memory
+    from commonplace.tools.tool import Tool
 
 LARGEST_BATCH = 1000
 PULSE_SECONDS = 1.0
@@ -50,13 +50,13 @@ class Loop:
         self._own_session = new_session("mcp")
         self._stdout = stdout
         self._writing = threading.Lock()
-        self._calls: dict[wire.Id, Call] = {}
+        self._calls: dict[jsonrpc.Id, Call] = {}
         self._notice = notice
         self._worker = Worker(open_memory, first=self._warm_up)
 
     def run(self, stdin: BinaryIO) -> None:
         """Answer until the client has nothing more to say, or somebody sets `stopping`."""
-        for line in wire.lines(stdin):
+        for line in jsonrpc.lines(stdin):
             if self.stopping or self.gone:
                 break
             self.take(line)
@@ -82,7 +82,7 @@ class Loop:
 
     def send(self, value: Object | list[Object]) -> None:
         """Write one line. A client that reads no more has left."""
-        data = wire.encoded(value)
+        data = jsonrpc.encoded(value)
         try:
             with self._writing:
                 self._stdout.write(data)
@@ -93,59 +93,61 @@ class Loop:
     def take(self, line: bytes) -> None:
         """Answer one line, now or later."""
         try:
-            value = wire.parse(line)
+            value = jsonrpc.parse(line)
             if isinstance(value, list):
                 self._take_batch(value)
             else:
                 self._take_one(value, self._deliver)
         except Fault as fault:
-            self.send(wire.failure(None, fault))
+            self.send(jsonrpc.failure(None, fault))
 
     def _deliver(self, answer: Object | None) -> None:
         if answer is not None:
             self.send(answer)
 
     def _take_batch(self, values: list[Any]) -> None:
-        if self.version not in eras.BATCHED:
-            raise Fault(wire.INVALID_REQUEST, f"Batches are not part of {self.version}.")
+        if self.version not in versions.BATCHED:
+            raise Fault(jsonrpc.INVALID_REQUEST, f"Batches are not part of {self.version}.")
         if not 0 < len(values) <= LARGEST_BATCH:
-            raise Fault(wire.INVALID_REQUEST, f"A batch holds 1 to {LARGEST_BATCH:,} messages.")
+            raise Fault(jsonrpc.INVALID_REQUEST, f"A batch holds 1 to {LARGEST_BATCH:,} messages.")
         batch = Batch(len(values), send=self.send)
         for value in values:
             self._take_one(value, batch.add, batched=True)
 
     def _take_one(self, value: Any, deliver: Deliver, *, batched: bool = False) -> None:
         try:
-            message = wire.message_of(value)
+            message = jsonrpc.message_of(value)
             if message is None or message.id is None:
                 self._heed(message)
                 deliver(None)
                 return
             if batched and message.method == "initialize":
-                raise Fault(wire.INVALID_REQUEST, "initialize may not be part of a batch.")
+                raise Fault(jsonrpc.INVALID_REQUEST, "initialize may not be part of a batch.")
             self._take_request(message, deliver)
         except Fault as fault:
-            deliver(wire.failure(wire.id_of(value), fault))
+            deliver(jsonrpc.failure(jsonrpc.id_of(value), fault))
 
     def _heed(self, message: Message | None) -> None:
         """Heed a notification: of all there are, only a cancellation asks for something."""
         if message is not None and message.method == "notifications/cancelled":
-            call = self._calls.get(wire.id_of({"id": message.params.get("requestId")}))
+            call = self._calls.get(jsonrpc.id_of({"id": message.params.get("requestId")}))
             if call is not None:
                 call.cancelled = True
 
     def _take_request(self, message: Message, deliver: Deliver) -> None:
-        method, stateless = message.method, eras.is_stateless(message.method, message.meta)
+        method, stateless = message.method, versions.is_stateless(message.method, message.meta)
         call = Call(message, deliver, stateless=stateless)
         if method in (methods.HANDSHAKE_ONLY if stateless else methods.STATELESS_ONLY):
-            raise Fault(wire.UNKNOWN_METHOD, f"{method} is not a method of this protocol version.")
+            raise Fault(
+                jsonrpc.UNKNOWN_METHOD, f"{method} is not a method of this protocol version."
+            )
         if self._is_at_once(method):
             call.answer(lambda: self._at_once(message))
         elif method in methods.WITH_MEMORY:
             self._calls[message.id] = call
             self._worker.do(lambda: self._with_memory(call))
         else:
-            raise Fault(wire.UNKNOWN_METHOD, f"There is no method {method}.")
+            raise Fault(jsonrpc.UNKNOWN_METHOD, f"There is no method {method}.")
 
     def _is_at_once(self, method: str) -> bool:
         """Whether the memory is not asked: for a list of tools it is where sessions have their own.
@@ -206,13 +208,13 @@ class Loop:
     def _pulse(self, call: Call) -> AbstractContextManager[None]:
         """Progress, every second that the call takes, if its sender asked for it."""
         token = call.message.meta.get("progressToken")
-        if wire.id_of({"id": token}) is None:
+        if jsonrpc.id_of({"id": token}) is None:
             return nullcontext()
 
         def beat(count: int) -> None:
             if not call.cancelled:
                 said = f"Still at work after {count} s"
                 params = {"progressToken": token, "progress": count, "message": said}
-                self.send(wire.notification("notifications/progress", params))
+                self.send(jsonrpc.notification("notifications/progress", params))
 
         return Pulse(beat, seconds=PULSE_SECONDS)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from commonplace.doors.mcp import eras, words
-from commonplace.doors.mcp.wire import INVALID_PARAMS, Fault, Object
-from commonplace.errors import BadName, CommonplaceError, NoSuchDocument, UnknownTool
-from commonplace.hints import TYPE_CHECKING
+from commonplace.doors.mcp import prompts, versions
+from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
+from commonplace.model.errors import BadName, CommonplaceError, NoSuchDocument, UnknownTool
+from commonplace.model.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from commonplace.dialects import Tool
     from commonplace.memory import Memory
+    from commonplace.tools.tool import Tool
 
 BRIEF = "commonplace://brief"
 DOCUMENT = "commonplace://document/"
@@ -35,18 +35,18 @@ Recall = Callable[[], "Memory"]
 
 def initialize(params: Object, offered: Offered) -> Object:
     return {
-        "protocolVersion": eras.negotiated(_text(params, "protocolVersion")),
+        "protocolVersion": versions.negotiated(_text(params, "protocolVersion")),
         "capabilities": CAPABILITIES | {"logging": {}},
-        "serverInfo": eras.server_info(),
-        "instructions": words.INSTRUCTIONS,
+        "serverInfo": versions.server_info(),
+        "instructions": prompts.INSTRUCTIONS,
     }
 
 
 def discover(params: Object, offered: Offered) -> Object:
     return {
-        "supportedVersions": list(eras.STATELESS),
+        "supportedVersions": list(versions.STATELESS),
         "capabilities": CAPABILITIES,
-        "instructions": words.INSTRUCTIONS,
+        "instructions": prompts.INSTRUCTIONS,
     }
 
 
@@ -178,14 +178,14 @@ def read_resource(params: Object, offered: Offered, recall: Recall) -> Object:
     try:
         text = _read(uri, recall)
     except (BadName, NoSuchDocument) as error:
-        raise Fault(eras.NO_RESOURCE, str(error), {"uri": uri}) from None
+        raise Fault(versions.NO_RESOURCE, str(error), {"uri": uri}) from None
     return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": text}]}
 
 
 def _read(uri: str, recall: Recall) -> str:
     from urllib.parse import unquote
 
-    from commonplace.safety import neutralise
+    from commonplace.trust.safety import neutralise
 
     if uri == BRIEF:
         return str(tools_of("native")["brief"].call(recall(), {}))
@@ -198,14 +198,14 @@ def _read(uri: str, recall: Recall) -> str:
     memory.waiting_shown()
     text = neutralise(memory.read(name).text)
     if waiting := memory.waiting_shown():
-        from commonplace.dialects.waiting import note
+        from commonplace.tools.waiting import note
 
         return f"{text}\n{note(waiting.values())}"
     return text
 
 
 def list_prompts(params: Object, offered: Offered) -> Object:
-    return {"prompts": [prompt.listed(name) for name, prompt in words.PROMPTS.items()]}
+    return {"prompts": [prompt.listed(name) for name, prompt in prompts.PROMPTS.items()]}
 
 
 def get_prompt(params: Object, offered: Offered) -> Object:
@@ -213,7 +213,7 @@ def get_prompt(params: Object, offered: Offered) -> Object:
     _check_prompt(name)
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
         raise Fault(INVALID_PARAMS, "arguments: they are not an object of texts.")
-    prompt = words.PROMPTS[name]
+    prompt = prompts.PROMPTS[name]
     content = {"type": "text", "text": prompt.filled(given)}
     return {
         "description": prompt.description,
@@ -222,8 +222,8 @@ def get_prompt(params: Object, offered: Offered) -> Object:
 
 
 def _check_prompt(name: str) -> None:
-    if name not in words.PROMPTS:
-        known = ", ".join(words.PROMPTS)
+    if name not in prompts.PROMPTS:
+        known = ", ".join(prompts.PROMPTS)
         raise Fault(INVALID_PARAMS, f"There is no prompt {name!r}. Use {known}.")
 
 

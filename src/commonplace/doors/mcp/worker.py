@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from commonplace.hints import TYPE_CHECKING
+from commonplace.model.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

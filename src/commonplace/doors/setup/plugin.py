@@ -19,7 +19,7 @@ from commonplace.doors.setup.clients import (
     json_text,
     whole,
 )
-from commonplace.doors.setup.editing import NAME, Target
+from commonplace.doors.setup.config_files import NAME, Target
 
 ABOUT = "Memory that lasts from one session to the next, kept as markdown you can read and edit."
 README = f"""# Commonplace for Claude Code

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from commonplace import machine_files
-from commonplace.doors.setup.editing import Kind
+from commonplace.doors.setup.config_files import Kind
+from commonplace.storage import machine_files
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from commonplace.doors.setup.jsontext import BLANK, MARK, Broken, WrongShape
-from commonplace.hints import Any
+from commonplace.doors.setup.json_edit import BLANK, MARK, Broken, WrongShape
+from commonplace.model.hints import Any
 
 Table = tuple[str, ...]
 

@@ -1,0 +1,437 @@
+"""Memory as it goes into a prompt: sections of lines, fitted to a budget and rendered as one text.
+
+It does not know where the lines come from (`sources`), what a dialect calls them (`templates`) or
+which agent they are for (`agents`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+
+from commonplace.context.tokens import Counter, estimate
+from commonplace.model.hints import NamedTuple
+from commonplace.model.values import field, frozen, replace
+from commonplace.trust.safety import neutralise
+
+UNLIMITED = 1 << 40
+LEAST_CUT = 24
+"""Characters of a line that are worth showing when not all of it fits."""
+NO_ROOM = "no room"
+SPARE = 0.02
+"""The share of a budget that is not worth another attempt."""
+ATTEMPTS = 4
+
+
+@frozen
+class Line:
+    """One line of a context: what it says, where it is from and why it is there, or is not."""
+
+    text: str
+    section: str = ""
+    document: str = ""
+    record_id: str = ""
+    reason: str = ""
+    age_days: int | None = None
+    why: str = ""
+    """Why it was left out; empty for a line that is shown."""
+    origin: str = ""
+    is_record: bool = False
+    """Whether it is one record, rather than a line of a text."""
+    is_behavioral: bool = False
+    """Whether it tells the agent how to behave."""
+    is_heading: bool = False
+    """Whether it is a heading that is a passage of its own, for want of prose below it."""
+    role: str = ""
+    """Who said it, for a line that is a message."""
+    count: Counter | None = field(default=None, compare=False)
+    """What counts its tokens; None for a line that is left out, and costs nothing."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """What it costs, counted when somebody asks: a budget in characters does not."""
+        return self.count(shown(self, self.section)) if self.count else 0
+
+
+@frozen
+class Section:
+    """Some lines under a heading, and what of the budget they may take."""
+
+    name: str
+    lines: tuple[Line, ...] = ()
+    heading: str = ""
+    block: str = "memory"
+    """The part of the context it stands in: system, memory, status, history or trigger."""
+    rank: int = 5
+    """Who gets room first: the lowest."""
+    sure: float = 0.0
+    """The share of the budget that no other section can take from it."""
+    most: float = 1.0
+    """The share of the budget that it can't go beyond while others want it."""
+    order: tuple[int, ...] | None = None
+    """Its lines from the most to the least worth keeping; None: as they stand."""
+    unread: int = 0
+    """Lines of its source that were not even looked at, for want of room."""
+    left_out: tuple[Line, ...] = ()
+    """Lines that may not be shown, whatever the room."""
+    framed: bool = False
+    """Whether what stands above it says already how far to believe it."""
+
+
+@frozen
+class Frame:
+    """What stands around the memory, and what is said of lines that did not fit."""
+
+    opening: str = ""
+    closing: str = ""
+    note: str = ""
+    """With `{count}` in it."""
+    note_inside: bool = True
+
+
+class Budget(NamedTuple):
+    """The most that a context may have of each."""
+
+    characters: int = UNLIMITED
+    tokens: int = UNLIMITED
+
+    def share(self, part: float) -> Budget:
+        return Budget(int(self.characters * part), int(self.tokens * part))
+
+
+@frozen
+class Context:
+    """What is injected, line by line and as one text, with what was left out."""
+
+    text: str = ""
+    characters: int = 0
+    lines: tuple[Line, ...] = ()
+    left_out: tuple[Line, ...] = ()
+    not_shown: int = 0
+    """How many lines there was no room for, those that were not read too."""
+    system: str = ""
+    """The text without the conversation."""
+    messages: tuple[Line, ...] = field(default=())
+    """The conversation: what was said before, and the message or prompt that the agent is to
+    answer, last.
+    """
+    count: Counter = field(default=estimate, compare=False)
+
+    @cached_property
+    def tokens(self) -> int:
+        return self.count(self.text)
+
+
+def compiled(
+    sections: Iterable[Section],
+    frame: Frame,
+    budget: Budget,
+    *,
+    count: Counter = estimate,
+    total: Callable[[], int] | None = None,
+) -> Context:
+    """The context of these sections: never beyond the budget, whatever they hold.
+
+    `total` tells how many records there are, where they stand in more than one place.
+    """
+    asked = [_counted(each, count) for each in sections if each.lines or each.left_out]
+    kept = _fitted_closely(asked, frame, budget, count, note="")
+    if _missing(asked, kept) or any(section.unread for section in asked):
+        records = total() if total else None
+        note = _note_of(asked, kept, frame, records)
+        noted = _fitted_closely(asked, frame, budget, count, note=note)
+        # Where there is room for one of them only, something remembered tells more than a number.
+        kept = noted if any(noted.values()) else kept
+        note = _note_of(asked, noted, frame, records) if any(noted.values()) else ""
+        found = _measured(asked, kept, frame, note, budget, count)
+        return replace(found, not_shown=_not_shown(asked, kept, records))
+    return _measured(asked, kept, frame, "", budget, count)
+
+
+def _counted(section: Section, count: Counter) -> Section:
+    lines = (replace(line, section=section.name, count=count) for line in section.lines)
+    out = (replace(line, section=section.name) for line in section.left_out)
+    return replace(section, lines=tuple(lines), left_out=tuple(out))
+
+
+Kept = dict[int, dict[int, Line]]
+"""By the number of the section and that of the line: what is shown."""
+
+
+def _fitted_closely(
+    sections: Sequence[Section], frame: Frame, budget: Budget, count: Counter, *, note: str
+) -> Kept:
+    """What fits. The tokens of a text are fewer than those of its lines: use what that leaves."""
+    room = budget
+    best = _fitted(sections, frame, room, count, note=note)
+    for _ in range(ATTEMPTS if budget.tokens < UNLIMITED else 0):
+        spare = budget.tokens - count(_whole(sections, best, frame, note))
+        if spare < budget.tokens * SPARE or not _any_left(sections, best):
+            break
+        room = Budget(room.characters, room.tokens + spare)
+        kept = _fitted(sections, frame, room, count, note=note)
+        if count(_whole(sections, kept, frame, note)) > budget.tokens:
+            break
+        best = kept
+    return best
+
+
+def _any_left(sections: Sequence[Section], kept: Kept) -> bool:
+    return any(len(kept[at]) < len(section.lines) for at, section in enumerate(sections))
+
+
+def _fitted(
+    sections: Sequence[Section], frame: Frame, budget: Budget, count: Counter, *, note: str
+) -> Kept:
+    room = _Room(budget, frame, count)
+    if note:
+        room.reserve(note)
+    shelves = [_Shelf(section, room) for section in sections]
+    by_rank = sorted(shelves, key=lambda shelf: shelf.section.rank)
+    for shelf in by_rank:
+        shelf.fill(budget.share(shelf.section.sure))
+    for shelf in by_rank:
+        shelf.fill(budget.share(shelf.section.most))
+    for shelf in by_rank:
+        shelf.fill_with_part()
+    for shelf in by_rank:
+        # What the others leave free is better used than not.
+        shelf.fill(budget)
+    return {number: shelf.kept for number, shelf in enumerate(shelves)}
+
+
+def _nothing(text: str) -> int:
+    """Counts no tokens, for a budget that has no end of them."""
+    return 0
+
+
+class _Room:
+    """What is left of a budget."""
+
+    def __init__(self, budget: Budget, frame: Frame, count: Counter) -> None:
+        self.characters, self.tokens = budget.characters, budget.tokens
+        self.count = count if budget.tokens < UNLIMITED else _nothing
+        self.frame = frame
+        self.framed = not frame.opening
+
+    def cost(self, text: str) -> Budget:
+        """What a text costs on lines of its own."""
+        return Budget(len(text) + 2, self.count(text) + 1)
+
+    def reserve(self, text: str) -> None:
+        cost = self.cost(text)
+        self.characters -= cost.characters
+        self.tokens -= cost.tokens
+
+    def fits(self, cost: Budget) -> bool:
+        return cost.characters <= self.characters and cost.tokens <= self.tokens
+
+    def take(self, cost: Budget) -> None:
+        self.characters -= cost.characters
+        self.tokens -= cost.tokens
+
+
+class _Shelf:
+    """A section being filled."""
+
+    def __init__(self, section: Section, room: _Room) -> None:
+        self.section = section
+        self.room = room
+        self.kept: dict[int, Line] = {}
+        self.waiting = list(section.order if section.order is not None else range(self._size()))
+        self.waiting.reverse()
+        self.used = Budget(0, 0)
+
+    def _size(self) -> int:
+        return len(self.section.lines)
+
+    def fill(self, most: Budget) -> None:
+        """Take the lines most worth keeping, until the next one does not fit."""
+        while self.waiting:
+            line = self.section.lines[self.waiting[-1]]
+            cost = self._cost(line)
+            used = _sum(self.used, cost)
+            if used.characters > most.characters or used.tokens > most.tokens:
+                return
+            if not self.room.fits(cost):
+                return
+            self._keep(line, cost)
+
+    def fill_with_part(self) -> None:
+        """Show a part of the first line where not even that one fits."""
+        if self.kept or not self.waiting:
+            return
+        line = self.section.lines[self.waiting[-1]]
+        for size in _sizes(len(line.text)):
+            part = line.text[:size].rstrip() + "…"
+            cut = replace(line, text=part)
+            if self.room.fits(cost := self._cost(cut)):
+                self._keep(cut, cost)
+                return
+
+    def _keep(self, line: Line, cost: Budget) -> None:
+        self.kept[self.waiting.pop()] = line
+        self.used = _sum(self.used, cost)
+        self.room.take(cost)
+        if self.section.block == "memory":
+            self.room.framed = True
+
+    def _cost(self, line: Line) -> Budget:
+        """What a line costs: the first of a section brings its heading, and perhaps the frame."""
+        text = shown(line, self.section.name)
+        tokens = 0 if self.room.count is _nothing else line.tokens
+        cost = Budget(len(text) + 1, tokens + 1)
+        if not self.kept:
+            cost = _sum(cost, self.room.cost(self.section.heading))
+            if self.section.block == "memory" and not self.room.framed:
+                frame = self.room.frame
+                cost = _sum(cost, self.room.cost(f"{frame.opening}\n{frame.closing}"))
+        return cost
+
+
+def _sum(one: Budget, other: Budget) -> Budget:
+    return Budget(one.characters + other.characters, one.tokens + other.tokens)
+
+
+def _sizes(length: int) -> Iterator[int]:
+    """Ever shorter parts of a line."""
+    size = length - 1
+    while size >= LEAST_CUT:
+        yield size
+        size = size * 7 // 8
+
+
+def _note_of(sections: Sequence[Section], kept: Kept, frame: Frame, records: int | None) -> str:
+    missing = _not_shown(sections, kept, records)
+    return frame.note.format(count=f"{missing:,}") if missing and frame.note else ""
+
+
+def _not_shown(sections: Sequence[Section], kept: Kept, records: int | None) -> int:
+    """How much there was no room for: records by their own number, and lines that are none."""
+    if records is None:
+        return sum(section.unread for section in sections) + len(_missing(sections, kept))
+    lines = [line for shelf in kept.values() for line in shelf.values()]
+    out = [line for section in sections for line in section.left_out]
+    told = {line.record_id for line in (*lines, *out) if line.record_id and line.is_record}
+    return max(0, records - len(told)) + sum(
+        not line.is_record for line in _missing(sections, kept)
+    )
+
+
+def _missing(sections: Sequence[Section], kept: Kept) -> list[Line]:
+    """The lines of memory that there was no room for; blank ones are no loss."""
+    return [
+        line
+        for at, section in enumerate(sections)
+        if section.block == "memory"
+        for number, line in enumerate(section.lines)
+        if number not in kept[at] and line.text.strip()
+    ]
+
+
+def _measured(
+    sections: Sequence[Section],
+    kept: Kept,
+    frame: Frame,
+    note: str,
+    budget: Budget,
+    count: Counter,
+) -> Context:
+    """The context as it is rendered; where the sum of the lines was less than the whole, less."""
+    while True:
+        context = _rendered(sections, kept, frame, note, count)
+        if context.characters <= budget.characters and _within(context, budget.tokens):
+            return context
+        if note and not any(kept.values()):
+            note = ""
+        elif not _drop_last(sections, kept):
+            return replace(context, text="", characters=0, system="", messages=())
+
+
+def _within(context: Context, tokens: int) -> bool:
+    return tokens >= UNLIMITED or context.tokens <= tokens
+
+
+def _drop_last(sections: Sequence[Section], kept: Kept) -> bool:
+    """Take away the line least worth keeping of the section that gets room last."""
+    for at in sorted(kept, key=lambda at: -sections[at].rank):
+        if kept[at]:
+            order = sections[at].order
+            least = max(kept[at], key=order.index) if order is not None else max(kept[at])
+            del kept[at][least]
+            return True
+    return False
+
+
+def _shown_of(sections: Sequence[Section], kept: Kept) -> list[Section]:
+    """The sections with what is kept of them."""
+    return [
+        replace(section, lines=tuple(line for _, line in sorted(kept[at].items())))
+        for at, section in enumerate(sections)
+        if kept[at]
+    ]
+
+
+def _whole(sections: Sequence[Section], kept: Kept, frame: Frame, note: str) -> str:
+    return _text_of(_shown_of(sections, kept), frame, note)
+
+
+def _rendered(
+    sections: Sequence[Section], kept: Kept, frame: Frame, note: str, count: Counter
+) -> Context:
+    shown = _shown_of(sections, kept)
+    text = _text_of(shown, frame, note)
+    spoken = [section for section in shown if section.block in ("history", "trigger")]
+    rest = [section for section in shown if section.block not in ("history", "trigger")]
+    return Context(
+        text=text,
+        characters=len(text),
+        lines=tuple(line for section in shown for line in section.lines),
+        left_out=tuple(_left_out(sections, kept)),
+        system=_text_of(rest, frame, note) if spoken else text,
+        messages=tuple(line for section in spoken for line in section.lines),
+        count=count,
+    )
+
+
+def _left_out(sections: Sequence[Section], kept: Kept) -> Iterator[Line]:
+    for at, section in enumerate(sections):
+        yield from section.left_out
+        for number, line in enumerate(section.lines):
+            if number not in kept[at] and line.text.strip():
+                yield replace(line, why=NO_ROOM)
+
+
+def _text_of(sections: Sequence[Section], frame: Frame, note: str) -> str:
+    parts: list[str] = []
+    for block, members in groupby(sections, key=lambda section: section.block):
+        body = "\n\n".join(map(_section_text, members))
+        if block != "memory":
+            parts.append(body)
+            continue
+        if note and frame.note_inside:
+            body, note = f"{body}\n\n{note}", ""
+        parts.append("\n".join(part for part in (frame.opening, body, frame.closing) if part))
+    if note:
+        parts.append(note)
+    return "\n\n".join(parts)
+
+
+def _section_text(section: Section) -> str:
+    lines = "\n".join(shown(line, section.name) for line in section.lines).strip("\n")
+    if section.block not in ("system", "trigger"):
+        # Once more as a whole: a tag may begin on one line and end on another.
+        lines = neutralise(lines)
+    return f"{section.heading}\n{lines}" if section.heading else lines
+
+
+def shown(line: Line, section: str) -> str:
+    """A line as it stands in the text: what was said before with who said it."""
+    if section != "history":
+        return line.text
+    return f"{line.role}: " + line.text.replace("\n", "\n  ")
+
+
+Stage = Callable[..., Sequence[Section]]
+"""A step of a pipeline: from the state of an agent's run to sections of its context."""

@@ -1,0 +1,355 @@
+"""Where the lines of a context come from: documents as they read, records as the index has them.
+
+It does not know what a dialect shows of them, nor how much there is room for: it reads no more of
+a document than could be shown, and leaves out what nobody may be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, timedelta
+from functools import cached_property
+
+from commonplace.context.budget import Line
+from commonplace.library.library import Library
+from commonplace.library.record_reader import decoded
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import CommonplaceError, NoSuchDocument
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.model.lazy import Lazy, pattern
+from commonplace.model.options import Options
+from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Origin, Record, Sensitivity
+from commonplace.model.validity import Now, is_over, is_to_come, now_of
+from commonplace.model.values import field, frozen, replace
+from commonplace.storage.sessions import SessionKind
+from commonplace.trust.safety import Trust, neutralise, one_line, trust_of
+
+if TYPE_CHECKING:
+    from commonplace.history.messages import Message
+    from commonplace.markdown import record_lines as lines
+else:
+    lines = Lazy("markdown.record_lines")
+
+SPARE = 4
+"""How many characters of a document to look at for each that there is room for, at most: what a
+record carries for programs may be longer than what it says.
+"""
+STEPS, LEAST_READ = 10, 4096
+"""In how many pieces that is read, from the end: most often half of them are enough. And the
+least that is worth a piece.
+"""
+CURATED = 3
+"""The share of the room, as a divisor, that the beginning of a document may take before its end."""
+HEADING = pattern(r"#{1,6}(?=[ \t]|$)")
+COMMENT = pattern(r"<!--.*-->\s*\Z")
+
+Find = Callable[[str, int], Sequence[Hit]]
+"""What fits a message best, at most so many."""
+
+
+@frozen
+class State:
+    """What the stages of a context are made from: one vault, one message, one kind of agent."""
+
+    library: Library
+    options: Options
+    dialect: str = ""
+    agent: str = "session"
+    kind: SessionKind = SessionKind.MAIN
+    shut: bool = False
+    """Whether the vault's memory is kept from the session."""
+    in_files: bool = True
+    """Whether the documents are files that a shell can reach."""
+    question: Callable[[], str] | None = None
+    """Gives an example of a question in SQL over the messages, as their database takes it."""
+    message: str = ""
+    system: str = ""
+    room: int = 32_000
+    """Characters that there is room for in all: nobody need read much more."""
+    find: Find | None = None
+    experiences: Callable[[str, int], Sequence[Record]] | None = None
+    history: Callable[[int], Sequence[Message]] | None = None
+    """The last messages before this one, oldest first."""
+    last: int | None = None
+    """How many of them; None: as the options say."""
+    seen: dict[str, Record] = field(default_factory=dict, compare=False)
+    """Records by their lines: most stand in two documents."""
+    unreadable: dict[str, str] = field(default_factory=dict, compare=False)
+    """Documents that were to be shown and cannot be read, each with a sentence that says why."""
+    counts: bool = True
+    """Whether what is not read is counted: not where the index knows how many records there are."""
+
+    @property
+    def today(self) -> date:
+        clock = self.library.clock
+        return clock.now().date() if self.library.layout.utc_days else clock.today()
+
+    def daily(self, back: int) -> str:
+        """The name of the daily log of so many days ago."""
+        return self.library.layout.daily_document(self.today - timedelta(days=back))
+
+    @cached_property
+    def now(self) -> Now:
+        """One moment for the whole context."""
+        return now_of(self.library.clock)
+
+    @cached_property
+    def unapproved(self) -> frozenset[str]:
+        """The records that a person has to approve before they are told."""
+        return self.library.unapproved()
+
+    def waits(self, record: Record) -> bool:
+        """Whether a person has to approve it first."""
+        if trust_of(record.origin) != Trust.NONE:
+            return False
+        return self.library.tells_all or record.id in self.unapproved
+
+    def age_days(self, timestamp: str) -> int | None:
+        if not timestamp:
+            return None
+        try:
+            return max(0, (self.now.moment - parse_stamp(timestamp)).days)
+        except ValueError:
+            return None  # Not every line that a person wrote says when.
+
+
+@frozen
+class Page:
+    """The lines of a document, and which of them are worth most."""
+
+    lines: tuple[Line, ...] = ()
+    order: tuple[int, ...] | None = None
+    unread: int = 0
+    left_out: tuple[Line, ...] = ()
+
+
+EMPTY = Page()
+WAITS = "waits for approval"
+Write = Callable[[State, Record, str], str]
+"""How a record's line is shown: from the record, or from its line as it stands."""
+
+
+def as_it_stands(state: State, record: Record, raw: str) -> str:
+    """The line of the document, without what it carries for programs."""
+    return neutralise(lines.plain(raw)).rstrip()
+
+
+def dated(state: State, record: Record, raw: str = "") -> str:
+    """A record on one line with its day and kind; a line that says neither as it stands."""
+    if not record.timestamp:
+        return as_it_stands(state, record, raw)
+    who = f" (@{record.username})" if record.username else ""
+    day = state.library.clock.day_of(record.said_at)
+    return one_line(f"- {day} {record.kind}{who}{record.told_text}")
+
+
+def text_of(state: State, name: str) -> str:
+    """A document's text; empty when it is not there or cannot be read, which is noted."""
+    if not name:
+        return ""
+    try:
+        # Without its mark: hashing a long document takes longer than reading it.
+        return decoded(name, state.library.vault.read(name))
+    except NoSuchDocument:
+        return ""
+    except CommonplaceError as error:
+        state.unreadable[name] = str(error)
+        return ""
+
+
+def page(state: State, name: str, *, reason: str, newest: bool = False, write: Write) -> Page:
+    """A document as lines; of a long one the beginning, or with `newest` beginning and end."""
+    text = text_of(state, name)
+    if not text or text.isspace():
+        return EMPTY
+    most = max(state.room * SPARE, 4096)
+    if len(text) <= most or not newest:
+        head = text.find("\n", most) + 1 or len(text)
+        found = list(_lines(state, name, text[:head], reason, write))
+    else:
+        head, found = 0, []
+        while head < most // CURATED and not _ends_top(found, state.room // CURATED):
+            start, head = head, _item_after(text, head + LEAST_READ)
+            found += _lines(state, name, text[start:head], reason, write)
+    start = len(text) if newest else head
+    last: list[Line] = []
+    while newest and start > max(head, len(text) - most) and not _fill(last, state.room):
+        size = max(most // STEPS, LEAST_READ)
+        end, start = start, _item_before(text, start, size=size, first=head)
+        last[:0] = _lines(state, name, text[start:end], reason, write)
+    top = sum(not line.why for line in found)
+    shown = [line for line in (*found, *last) if not line.why]
+    while shown and not shown[-1].text.strip():
+        shown.pop()
+    order = _newest_order(shown[:top], len(shown), state.room // CURATED) if newest else None
+    end = start if newest else len(text)
+    unread = text.count("\n- ", head, end) if state.counts else text.find("\n- ", head, end) >= 0
+    left_out = tuple(line for line in (*found, *last) if line.why)
+    return Page(tuple(shown), order, int(unread), left_out)
+
+
+def _ends_top(found: Sequence[Line], room: int) -> bool:
+    """Whether the first record is among the lines, or they are all that the top may take."""
+    return any(line.age_days is not None for line in found) or _fill(found, room)
+
+
+def _item_after(text: str, at: int) -> int:
+    """Where a list item begins soon after a place; else where the next line does."""
+    item = text.find("\n- ", at, at + LEAST_READ)
+    return item + 1 or text.find("\n", at) + 1 or len(text)
+
+
+def _item_before(text: str, end: int, *, size: int, first: int) -> int:
+    """Where a list item begins so far above a place, or a line; always above it."""
+    at = end - size
+    if at <= first:
+        return first
+    item = text.find("\n- ", at, end - 1)
+    return item + 1 or text.find("\n", at, end - 1) + 1 or max(first, text.rfind("\n", 0, at) + 1)
+
+
+def _fill(found: Sequence[Line], room: int) -> bool:
+    """Whether there are as many lines to show as there is room for."""
+    return sum(len(line.text) + 1 for line in found if not line.why) > room
+
+
+def _newest_order(top: Sequence[Line], count: int, room: int) -> tuple[int, ...]:
+    """What a person wrote at the top first, then all from the end upwards."""
+    first: list[int] = []
+    for number, line in enumerate(top):
+        room -= len(line.text) + 1
+        if room < 0 or line.age_days is not None:
+            break
+        first.append(number)
+    return (*first, *range(count - 1, len(first) - 1, -1))
+
+
+def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[Line]:
+    """What a piece of a document says, line by line; a record is one line however long."""
+    items = state.library.parse(name, text, seen=state.seen).items
+    told = records_of(state, [item.record for item in items])
+    at = 0
+    for item, (record, why) in zip(items, told):
+        yield from _between(name, text[at : item.start], reason)
+        raw, at = text[item.start : item.end], item.end
+        if not why and record.kind == PASSAGE:
+            shown = [each.rstrip() for each in neutralise(raw).rstrip("\n").split("\n")]
+        else:
+            shown = ["" if why else write(state, record, raw)]
+        # Alone on its line: one that the list below it left bare, and no line of code.
+        bare = record.kind == PASSAGE and len(shown) == 1 and HEADING.match(raw) is not None
+        for each in shown:
+            line = line_of(state, record, each, reason=reason, document=name, why=why)
+            yield replace(line, is_heading=True) if bare else line
+    yield from _between(name, text[at:], reason)
+
+
+def line_of(
+    state: State, record: Record, text: str = "", *, reason: str, document: str = "", why: str = ""
+) -> Line:
+    """All about a record's line. What is left out is told by its text, unless that is secret."""
+    if why and record.sensitivity != Sensitivity.SECRET:
+        text = one_line(record.text)
+    return Line(
+        text,
+        document=document,
+        record_id=record.id,
+        reason=reason,
+        age_days=state.age_days(record.timestamp),
+        origin=record.origin,
+        is_record=record.kind != PASSAGE,
+        is_behavioral=record.behavioral,
+        why=why,
+    )
+
+
+def _between(name: str, text: str, reason: str) -> Iterator[Line]:
+    """Headings, blank lines and rules; comments are for programs."""
+    if not text:
+        return
+    for each in neutralise(text).removesuffix("\n").split("\n"):
+        if COMMENT.match(each.strip()):
+            continue
+        # A record that cannot be read may have been meant for its owner only.
+        why = "cannot be read" if each.startswith("- {") else ""
+        yield Line("" if why else each.rstrip(), document=name, reason=reason, why=why)
+
+
+def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, str]]:
+    """Each record as the index knows it, and why it may not be shown; empty when it may."""
+    index = state.library.index
+    replaced = index.replaced(record.id for record in records)
+    # What its line does not carry, or says falsely, the index knows.
+    known = index.get_all(record.id for record in records)
+    told = (known.get(record.id, record) for record in records)
+    return [
+        (record, unfit(state, record) or ("replaced" if record.id in replaced else ""))
+        for record in told
+    ]
+
+
+def prompt_of(state: State, name: str) -> str:
+    """The text of a document that is a prompt; empty where untrusted text got into it."""
+    text = text_of(state, name)
+    items = state.library.parse(name, text).items if text else ()
+    told = records_of(state, [item.record for item in items])
+    return "" if any(trust_of(record.origin) == Trust.NONE for record, _ in told) else text
+
+
+def is_untrusted(line: Line) -> bool:
+    """Whether a line came from text that anybody may have written."""
+    return bool(line.origin) and trust_of(line.origin) == Trust.NONE
+
+
+def is_suggestion(line: Line) -> bool:
+    """Whether a line asks for something that the owner did not ask for, or anybody wrote it."""
+    return (line.is_behavioral and line.origin != Origin.OWNER) or is_untrusted(line)
+
+
+def unfit(state: State, record: Record) -> str:
+    """Why a record may not be shown, by what it says of itself."""
+    if record.sensitivity == Sensitivity.SECRET:
+        return "secret"
+    if record.is_checkpoint:
+        return "a checkpoint"
+    if state.waits(record):
+        return WAITS
+    if is_over(record, state.now):
+        return "no longer valid"
+    return "not valid yet" if is_to_come(record, state.now) else ""
+
+
+def record_lines(
+    state: State, hits: Iterable[Hit], *, reason: str, write: Write = dated
+) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """Records as lines: those to show, and those that may not be."""
+    shown: list[Line] = []
+    left_out: list[Line] = []
+    for hit in hits:
+        document = hit.places[0].document if hit.places else ""
+        why = unfit(state, hit.record)
+        text = "" if why else write(state, hit.record, f"- {one_line(hit.record.text)}")
+        line = line_of(state, hit.record, text, reason=reason, document=document, why=why)
+        (left_out if why else shown).append(line)
+    return tuple(shown), tuple(left_out)
+
+
+BEHAVIORAL_KINDS = tuple(sorted(BEHAVIORAL))
+
+
+def heading_level(line: Line) -> int:
+    """The level of a line that is a heading; 0 for any other."""
+    told = line.is_heading or not line.record_id
+    heading = HEADING.match(line.text) if told else None
+    return len(heading[0]) if heading else 0
+
+
+def tidy(found: Sequence[Line]) -> Iterator[Line]:
+    """Lines for a context with headings of its own: no blank ones, headings two levels down."""
+    return (deeper(line) for line in found if line.text.strip())
+
+
+def deeper(line: Line) -> Line:
+    """A line, two levels further down if it is a heading."""
+    level = heading_level(line)
+    return replace(line, text="#" * min(6, level + 2) + line.text[level:]) if level else line

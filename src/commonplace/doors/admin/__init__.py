@@ -1,0 +1,1 @@
+"""Commands for the owner of a vault: init, doctor, selftest, migrate, evaluate."""

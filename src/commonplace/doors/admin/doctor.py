@@ -1,0 +1,452 @@
+"""Looks a vault over and says what is wrong, each with the command that mends it.
+
+It changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from datetime import timedelta
+from pathlib import Path
+
+from commonplace.history.sqlite import SqliteHistory
+from commonplace.library.copies import copies_in
+from commonplace.markdown.layouts import SKIPPED, flaw_of
+from commonplace.memory import Memory
+from commonplace.model.clock import Clock, stamp
+from commonplace.model.errors import BadOption, CommonplaceError, NoDirectory
+from commonplace.model.options import MEND_UNREAD, is_url
+from commonplace.model.values import frozen
+from commonplace.opening import HISTORY
+from commonplace.roots import find_root
+from commonplace.search.index import Query
+from commonplace.storage import error_log
+from commonplace.storage.machine_files import is_shared
+from commonplace.storage.state_places import STATE, strange_in
+from commonplace.storage.trusted import command_for, data_directory, trusted
+from commonplace.trust.safety import neutralise, one_line
+from commonplace.upkeep import heartbeat, schedule
+
+ENOUGH = 100 * 1024 * 1024
+LATELY = timedelta(days=7)
+CROWDED = 0.9
+MOST = 20
+"""Findings of one kind that are listed."""
+SERVER = """
+select current_setting('server_version'), (select count(*) from pg_stat_activity),
+    current_setting('max_connections')::int
+"""
+# The row is the lock: the transaction that has it is noted there, and says whose it is.
+HOLDERS = """
+select pid, application_name from pg_stat_activity, profile
+where profile = %s and backend_xid = xmax
+"""
+
+
+@frozen
+class Finding:
+    """One thing that was looked at: fine, or what is wrong and what to do about it."""
+
+    what: str
+    good: bool
+    says: str
+    fix: str = ""
+
+
+def examine(memory: Memory) -> list[Finding]:
+    """Every check, in the order a person would make them."""
+    return [
+        *_machine(),
+        *_own_data(),
+        *(_server(memory) if memory.stores.database else _directory(memory)),
+        *_options(memory),
+        *_documents(memory),
+        *_copies(memory),
+        *_hollow(memory),
+        *_notices(memory),
+        *_index(memory),
+        *_journal(memory),
+        *_hooks(memory.clock),
+        *_upkeep(memory),
+        *_history(memory),
+        *_heartbeat(memory),
+    ]
+
+
+def examine_closed(path: str, error: CommonplaceError) -> list[Finding]:
+    """What can be told of a vault that does not open, and why it does not."""
+    what = "options" if isinstance(error, BadOption) else "vault"
+    return [
+        *_machine(),
+        *_own_data(),
+        Finding(what, False, error.what, error.next_step),
+        *(() if is_url(path) else _closed_directory(find_root(path))),
+        *_hooks(Clock()),
+    ]
+
+
+def _closed_directory(root: str) -> Iterator[Finding]:
+    yield _disk(root)
+    yield _linked(root)
+    yield from _strange_state(root)
+    yield _trusted(root, "")
+    yield _leftovers(root)
+
+
+def _machine() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
+    with closing(sqlite3.connect(":memory:")) as db:
+        options = {row[0] for row in db.execute("PRAGMA compile_options")}
+    there = "ENABLE_FTS5" in options
+    yield Finding(
+        "sqlite",
+        there,
+        f"{sqlite3.sqlite_version}, full-text search {'there' if there else 'missing'}",
+        "Use a Python whose sqlite3 has FTS5.",
+    )
+
+
+def _own_data() -> Iterator[Finding]:
+    """The directories with this user's own data that others may look into."""
+    own = data_directory()
+    with suppress(FileNotFoundError):
+        for path in (own, *sorted(os.path.join(own, name) for name in os.listdir(own))):
+            if os.path.isdir(path) and os.stat(path).st_mode & 0o077:
+                says = f"{path} can be read by others"
+                yield Finding("privacy", False, says, f"chmod go= {shlex.quote(path)}")
+
+
+def _server(memory: Memory) -> Iterator[Finding]:
+    database = memory.stores.database
+    assert database is not None
+    engine = database.engine
+    where = f"{memory.shown}, dialect {memory.layout.name}"
+    yield Finding(
+        "vault",
+        not memory.read_only,
+        where + (", a replica that takes no writes" if memory.read_only else ""),
+        "Name the primary server in the URL.",
+    )
+    [(version, used, most)] = database.rows(SERVER)
+    pooled = database.is_pooled
+    through = ", through a pooler: each transaction is told the profile" if pooled else ""
+    yield Finding("server", True, f"PostgreSQL {version}{through}")
+    yield Finding(
+        "connections",
+        used < CROWDED * most,
+        f"{used} of {most} are in use",
+        "Raise max_connections there, or put a pooler before it.",
+    )
+    yield Finding(
+        "vectors",
+        not engine.without_vectors,
+        engine.without_vectors or f"pgvector {'.'.join(map(str, engine.vectors))}",
+        "Install pgvector there, have its owner say 'create extension vector', then: "
+        "commonplace rebuild",
+    )
+    holders = database.rows(HOLDERS, (database.profile,))
+    yield Finding(
+        "lock",
+        not holders,
+        "; ".join(f"held by {name or 'a program'} (backend {pid})" for pid, name in holders)
+        or "free",
+        "Wait for it; a client that is gone loses it within a minute.",
+    )
+
+
+def _directory(memory: Memory) -> Iterator[Finding]:
+    yield from _place(memory)
+    yield _trusted(memory.stores.root, memory.stores.distrusted)
+    yield from _in_the_way(memory)
+    yield from _lock(memory)
+    yield from _names(memory)
+    yield _leftovers(memory.stores.root)
+
+
+def _leftovers(root: str) -> Finding:
+    leftovers = list(Path(root).rglob(".mem-*.tmp*"))
+    return Finding(
+        "leftovers",
+        not leftovers,
+        f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
+        "Look at them and delete them: find . -name '.mem-*.tmp*'",
+    )
+
+
+def _trusted(root: str, distrusted: str) -> Finding:
+    says = (
+        "by hand" if trusted(root) else "not by hand: hooks and MCP use it only where it is named"
+    )
+    return Finding("trusted", not distrusted, distrusted or says, command_for(root))
+
+
+def _options(memory: Memory) -> Iterator[Finding]:
+    for says in memory.stores.unread:
+        yield Finding("options", False, says, MEND_UNREAD)
+
+
+def _place(memory: Memory) -> Iterator[Finding]:
+    yield Finding(
+        "vault",
+        not memory.read_only,
+        f"{memory.root}, dialect {memory.layout.name}"
+        + (", read-only" if memory.read_only else ""),
+        "Give this user write permission, or set state_dir to a place that has it.",
+    )
+    yield _disk(memory.stores.root)
+    loose = [name for name in memory.documents() if _is_loose(memory, name)]
+    yield Finding(
+        "privacy",
+        not loose,
+        f"{len(loose)} documents can be read by others" if loose else "only you can read it",
+        f"chmod -R go= {shlex.quote(memory.stores.root)}",
+    )
+    yield _linked(memory.stores.root)
+    yield from _state(memory)
+
+
+def _in_the_way(memory: Memory) -> Iterator[Finding]:
+    """What stands where documents are to be written, and is no directory."""
+    layout = memory.layout
+    places = (layout.daily, layout.diary, layout.archive, layout.trims_to)
+    for place in sorted({each.rpartition("/")[0] for each in places} - {"", "."}):
+        try:
+            memory.library.vault.stat(f"{place}/any.md")
+        except NoDirectory as error:
+            yield Finding("place", False, f"{error.place} {error.why}", error.next_step)
+
+
+def _disk(root: str) -> Finding:
+    free = shutil.disk_usage(root).free
+    return Finding("disk", free > ENOUGH, f"{free / 1e9:.1f} GB free", "Free some space.")
+
+
+def _linked(root: str) -> Finding:
+    links = sorted(_links(root))
+    return Finding(
+        "links",
+        not links,
+        f"{', '.join(links[:3])}: links are not followed" if links else "none",
+        "Put the file itself, or the directory, into the vault.",
+    )
+
+
+def _links(root: str) -> Iterator[str]:
+    """Links where a document, or a directory of documents, would be read."""
+    for directory, below, files in os.walk(root):
+        below[:] = [name for name in below if name[0] != "." and name not in SKIPPED]
+        for name in (*below, *files):
+            path = os.path.join(directory, name)
+            if os.path.islink(path) and (name.endswith(".md") or not os.path.isfile(path)):
+                yield one_line(os.path.relpath(path, root))
+
+
+def _state(memory: Memory) -> Iterator[Finding]:
+    """Where machine state is, and what in the vault's own directory for it is not used."""
+    strange = [*_strange_state(memory.stores.root)]
+    if memory.stores.apart:
+        yield Finding("state", False, memory.stores.apart)
+    elif not strange:
+        yield Finding("state", True, f"{memory.state_path}, of plain files that are yours")
+    yield from strange
+
+
+def _strange_state(root: str) -> Iterator[Finding]:
+    inside = os.path.join(root, STATE)
+    strange = sorted(strange_in(inside, shared=is_shared(inside), deep=True))
+    for name, flaw in strange[:MOST]:
+        says = f"{one_line(name)} is not used: {flaw}"
+        yield Finding(
+            "state", False, says, f"Look at what it is, and delete it: ls -l {shlex.quote(inside)}"
+        )
+
+
+def _lock(memory: Memory) -> Iterator[Finding]:
+    holders = lock_holders(memory.state / "lock")
+    yield Finding(
+        "lock",
+        not holders,
+        f"held by process {', '.join(map(str, holders))}" if holders else "free",
+        "Wait for it, or look what that process does: ps -p NUMBER",
+    )
+
+
+def lock_holders(path: Path) -> list[int]:
+    """The processes that hold a file's lock, where the system tells."""
+    try:
+        inode = os.stat(path).st_ino
+        with open("/proc/locks", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return []
+    return [int(row[4]) for row in rows if "->" not in row and row[5].endswith(f":{inode}")]
+
+
+def _is_loose(memory: Memory, name: str) -> bool:
+    return bool(stat.S_IMODE(os.stat(memory.root / name).st_mode) & 0o077)
+
+
+def _documents(memory: Memory) -> Iterator[Finding]:
+    problems = memory.problems()
+    for problem in problems[:MOST]:
+        if problem.line:
+            says = f"{problem.document}:{problem.line} {problem.what}"
+            yield Finding("document", False, says, "Mend the line in an editor.")
+        else:
+            yield Finding("document", False, problem.what, "Until then nothing of it is told.")
+    if not problems:
+        yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
+    elif len(problems) > MOST:
+        yield Finding("document", False, f"… and {len(problems) - MOST} more", "")
+
+
+def _copies(memory: Memory) -> Iterator[Finding]:
+    """What sync programs put beside documents that two machines changed at once."""
+    for name, original in copies_in(memory.library).items():
+        says = f"{one_line(name)} is a copy of {one_line(original)}, as sync programs make them"
+        yield Finding("copy", False, says, "commonplace conflicts --merge")
+
+
+def _notices(memory: Memory) -> Iterator[Finding]:
+    """What others did to the documents that nobody has settled."""
+    memory.library.refresh()
+    notices = memory.notices()
+    for notice in notices[-MOST:]:
+        yield Finding("edit", False, notice.says, notice.fix)
+    if not notices:
+        yield Finding("edits", True, "no save took out what was just written")
+
+
+def _hollow(memory: Memory) -> Iterator[Finding]:
+    """Documents in which a power cut, or another program, left NUL bytes."""
+    for name in memory.documents():
+        with suppress(CommonplaceError):
+            count = memory.library.vault.read(name).count(b"\0")
+            if count:
+                yield Finding(
+                    "hollow",
+                    False,
+                    f"{name} holds {count:,} NUL bytes, where a text may be missing",
+                    f"Look at 'commonplace blame {name}' for what is known of it, then delete them "
+                    "in an editor.",
+                )
+
+
+def _names(memory: Memory) -> Iterator[Finding]:
+    """Markdown that is passed over, though whoever put it there may think it is remembered."""
+    strange = sorted(_misnamed(memory))
+    for name, why in strange[:MOST]:
+        says = f"{one_line(name)} is no document: {why}"
+        yield Finding("name", False, says, "Rename or move it, and it is read and found.")
+    if len(strange) > MOST:
+        yield Finding("name", False, f"… and {len(strange) - MOST} more", "")
+
+
+def _misnamed(memory: Memory) -> Iterator[tuple[str, str]]:
+    for directory, below, files in os.walk(memory.root):
+        below[:] = [name for name in below if name[0] != "." and name not in SKIPPED]
+        for file in files:
+            path = os.path.join(directory, file)
+            name = os.path.relpath(path, memory.root).replace(os.sep, "/")
+            looks = file[0] != "." and file.lower().endswith(".md") and not os.path.islink(path)
+            if looks and memory.layout.holds(name) and (why := flaw_of(name)):
+                yield name, why
+
+
+def _index(memory: Memory) -> Iterator[Finding]:
+    index = memory.library.index
+    memory.library.refresh()
+    ill = index.healthy()
+    count = index.count(Query(include_superseded=True, include_secret=True))
+    says = ill or f"level with the documents, {count:,} entries, {index.size() / 1e6:.1f} MB"
+    yield Finding("index", not ill, says, "commonplace rebuild")
+
+
+def _journal(memory: Memory) -> Iterator[Finding]:
+    journal = memory.library.journal
+    total, last = 0, ""
+    for entry in journal.entries():
+        total, last = total + 1, entry.at
+    damaged = journal.damaged()
+    says = f"{total:,} changes, {journal.end() / 1e6:.1f} MB" + (f", last {last}" if last else "")
+    yield Finding(
+        "journal",
+        not damaged,
+        says + (f", {damaged} lines cannot be read" if damaged else ""),
+        "Nothing to do: the documents are whole; only history is missing those changes.",
+    )
+
+
+def _hooks(clock: Clock) -> Iterator[Finding]:
+    """What went wrong in clients' hooks, which tell nobody themselves."""
+    since = stamp(clock.now() - LATELY)
+    lines = [line for line in error_log.last(1000) if line >= since]
+    for line in lines[-5:]:
+        yield Finding("hook", False, neutralise(line), "")
+    yield Finding(
+        "hooks",
+        not lines,
+        f"{len(lines)} went wrong in the last 7 days" if lines else "none went wrong lately",
+        f"When it is mended, delete {error_log.log_path()}",
+    )
+
+
+def _upkeep(memory: Memory) -> Iterator[Finding]:
+    failed = schedule.failures(memory.notes)
+    for run in failed:
+        says = f"{run.name} failed on {memory.clock.day_of(run.at)}: {run.what}"
+        yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
+    if not failed:
+        yield Finding("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")
+
+
+def _history(memory: Memory) -> Iterator[Finding]:
+    if not memory.stores.has_history():
+        return
+    try:
+        history = memory.messages
+        ill = history.healthy()
+        says = ill or f"{history.count():,} messages, {history.size() / 1e6:.1f} MB"
+        fix = (
+            "Load your last dump into a new vault."
+            if memory.stores.database or memory.options.history
+            else "Move history.db away, keep it for repair, and load your last dump into a new one."
+        )
+    except CommonplaceError as error:
+        ill = says = error.what
+        fix = error.next_step
+    yield Finding("history", not ill, says, fix)
+    yield from _left_behind(memory)
+
+
+def _left_behind(memory: Memory) -> Iterator[Finding]:
+    """Messages in the file, where the option `history` has them looked for elsewhere."""
+    file = memory.state / HISTORY
+    if memory.stores.database or not memory.options.history or not file.exists():
+        return
+    with closing(SqliteHistory(file)) as history:
+        count = history.count()
+    yield Finding(
+        "history",
+        not count,
+        f"{count:,} messages are in {file}, and the option history names another place",
+        "COMMONPLACE_HISTORY= commonplace history dump FILE; commonplace history load FILE; then "
+        f"move {file} away.",
+    )
+
+
+def _heartbeat(memory: Memory) -> Iterator[Finding]:
+    log = heartbeat.Log(memory.notes)
+    beats = log.read()
+    if beats:
+        bad = beats[-1].outcome in (heartbeat.Outcome.FAILED, heartbeat.Outcome.TIMED_OUT)
+        fix = "Try the command by hand; 'commonplace status' tells how the last beats went."
+        yield Finding("heartbeat", not bad, heartbeat.told(memory.notes), fix)

@@ -1,0 +1,377 @@
+"""The command line: calls what was asked for, and prints. Exit codes are those of the error tree.
+
+Shells start this many times a day: what a command does not need is not imported. What may be said
+after each word is known to `parsing`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import TextIOWrapper
+from types import SimpleNamespace
+
+from commonplace.model.errors import BadInput, CommonplaceError, Conflict, VaultTrouble
+from commonplace.model.hints import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from commonplace.memory import Memory
+    from commonplace.tools.tool import Answer, Parameter, Tool
+
+TOOL_COMMANDS = ("store", "search", "brief", "read", "update", "delete", "diary", "undo")
+OTHER_COMMANDS = (
+    "init",
+    "status",
+    "redo",
+    "log",
+    "history",
+    "context",
+    "conversation",
+    "session",
+    "heartbeat",
+    "blame",
+    "restore",
+    "put-back",
+    "conflicts",
+    "review",
+    "trust",
+    "show",
+    "rebuild",
+    "why-not",
+    "eval",
+    "doctor",
+    "upkeep",
+    "forget",
+    "scan",
+    "strike",
+    "unlink",
+    "compact",
+    "expand",
+    "migrate",
+    "fetch",
+    "tool",
+    "ipc",
+    "mcp",
+    "hook",
+    "serve",
+    "token",
+    "setup",
+    "unsetup",
+    "selftest",
+    "completion",
+)
+COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
+HISTORY_WORDS = (
+    *("record", "last", "search", "append", "sessions", "sql", "reader", "dump", "load", "forget"),
+)
+VALUED = ("--vault", "--dialect", "--session", "--group")
+"""Global options that take a value, which may read like a command."""
+
+UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
+"""Commands whose standard error no person reads."""
+
+VECTOR_SECONDS = 60.0
+"""How long a search may make vectors: those of 6,000 passages take about 5 seconds."""
+
+Run = Callable[["Namespace"], int]
+MOST_TOLD = 5
+_opened: list[Memory] = []
+"""What the command has opened."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:
+        sys.stderr = _sink()  # Without one, print would take standard output.
+    if sys.stdout is None:
+        sys.stdout = _sink()
+        what = "Standard output is closed, so nothing was done."
+        return _told(VaultTrouble(what, next_step="Send it to a file, or to /dev/null."))
+    write_letters(errors="replace")
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        code = 0  # The reader of our output has seen enough.
+    except OSError as error:
+        code = _told(_unwritten(error) if _was_printing(error) else _failed(error))
+    # What is left of the answer would be written again at the end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _was_printing(error: OSError) -> bool:
+    """Whether it is standard output that takes nothing more: only here answers are written."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    return last is not None and last.tb_frame.f_globals["__name__"].startswith(__name__)
+
+
+def _failed(error: OSError) -> CommonplaceError:
+    from commonplace.storage.safe_paths import trouble
+
+    return trouble(error, "a file of the vault, or of this machine's")
+
+
+def _unwritten(error: OSError) -> VaultTrouble:
+    return VaultTrouble(
+        f"The answer could not be written: {error.strerror}.",
+        next_step="Send it elsewhere; 'commonplace log' tells what was done.",
+    )
+
+
+def _sink() -> TextIOWrapper:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def write_letters(*, encoding: str | None = None, errors: str | None = None) -> None:
+    """Tell standard output in which encoding to write, or what to do with letters it has not."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding=encoding, errors=errors)
+
+
+def _told(error: CommonplaceError) -> int:
+    print(f"commonplace: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        if arguments := at_a_glance(words):
+            return _telling(arguments, _run_native(arguments))
+        from commonplace.doors.cli.parser import build_parser
+
+        words = spelled_out(words)
+        arguments = build_parser(words).parse_args(words)
+        run: Run = arguments.run
+        code = run(arguments)
+        return code if command_of(words) in UNHEARD else _telling(arguments, code)
+    except CommonplaceError as error:
+        return _told(error)
+    except OSError as error:
+        if error.filename is None:
+            raise  # A stream's.
+        step = "See to its permissions and its disk, then try again."
+        return _told(VaultTrouble(f"{error.filename}: {error.strerror}.", next_step=step))
+    except KeyboardInterrupt:
+        print("commonplace: stopped", file=sys.stderr)
+        return 130
+    except SystemExit as end:
+        # How argparse ends after help, and after a mistake that it has explained.
+        return int(end.code or 0)
+
+
+def _telling(arguments: Namespace, code: int) -> int:
+    """Say what others did to the documents that was never said. Returns the command's exit code."""
+    opened, _opened[:] = list(_opened), []
+    complain({said for memory in opened for said in _said_of_place(memory)})
+    if any(memory.may_have_news() for memory in opened):
+        with open_memory(arguments) as memory:
+            untold = memory.tell_notices()
+            complain(notice.sentence for notice in untold[:MOST_TOLD])
+            if len(untold) > MOST_TOLD:
+                complain([f"{len(untold) - MOST_TOLD} more such: commonplace doctor lists them."])
+    return code
+
+
+def _said_of_place(memory: Memory) -> Iterator[str]:
+    """What a person has to know of where a vault keeps its state, and of its options."""
+    if memory.stores.apart:
+        yield memory.stores.apart
+    if memory.stores.unread:
+        from commonplace.model.options import MEND_UNREAD
+
+        yield from (f"{each} {MEND_UNREAD}" for each in memory.stores.unread)
+
+
+def at_a_glance(words: Sequence[str]) -> Any:
+    """What `search WORDS` and `brief` mean; None where it takes a parser to tell.
+
+    Loading argparse and building a parser takes half as long as the search.
+    """
+    found, bare, rest = SimpleNamespace(**defaults()), list[str](), iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in VALUED:
+            value = value if equals else next(rest, "-")
+        if name in VALUED and (equals or not value.startswith("-")):
+            setattr(found, name.removeprefix("--"), value)
+        elif word == "--json":
+            found.json = True
+        elif word.startswith("-"):
+            return None
+        else:
+            bare.append(word)
+    found.command, *said = bare or [""]
+    if found.command == "search" and len(said) == 1:
+        found.query = said[0]
+        return found
+    return found if bare == ["brief"] else None
+
+
+def defaults() -> dict[str, Any]:
+    """The global options where nothing is said of them."""
+    environ = os.environ
+    return {
+        "vault": environ.get("COMMONPLACE_VAULT", ""),
+        "dialect": environ.get("COMMONPLACE_DIALECT", ""),
+        "session": environ.get("COMMONPLACE_SESSION", "")
+        or environ.get("CLAUDE_CODE_SESSION_ID", ""),
+        "group": environ.get("COMMONPLACE_GROUP", ""),
+        "json": False,
+        "main": False,
+        "tainted": False,
+    }
+
+
+def command_of(words: Sequence[str]) -> str:
+    """The command among the words; empty when there is none, or help was asked for first."""
+    return next((words[at] for at in _bare(words) if words[at] in COMMANDS), "")
+
+
+def _bare(words: Sequence[str]) -> Iterator[int]:
+    """Where the words stand that are no options, nor values of global ones."""
+    is_value = False
+    for at, word in enumerate(words):
+        if not is_value and not word.startswith("-"):
+            yield at
+        is_value = not is_value and word in VALUED
+
+
+def spelled_out(words: Sequence[str]) -> list[str]:
+    """`history ID` as `history record ID`."""
+    spelled, bare = list(words), list(_bare(words))
+    if command_of(words) == "history":
+        rest = bare[[words[at] for at in bare].index("history") + 1 :]
+        if rest and words[rest[0]] not in HISTORY_WORDS:
+            spelled.insert(rest[0], "record")
+    return spelled
+
+
+def _run_native(arguments: Namespace) -> int:
+    from commonplace import tools
+
+    return run_tool(tools.table("native")[arguments.command], arguments)
+
+
+def run_tool(tool: Tool, arguments: Namespace) -> int:
+    given = {
+        parameter.name: _value(getattr(arguments, parameter.name), parameter)
+        for parameter in tool.parameters
+        if hasattr(arguments, parameter.name)
+    }
+    with open_memory(arguments) as memory:
+        wait_for_vectors(memory)
+        show(tool.call(memory, given), as_json=arguments.json)
+        if tool.name == "brief":
+            complain(memory.library.troubles.values())
+    return 0
+
+
+def wait_for_vectors(memory: Memory) -> None:
+    """Let a search make the vectors that are missing: nobody makes them after a command."""
+    bars: list[Callable[[int, int], None]] = []
+
+    def progress(done: int, total: int) -> None:
+        from commonplace.doors.cli.terminal import progress_bar
+
+        if not bars:
+            bars.append(progress_bar("Vectors"))
+        bars[0](done, total)
+
+    memory.library.asker.patience = VECTOR_SECONDS
+    memory.library.asker.progress = progress
+
+
+def complain(troubles: Iterable[str]) -> None:
+    """Say on standard error what an answer lacks."""
+    for trouble in troubles:
+        print(f"commonplace: {trouble}", file=sys.stderr)
+
+
+def _value(value: Any, parameter: Parameter) -> Any:
+    if parameter.type == "array":
+        return [word for part in value for word in part.split(",") if word]
+    return said(value) if parameter.type == "string" else value
+
+
+def said(value: str) -> str:
+    """The value; for '-' what standard input says, without the newline that a line ends with."""
+    if value != "-":
+        return value
+    try:
+        return standard_input().read().removesuffix("\n")
+    except UnicodeDecodeError:
+        raise BadInput(
+            "What standard input says is no UTF-8.", next_step="Convert it, as with iconv."
+        ) from None
+
+
+def standard_input() -> TextIO:
+    """Standard input, which a shell may have closed."""
+    if sys.stdin is None:
+        raise VaultTrouble(
+            "Standard input is closed, and '-' reads it.",
+            next_step="Pipe the text into the command, or write it in place of '-'.",
+        )
+    return sys.stdin
+
+
+def show(answer: Answer, *, as_json: bool) -> None:
+    """Print an answer: its text, or its data as JSON."""
+    print(json_text(answer.data) if as_json else str(answer))
+
+
+def json_text(data: Any) -> str:
+    """Data as JSON that keeps every letter, also where standard output has not all of them."""
+    has_all = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    return json.dumps(data, ensure_ascii=not has_all, indent=2)
+
+
+def unconfirmed() -> int:
+    """Say that what was shown is still there. Returns the exit code of that."""
+    return _told(Conflict("Nothing was erased.", next_step="Repeat with --confirm to erase this."))
+
+
+def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
+    """The vault that the options, the environment or the working directory name."""
+    from commonplace.doors import attached
+    from commonplace.doors.which_vault import open_vault
+
+    memory = open_vault(
+        vault_path(arguments),
+        dialect=arguments.dialect,
+        session=arguments.session,
+        group=arguments.group,
+        for_tools=for_tools,
+        main=arguments.main or arguments.session == os.environ.get("CLAUDE_CODE_SESSION_ID"),
+    )
+    _opened.append(memory)
+    attached.heed(memory)
+    if arguments.tainted:
+        memory.origin = "agent"
+        attached.mark(memory, "")
+    return memory
+
+
+def vault_path(arguments: Namespace) -> str:
+    from commonplace.doors import which_vault
+
+    return which_vault.vault_path(arguments.vault, arguments.dialect)
+
+
+def tool_dialect(arguments: Namespace) -> str:
+    """The dialect whose tools are meant: the one named, or the vault's own."""
+    from commonplace import tools
+
+    if arguments.dialect:
+        return str(arguments.dialect)
+    with open_memory(arguments) as memory:
+        return tools.dialect_of(memory.layout.name)

@@ -1,0 +1,157 @@
+"""The parsers of the commands: what may be said after each word, and the help that explains it.
+
+It does not know what a command does. Only the parser of the command that was asked for is built,
+and only what it needs is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+from commonplace.doors.cli.main import COMMANDS, TOOL_COMMANDS, command_of, defaults, run_tool
+from commonplace.model.hints import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from commonplace.tools.tool import Parameter, Tool
+
+FLAGS = {"within": "--in"}
+"""Arguments whose short names are words of Python's own."""
+
+
+def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser with the command that `words` name, or with all of them for help."""
+    wanted = [command] if (command := command_of(words)) else COMMANDS
+    parser = argparse.ArgumentParser(
+        prog="commonplace",
+        description="Persistent memory for AI agents, kept as markdown.",
+        epilog="'commonplace COMMAND --help' explains a command.",
+        parents=[_global_options(with_defaults=True)],
+        formatter_class=Page,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    # With its name given, argparse need not format a usage line to find it.
+    commands = parser.add_subparsers(
+        metavar="COMMAND", required=True, title="commands", prog="commonplace"
+    )
+    for name in wanted:
+        _add_command(commands, name)
+    return parser
+
+
+class Page(argparse.HelpFormatter):
+    """Help as wide as the terminal, found without shutil, which argparse would load for each."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            width = os.get_terminal_size().columns - 2
+        except OSError:
+            columns = os.environ.get("COLUMNS", "")
+            width = int(columns) - 2 if columns.isdecimal() else 78
+        super().__init__(prog, width=max(width, 40))
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"commonplace {version('commonplace')}")
+        parser.exit()
+
+
+def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
+    """Options that may stand before or after the command."""
+    options = argparse.ArgumentParser(add_help=False, formatter_class=Page, allow_abbrev=False)
+
+    values = defaults()
+
+    def add(name: str, **rest: Any) -> None:
+        default = values[name] if with_defaults else argparse.SUPPRESS
+        options.add_argument(f"--{name}", default=default, **rest)
+
+    add("vault", metavar="PATH|URL", help="the vault: a directory, or postgresql://…")
+    add("dialect", metavar="NAME", help="the dialect, when it is not to be detected")
+    add("session", metavar="ID", help="the session that this belongs to")
+    add("main", action="store_true", help="the session is claw's main one, whatever its id")
+    add("group", metavar="NAME", help="the group, such as a chat, that memories are recorded with")
+    add("tainted", action="store_true", help="what is written may come from untrusted text")
+    add("json", action="store_true", help="print JSON")
+    return options
+
+
+def _add_command(commands: Any, name: str) -> None:
+    shared = _global_options(with_defaults=False)
+    if name == "diary":
+        from commonplace.doors.cli import diary
+
+        diary.add(commands, shared)
+    elif name in TOOL_COMMANDS:
+        from commonplace import tools
+
+        _add_tool(commands, tools.table("native")[name], shared)
+    elif name in ("mcp", "hook"):
+        from commonplace.doors.cli import hooking, serve
+
+        {"mcp": serve, "hook": hooking}[name].add(commands, shared)
+    elif name == "history":
+        from commonplace.doors.cli import history
+
+        history.add(commands, shared)
+    elif name == "context":
+        from commonplace.doors.cli import context
+
+        context.add(commands, shared)
+    elif name in ("heartbeat", "conversation"):
+        from commonplace.doors.cli import conversation, heartbeat
+
+        {"heartbeat": heartbeat, "conversation": conversation}[name].add(commands, shared)
+    elif name == "session":
+        from commonplace.doors.cli import session
+
+        session.add(commands, shared)
+    else:
+        from commonplace.doors.cli import commands as others
+
+        others.add(commands, name, shared)
+
+
+def _add_tool(commands: Any, tool: Tool, shared: argparse.ArgumentParser) -> None:
+    first = tool.description.split("\n")[0]
+    parser = commands.add_parser(
+        tool.name,
+        help=first,
+        description=tool.description,
+        parents=[shared],
+        formatter_class=Page,
+        allow_abbrev=False,
+    )
+    positional = any(parameter.required for parameter in tool.parameters)
+    for number, parameter in enumerate(tool.parameters):
+        optional_first = not positional and number == 0 and parameter.type == "string"
+        _add_parameter(parser, parameter, bare=parameter.required or optional_first)
+    parser.set_defaults(run=lambda arguments: run_tool(tool, arguments))
+
+
+def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter, *, bare: bool) -> None:
+    about = parameter.about.description.replace("%", "%%")
+    if bare:
+        parser.add_argument(
+            parameter.name,
+            nargs=None if parameter.required else "?",
+            default=argparse.SUPPRESS,
+            help=about
+            + (" '-' reads it from standard input." if parameter.type == "string" else ""),
+        )
+        return
+    flag = FLAGS.get(parameter.name) or "--" + parameter.name.replace("_", "-")
+    how: dict[str, Any] = {"dest": parameter.name, "default": argparse.SUPPRESS, "help": about}
+    if parameter.type == "boolean":
+        how["action"] = "store_true"
+    elif parameter.type == "array":
+        how |= {"action": "append", "metavar": "WORD[,WORD]"}
+    else:
+        how["type"] = {"integer": int, "number": float}.get(parameter.type, str)
+        how["choices"] = parameter.choices or None
+    parser.add_argument(flag, **how)

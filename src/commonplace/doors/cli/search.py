@@ -1,0 +1,157 @@
+"""The commands about search itself: why a record is not found, and how much is found at all.
+
+They print what the core measures and explains; neither is done here.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from commonplace.doors.cli.main import open_memory, show
+from commonplace.doors.cli.terminal import paint, progress_bar
+from commonplace.model.errors import BadValue
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.tools.tool import Answer
+from commonplace.trust.safety import one_line
+
+if TYPE_CHECKING:
+    from commonplace.doors.admin.evaluate import Answered, Missed
+
+COLUMNS = (
+    ("turns", "R@5"),
+    ("turns", "R@10"),
+    ("turns", "NDCG@10"),
+    ("turns", "MRR"),
+    ("sessions", "R@10"),
+    ("sessions", "any@1"),
+    ("sessions", "any@5"),
+    ("sessions", "all@5"),
+)
+SHOWN_MISSES = 20
+
+
+def why_not_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the record that should have been found")
+    parser.add_argument("query", metavar="QUERY", help="what was searched for")
+    parser.add_argument("--limit", type=int, default=20, help="most results (default 20)")
+
+
+def why_not(arguments: argparse.Namespace) -> int:
+    """Say what kept a record out of the first hits."""
+    with open_memory(arguments) as memory:
+        miss = memory.why_not(arguments.id, arguments.query, limit=arguments.limit)
+    lines = list(miss.reasons) or [f"It is found, as number {miss.rank}."]
+    if miss.why:
+        parts = ", ".join(f"{name.replace('_', ' ')} {part:+.2f}" for name, part in miss.why)
+        lines.append(f"Its own signals: {parts}.")
+    data = {
+        "id": miss.id,
+        "found": miss.found,
+        "rank": miss.rank,
+        "reasons": miss.reasons,
+        "why": dict(miss.why),
+    }
+    show(Answer(data, "\n".join(lines)), as_json=arguments.json)
+    return 0
+
+
+def eval_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", type=Path, help="LoCoMo, LongMemEval, or JSONL of records and questions"
+    )
+    parser.add_argument(
+        "--self", dest="own", action="store_true", help="ask the vault about its own records"
+    )
+    parser.add_argument("--limit", type=int, default=0, help="only the first so many questions")
+    parser.add_argument("--seed", type=int, default=1, help="chooses the records of --self")
+
+
+def evaluate(arguments: argparse.Namespace) -> int:
+    """Measure a file of questions, or the vault by its own records."""
+    if bool(arguments.file) == arguments.own:
+        raise BadValue(
+            "file",
+            "there must be a file of questions or --self, and not both",
+            next_step="commonplace eval FILE, or commonplace eval --self.",
+        )
+    if arguments.limit < 0:
+        raise BadValue("limit", "it is less than 0", next_step="Leave it out to ask everything.")
+    return _of_vault(arguments) if arguments.own else _of_file(arguments)
+
+
+def _of_file(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.admin.evaluate import cases_in, run
+
+    cases = cases_in(arguments.file)
+    results = run(cases, limit=arguments.limit, progress=progress_bar("Asking"))
+    limit = f" --limit {arguments.limit}" if arguments.limit else ""
+    _show(results, (), f"commonplace eval {arguments.file.name}{limit}", arguments)
+    return 0
+
+
+def _of_vault(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.admin.evaluate import run_self
+
+    with open_memory(arguments) as memory:
+        results, missed = run_self(
+            memory,
+            count=arguments.limit or 100,
+            seed=arguments.seed,
+            progress=progress_bar("Asking"),
+        )
+    _show(results, missed, f"commonplace eval --self --seed {arguments.seed}", arguments)
+    return 0
+
+
+def _show(
+    results: Sequence[Answered],
+    missed: Sequence[Missed],
+    command: str,
+    arguments: argparse.Namespace,
+) -> None:
+    from commonplace.doors.admin.evaluate import edition, summed
+
+    data: dict[str, Any] = {"command": command, "version": edition(), "figures": summed(results)}
+    if arguments.own:
+        data["missed"] = [each.__dict__ for each in missed]
+    text = f"{command} ({data['version']})\n\n{_table(data['figures'])}"
+    if arguments.own:
+        text += "\n\n" + _listed(missed, len({each.question for each in results}))
+    show(Answer(data, text), as_json=arguments.json)
+
+
+def _table(figures: dict[str, Any]) -> str:
+    """A line a category and system, as markdown."""
+    heads = [f"{level[:-1]} {name}" for level, name in COLUMNS]
+    rows = [["category", "questions", "system", *heads]]
+    for category, systems in figures.items():
+        for system, means in systems.items():
+            if system != "questions":
+                numbers = [f"{means[level][name]:.1f}" for level, name in COLUMNS]
+                rows.append([category, str(systems["questions"]), system, *numbers])
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+        for row in rows
+    ]
+    return "\n".join(
+        [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]
+    )
+
+
+def _listed(missed: Sequence[Missed], count: int) -> str:
+    if not count:
+        return "There are no records to ask about yet."
+    if not missed:
+        return f"All {count} were among the first ten."
+    lines = [f"{len(missed)} of {count} were not among the first ten:"]
+    for each in missed[:SHOWN_MISSES]:
+        where = f"number {each.rank}" if each.rank else "not found"
+        lines.append(f"- {each.id} {where}: {paint(each.question, 'cyan')}")
+        lines.append(f"    {one_line(each.text)[:120]}")
+    if len(missed) > SHOWN_MISSES:
+        lines.append(f"+{len(missed) - SHOWN_MISSES} more: --json lists them all.")
+    lines.append("`commonplace why-not ID QUERY` explains a miss.")
+    return "\n".join(lines)

@@ -1,0 +1,187 @@
+"""What a client says to a hook, read alike for all of them.
+
+Clients differ in spelling (`session_id`, `sessionId`) and in names (`prompt_response`,
+`last_assistant_message`). It does not know what a hook does with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from commonplace.doors.session_id import session_of
+from commonplace.model.errors import BadInput
+from commonplace.model.hints import Any
+from commonplace.model.values import field, frozen
+
+TURN = ("promptid", "turnid")
+MACHINES = (
+    "hook_context",
+    "task-notification",
+    "system-reminder",
+    "local-command-stdout",
+    "local-command-stderr",
+    "bash-stdout",
+    "bash-stderr",
+    "untrusted_context",
+)
+"""Tags around what clients put into a prompt that nobody typed, our own words among it."""
+REFERENCED = "--- Content from referenced files ---"
+"""Below it Gemini CLI and Qwen Code put the text of files that a prompt names."""
+PUNCTUATION = ".,;:!?)]}>\"'`"
+REPLY = ("lastassistantmessage", "promptresponse")
+
+
+@frozen
+class Tool:
+    """One call of a tool, as a client tells it before or after: what was asked for alone."""
+
+    name: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    """The client's own id of the call, where it has one."""
+    server: str = ""
+    """The MCP server that has the tool, where the client tells it apart."""
+    directory: str = ""
+    aside: bool = False
+    """Whether a subagent calls it."""
+
+
+@frozen
+class Call:
+    """One hook of a client: who, what, in which session."""
+
+    client: str
+    event: str
+    session: str = ""
+    turn: str = ""
+    """The client's own id of the turn, where it has one."""
+    source: str = ""
+    """Why a session starts: startup, resume, clear or compact."""
+    trigger: str = ""
+    """Who wants a compaction: manual or auto."""
+    prompt: str = ""
+    named: tuple[str, ...] = ()
+    """The files that the prompt names, which the client reads with it."""
+    reply: str = ""
+    summary: str = ""
+    again: bool = False
+    """Whether the agent goes on because a hook asked it to: it must not be asked once more."""
+    transcript: str = ""
+    tool: Tool | None = None
+    """The tool that is about to run, or has run."""
+    dialect: str = ""
+    """The dialect whose wording was asked for; empty: the vault's own."""
+    notice: str = ""
+    """What the person should hear at the start: a working directory that is left out, say."""
+
+
+def read_call(
+    data: bytes,
+    *,
+    client: str,
+    event: str,
+    session: str = "",
+    dialect: str = "",
+    environ: Mapping[str, str] = os.environ,
+) -> Call:
+    """The call that a client's JSON describes."""
+    given = _object(data)
+    spelt = {_plain(key): value for key, value in given.items()}
+    said = _text(spelt.get("prompt"))
+    prompt, told = typed(said), ["files in the prompt"] if REFERENCED in said else []
+    return Call(
+        client=client,
+        event=event,
+        session=session or session_of(given, environ),
+        turn=_first(spelt, TURN),
+        source=_text(spelt.get("source")),
+        trigger=_text(spelt.get("trigger")),
+        prompt=prompt,
+        named=tuple(referenced(prompt, _text(spelt.get("cwd"))) or told),
+        reply=_first(spelt, REPLY),
+        summary=_text(spelt.get("compactsummary")),
+        again=spelt.get("stophookactive") is True,
+        transcript=_text(spelt.get("transcriptpath")),
+        tool=_tool(spelt),
+        dialect=dialect,
+    )
+
+
+def typed(prompt: str) -> str:
+    """What a person typed of a prompt: without what the client put there.
+
+    Of each tag all from its first opening to its last end goes, or what stands inside could end it.
+    """
+    prompt = prompt.partition(REFERENCED)[0].rstrip() if REFERENCED in prompt else prompt
+    for tag in MACHINES:
+        before, opening, rest = prompt.partition(f"<{tag}>")
+        if opening:
+            _, end, after = rest.rpartition(f"</{tag}>")
+            prompt = f"{before.rstrip()}\n{after.lstrip()}".strip() if end else before.rstrip()
+    return prompt
+
+
+def referenced(prompt: str, directory: str) -> list[str]:
+    """What a client reads because the prompt names it with `@`: files, and resources of servers."""
+    words = (word[1:].rstrip(PUNCTUATION) for word in prompt.split() if word.startswith("@"))
+    return [word for word in words if word and ("://" in word or _is_there(directory, word))]
+
+
+def _is_there(directory: str, name: str) -> bool:
+    try:
+        return os.path.exists(os.path.join(directory, os.path.expanduser(name)))
+    except ValueError:
+        return False
+
+
+def _tool(spelt: Mapping[str, Any]) -> Tool | None:
+    """The tool of a call: Copilot CLI says `toolArgs` where others say `tool_input`."""
+    name = _text(spelt.get("toolname"))
+    if not name:
+        return None
+    given, context = spelt.get("toolinput") or spelt.get("toolargs"), spelt.get("mcpcontext")
+    if isinstance(given, str) and given.startswith("{"):
+        given = _opened(given)
+    return Tool(
+        name,
+        given if isinstance(given, dict) else {},
+        id=_text(spelt.get("tooluseid")),
+        server=_text(context.get("server_name")) if isinstance(context, dict) else "",
+        directory=_text(spelt.get("cwd")),
+        aside=bool(_text(spelt.get("agentid"))),
+    )
+
+
+def _opened(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    import json
+
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadInput("The hook's input is no JSON.") from None
+    if not isinstance(given, dict):
+        raise BadInput("The hook's input is no JSON object.")
+    return given
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _first(spelt: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((text for name in names if (text := _text(spelt.get(name)))), "")
+
+
+def _text(value: Any) -> str:
+    """A text as it can be written: half characters, which some clients cut out of emoji, go."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""

@@ -1,0 +1,557 @@
+"""The gateway as one web application: API, page, stream of changes and MCP behind one guard.
+
+It knows Starlette. What a route answers it takes from `api`, and tools from the same table that
+every door reads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import mimetypes
+import re
+from asyncio import TaskGroup, get_running_loop
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from importlib.metadata import version
+from importlib.resources import files
+from shlex import quote
+from socket import socket
+
+from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
+from starlette.routing import Route as Path
+
+from commonplace import tools
+from commonplace.doors.http import calls, event_stream, openapi
+from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, Pass, Tokens, command_for
+from commonplace.doors.http.calls import ROUTES, Call, ToolCall, Work
+from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of, scope_for
+from commonplace.doors.http.later import Later
+from commonplace.doors.http.responses import (
+    BROKEN,
+    App,
+    Ready,
+    Scope,
+    answered,
+    as_json,
+    problem,
+    problem_of,
+)
+from commonplace.doors.http.routes import Route
+from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
+from commonplace.doors.http.workers import Workers
+from commonplace.doors.session_id import GROUP_HEADER, HEADER, LONGEST, TAINT_HEADER, taint_named
+from commonplace.model.clock import Clock
+from commonplace.model.errors import BadValue, CommonplaceError, Refused
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.model.records import Origin
+
+if TYPE_CHECKING:
+    from commonplace.doors.http.oauth import OAuth
+    from commonplace.memory import Memory
+
+THREADS = 8
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+POSITION = re.compile(r"[0-9]{1,15}")
+DEEDS = {"read": "read", "write": "write", "admin": "approve, mend, compact or run upkeep"}
+"""What each scope lets a token do, as a sentence says it."""
+PAGES = files("commonplace.doors.http.server") / "web"
+PLACES = ("home", "memory", "documents", "days", "search", "review", "upkeep", "map")
+APART = ("login", "consent")
+"""What a path of the page may begin with, and be: any other is nothing that the gateway has."""
+NOTHING = "The gateway has nothing here: /api/openapi.json says what it has."
+Sent = Response | App
+"""What an endpoint returns: both are applications to Starlette."""
+
+
+class DocumentConvertor(Convertor[str]):
+    """A document's name in a path: with slashes, but not what is done to a document after it."""
+
+    regex = ".*(?<!/append)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("document", DocumentConvertor())
+
+
+class NotAllowed(Refused):
+    """A token that may not do this, or not here."""
+
+    def __init__(self, what: str, *, scope: str, vault: str = "") -> None:
+        """`vault`: the only one that a token has to open for it."""
+        only = f" --for-vault {quote(vault)}" if vault else ""
+        super().__init__(
+            f"This token may not {what}.",
+            next_step=f"'{command_for(scope)}{only}' makes one that may.",
+        )
+
+
+class NotLoggedIn(Refused):
+    """A token did what takes the person on the page."""
+
+    def __init__(self, deed: str) -> None:
+        super().__init__(
+            f"Only you, logged in on the page, may {deed}: no token does.",
+            next_step=f"'{LINK}' in a terminal prints a link that lets you in.",
+        )
+
+
+class Gateway:
+    """Everything that the requests share."""
+
+    def __init__(
+        self,
+        vaults: Vaults,
+        tokens: Tokens,
+        *,
+        clock: Clock,
+        hosts: Iterable[str],
+        mcp: Mapping[str, Later],
+        dialect: str | None = None,
+        oauth: OAuth | None = None,
+        public_url: str = "",
+    ) -> None:
+        self.vaults = vaults
+        self.oauth = oauth
+        self.public_url = public_url
+        self.tokens = tokens
+        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
+        self.mcp = mcp
+        self.dialect = dialect
+        self._watches: dict[str, event_stream.Watch] = {}
+        self._dialects: dict[str, str] = {}
+        self._workers: Workers | None = None
+        self._own = self._application()
+        self.app = Guard(
+            self._inside,
+            tokens=tokens,
+            hosts=hosts,
+            public=is_public,
+            private=is_private,
+            oauth=oauth,
+            clock=clock,
+        )
+
+    async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
+        """MCP at `/mcp/VAULT`, and at `/mcp` for the first vault; the rest is ours."""
+        parts = scope.get("path", "").strip("/").split("/")
+        found = pass_of(scope)
+        answer: App
+        if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
+            granted = found is not None and found.grant and is_private(scope["path"])
+            answer = problem_of(_only_mcp(scope)) if granted else self._own
+            await answer(scope, receive, send)
+            return
+        vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
+        if vault not in self.mcp:
+            answer = problem_of(NoSuchName(vault, self.mcp))
+        elif found is None or not found.allows("write") or not found.opens(vault):
+            refused = NotAllowed("use the tools of this vault", scope="write", vault=vault)
+            answer = problem_of(refused)
+        else:
+            answer, scope = self.mcp[vault], {**scope, "path": "/mcp", "headers": _as_here(scope)}
+        await answer(scope, receive, send)
+
+    def fork(self, count: int, *, listener: socket) -> None:
+        """Let so many processes answer what only asks. Before anything else runs here."""
+        self._workers = Workers(self.vaults, count, listener=listener) if count else None
+
+    def stop(self) -> None:
+        """End what would go on for as long as somebody listens."""
+        for watch in self._watches.values():
+            watch.end()
+        for each in self.mcp.values():
+            each.end()
+
+    def _application(self) -> Starlette:
+        below = [_path(each, self._endpoint(each)) for each in ROUTES]
+        routes: list[Path] = [
+            *below,
+            Path("/api/login", self._log_in, methods=["POST"]),
+            Path("/api/logout", self._log_out, methods=["POST"]),
+            *(self._consent_routes() if self.oauth else ()),
+            Path("/api/vaults", self._list_vaults),
+            Path("/api/tokens", self._list_tokens),
+            Path("/api/tokens/revoke", self._revoke_token, methods=["POST"]),
+            Path("/api/openapi.json", self._openapi),
+            Path("/api/vaults/{vault}/tools", self._list_tools),
+            Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
+            Path("/api/vaults/{vault}/changes", self._changes),
+        ]
+        nowhere = Path("/api/{rest:path}", _nowhere(routes), methods=METHODS)
+        return Starlette(
+            routes=[
+                *routes,
+                *(self.oauth.routes() if self.oauth else ()),
+                nowhere,
+                Path("/{name:path}", self._page, methods=METHODS),
+            ],
+            exception_handlers={
+                CommonplaceError: _told,
+                ClientDisconnect: _cut_short,
+                HTTPException: _told_wrong,
+                Exception: _broken,
+            },
+            lifespan=self._lifespan,
+        )
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        try:
+            if self._workers:
+                await self._workers.connect()
+            async with TaskGroup() as running:
+                for each in self.mcp.values():
+                    running.create_task(each.live())
+                yield
+                self.stop()
+        finally:
+            self.pool.shutdown(wait=True)
+            self.vaults.close()
+            self.tokens.close()
+            if self._workers:
+                self._workers.close()
+
+    async def work(self, function: Callable[..., Any], *given: Any) -> Any:
+        """Do something that takes time on one of our threads."""
+        return await get_running_loop().run_in_executor(self.pool, partial(function, *given))
+
+    def _endpoint(self, route: Route) -> Any:
+        async def endpoint(request: Request) -> Sent:
+            found = _allowed(request, route.scope)
+            call = self._call(route, request, found, await _body(request))
+            return await self._answer(call, only_asks=route.only_asks)
+
+        return endpoint
+
+    async def _answer(self, call: Call | ToolCall, *, only_asks: bool) -> Sent:
+        """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
+        said = await self._workers.ask(call) if self._workers and only_asks else None
+        ready: Ready = said or await self.work(calls.answer, self.vaults, call)
+        return ready
+
+    async def beside(self, vault: str, deed: Callable[[Memory], Any]) -> Any:
+        """What a worker answers to a door that is not ours; None where there are no workers."""
+        work = Work(vault, Reader(Origin.AGENT), deed)
+        return await self._workers.ask(work) if self._workers else None
+
+    def _check_name(self, vault: str) -> None:
+        if vault not in self.vaults.paths:
+            raise NoSuchName(vault, self.vaults.paths)
+
+    def _call(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Call:
+        path = {name: str(value) for name, value in request.path_params.items()}
+        self._check_name(path["vault"])
+        if "etag" in (each.name for each in route.tool.parameters):
+            body = _conditions(request) | body
+        query = {name: request.query_params.getlist(name) for name in request.query_params}
+        given = route.arguments(path, query, body)
+        return Call(route.name, path["vault"], _reader(request, found), given)
+
+    async def _dialect(self, vault: str) -> str:
+        """Whose tools a vault has: those that were asked for, or its own."""
+
+        def own() -> str:
+            return tools.dialect_of(self.vaults.memory(vault, Reader(Origin.AGENT)).layout.name)
+
+        self._check_name(vault)
+        if vault not in self._dialects:
+            self._dialects[vault] = self.dialect or await self.work(own)
+        return self._dialects[vault]
+
+    async def _call_tool(self, request: Request) -> Sent:
+        """Any tool of the vault's dialect."""
+        found = _allowed(request, "read", for_all="write")
+        vault, name = request.path_params["vault"], request.path_params["tool"]
+        dialect = await self._dialect(vault)
+        only_asks = tools.own(name, dialect=dialect).read_only
+        if not only_asks and not found.allows("write"):
+            raise NotAllowed("write", scope="write", vault=vault)
+        call = ToolCall(name, dialect, vault, _reader(request, found), await _body(request))
+        return await self._answer(call, only_asks=only_asks)
+
+    async def _list_tools(self, request: Request) -> Sent:
+        """The tools of the vault's dialect that the session may have."""
+        found = _allowed(request, "read")
+        vault, reader = request.path_params["vault"], _reader(request, found)
+        dialect = await self._dialect(vault)
+        memory = await self.work(self.vaults.memory, vault, reader)
+        own = [_shown(each) for each in _table(dialect) if each.is_for(memory)]
+        return answered({"dialect": dialect, "tools": own})
+
+    def _open_to(self, found: Pass | None) -> list[str]:
+        return [name for name in self.vaults.paths if found and found.opens(name)]
+
+    async def _list_vaults(self, request: Request) -> Sent:
+        found = pass_of(request.scope)
+        names = self._open_to(found)
+        who = {"name": found.name, "scope": found.scope} if found else None
+        return answered({"vaults": names, "who": who, "version": _version()})
+
+    async def _openapi(self, request: Request) -> Sent:
+        vaults = self._open_to(pass_of(request.scope))
+        offered = {name: _table(await self._dialect(name)) for name in vaults}
+        return answered(openapi.document(ROUTES, offered, version=_version()))
+
+    async def _changes(self, request: Request) -> Sent:
+        """The stream of changes, from where the listener left off, while the pass is good."""
+        own = _reader(request, _allowed(request, "read"))
+        vault, reader = request.path_params["vault"], Reader(Origin.AGENT)
+        # Who may not see the log hears nothing of what is added to it.
+        await self.work(lambda: self.vaults.memory(vault, own).log(limit=1))
+
+        async def look(position: int) -> Any:
+            return await self.work(
+                lambda: event_stream.since(self.vaults.memory(vault, reader), position)
+            )
+
+        async def may_listen() -> bool:
+            found = await self.app.find(request.scope["commonplace.token"])
+            return found is not None and found.allows("read") and found.opens(vault)
+
+        last = request.headers.get("last-event-id", "")
+        end = await self.work(lambda: event_stream.end_of(self.vaults.memory(vault, reader)))
+        start = int(last) if POSITION.fullmatch(last) else end
+        stream = self._watches.setdefault(vault, event_stream.Watch(look)).stream(start)
+        told = event_stream.heard(stream, may_listen)
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(told, media_type="text/event-stream", headers=headers)
+
+    async def _log_in(self, request: Request) -> Sent:
+        """Exchange the code of a login link for a cookie."""
+        body = await _body(request)
+        token = await self.work(self.tokens.log_in, str(body.get("code", "")))
+        if not token:
+            said = f"This link was used already or is too old: '{LINK}' prints a new one."
+            return problem(401, said)
+        answer = _plain({"ok": True})
+        answer.set_cookie(
+            COOKIE,
+            token,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            path="/",
+            secure=f"https://{request.headers['host']}" == self.public_url,
+        )
+        return answer
+
+    def _consent_routes(self) -> list[Path]:
+        return [
+            Path("/api/consent", self._ask_consent, methods=["GET"]),
+            Path("/api/consent", self._take_consent, methods=["POST"]),
+        ]
+
+    async def _ask_consent(self, request: Request) -> Sent:
+        """What a client of OAuth wants, for the person who is to say whether it may."""
+        _check_person(request, "say yes to a client")
+        assert self.oauth is not None, "the route is there with it alone"
+        return answered(await self.oauth.asked(dict(request.query_params)))
+
+    async def _take_consent(self, request: Request) -> Sent:
+        """Send a client of OAuth back with what the person said."""
+        _check_person(request, "say yes to a client")
+        assert self.oauth is not None, "the route is there with it alone"
+        given = await _body(request)
+        allowed = given.get("allowed") is True
+        return answered({"to": await self.oauth.answered(given, allowed=allowed)})
+
+    async def _list_tokens(self, request: Request) -> Sent:
+        """The tokens by their names, and what was granted to clients of OAuth."""
+        _check_person(request, "see who has a token")
+        return answered({"tokens": [each.told() for each in await self.work(self.tokens.named)]})
+
+    async def _revoke_token(self, request: Request) -> Sent:
+        """End a token, or what was granted to a client of OAuth, by its name."""
+        _check_person(request, "end a token")
+        name = str((await _body(request)).get("name", ""))
+        await self.work(self.tokens.revoke, name)
+        return answered({"revoked": name})
+
+    async def _log_out(self, request: Request) -> Sent:
+        await self.work(self.tokens.log_out, request.scope.get("commonplace.token", ""))
+        answer = _plain({"ok": True})
+        answer.delete_cookie(COOKIE, path="/")
+        return answer
+
+    async def _page(self, request: Request) -> Sent:
+        """A file of the page, or the page itself at one of its places."""
+        name = request.path_params["name"] or "index.html"
+        is_place = name.partition("/")[0] in PLACES or name in APART
+        if not _is_asset(name) and (not is_place or (name == "consent" and not self.oauth)):
+            return problem(404, NOTHING)
+        if request.method not in ("GET", "HEAD"):
+            return _takes(("GET", "HEAD"))
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        return _file(name if _is_asset(name) else "index.html", packed=packed)
+
+
+def _only_mcp(scope: Scope) -> NotAllowed:
+    return NotAllowed("do anything but use MCP", scope=scope_for(scope))
+
+
+@cache
+def _version() -> str:
+    return version("commonplace")
+
+
+def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """The headers for the MCP server, which knows this machine's names alone: ours are judged.
+
+    Who asks is told by what stays the same, of a client of OAuth by its grant.
+    """
+    found = pass_of(scope)
+    who = found.grant if found and found.grant else scope["commonplace.token"]
+    judged = (b"host", b"origin", b"authorization")
+    return [
+        (b"host", b"127.0.0.1:80"),
+        (b"authorization", f"Bearer {who}".encode()),
+        *(each for each in scope["headers"] if each[0] not in judged),
+    ]
+
+
+def is_public(method: str, path: str) -> bool:
+    """The page itself holds nothing private: it asks for everything with the cookie."""
+    return not is_private(path) or (method, path) == ("POST", "/api/login")
+
+
+def is_private(path: str) -> bool:
+    """Whether a token or the cookie opens what is there."""
+    return path.strip("/").partition("/")[0] in ("api", "mcp")
+
+
+def _nowhere(routes: Iterable[Path]) -> Any:
+    """The answer below /api where nothing is, or nothing that is asked in this way."""
+
+    async def endpoint(request: Request) -> Sent:
+        there = [each for each in routes if each.matches(request.scope)[0] != Match.NONE]
+        if not there:
+            return problem(404, NOTHING)
+        return _takes(way for each in there for way in each.methods or ())
+
+    return endpoint
+
+
+def _takes(methods: Iterable[str]) -> Sent:
+    """The answer to a method that is not taken: those that are."""
+    ways = ", ".join(sorted(methods))
+    return problem(405, f"Here the gateway takes {ways}.", allow=ways)
+
+
+def _path(route: Route, endpoint: Any) -> Path:
+    return Path(route.full_path, endpoint, methods=[route.method], name=route.name)
+
+
+def _allowed(request: Request, scope: str, *, for_all: str = "") -> Pass:
+    """The pass, which must be good for this scope; `for_all` is the one that is always enough."""
+    found = pass_of(request.scope)
+    vault = request.path_params.get("vault", "")
+    if found is None or not found.allows(scope):
+        raise NotAllowed(f"{DEEDS[scope]} here", scope=scope)
+    if not found.opens(vault):
+        raise NotAllowed("open this vault", scope=for_all or scope, vault=vault)
+    return found
+
+
+def _check_person(request: Request, deed: str) -> None:
+    """Only the person says who comes in: no token, whatever its scope."""
+    found = pass_of(request.scope)
+    if found is None or found.origin != Origin.OWNER:
+        raise NotLoggedIn(deed)
+
+
+def _reader(request: Request, found: Pass) -> Reader:
+    session, group = (request.headers.get(name, "")[:LONGEST] for name in (HEADER, GROUP_HEADER))
+    read = taint_named(request.headers.get(TAINT_HEADER, "")[:LONGEST])
+    return Reader(found.origin, session, group, read)
+
+
+def _conditions(request: Request) -> dict[str, Any]:
+    """What must be so, by the headers: the mark of what is there, or that nothing is."""
+    match = request.headers.get("if-match", "*").removeprefix("W/").strip('"')
+    none = {"new": True} if request.headers.get("if-none-match") == "*" else {}
+    return none | ({"etag": match} if match != "*" else {})
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The arguments that came as JSON. What only asks has none."""
+    raw = await request.body() if request.method not in ("GET", "HEAD") else b""
+    if not raw:
+        return {}
+    try:
+        body = json.loads(raw, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        raise BadValue("body", "it is not JSON", next_step="Send an object.") from None
+    if not isinstance(body, dict):
+        raise BadValue("body", "it is not an object", next_step="Send {…}.")
+    return body
+
+
+def _refused(name: str) -> None:
+    """NaN and the infinities are Python's, not JSON's."""
+    raise ValueError(name)
+
+
+def _plain(data: Any) -> Response:
+    """Data as an answer that can bring a cookie."""
+    return Response(
+        as_json(data), headers={"cache-control": "no-store"}, media_type="application/json"
+    )
+
+
+def _table(dialect: str) -> Iterable[Any]:
+    return tools.table(dialect).values()
+
+
+def _shown(tool: Any) -> Mapping[str, Any]:
+    return {"name": tool.name, "description": tool.description, "schema": tool.schema()}
+
+
+def _is_asset(name: str) -> bool:
+    return "/" not in name.removeprefix("assets/") and (PAGES / name).is_file()
+
+
+def _file(name: str, *, packed: bool) -> Response:
+    """A file of the page, packed for those who can unpack it."""
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
+    headers |= {"content-encoding": "gzip"} if packed else {}
+    return Response(_content(name, packed=packed), media_type=kind, headers=headers)
+
+
+@cache
+def _content(name: str, *, packed: bool) -> bytes:
+    found = (PAGES / name).read_bytes()
+    return gzip.compress(found, 9) if packed else found
+
+
+async def _told(request: Request, error: Any) -> Any:
+    return problem_of(error)
+
+
+async def _cut_short(request: Request, error: Any) -> Any:
+    """The body was too long or too slow; who has gone away reads nothing of this."""
+    return problem(*request.scope.get(FAULT, (400, "The body is not whole.")))
+
+
+async def _told_wrong(request: Request, error: Any) -> Any:
+    if error.status_code == 405:
+        return _takes(error.headers["Allow"].split(", "))
+    return problem(error.status_code, str(error.detail))
+
+
+async def _broken(request: Request, error: Exception) -> Any:
+    """Whoever asked learns nothing of our insides; the person at the terminal does."""
+    return problem(500, BROKEN)

@@ -1,0 +1,96 @@
+"""The revisions of the protocol: how a client opens each, and what each wants around a result.
+
+It does not know what the methods do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Those that begin with `initialize`, oldest first."""
+STATELESS = ("2026-07-28",)
+"""Those whose every request says its version and the client's capabilities in `_meta`."""
+BATCHED = ("", "2024-11-05", "2025-03-26")
+"""Those that allow several messages on one line, and the time before any was agreed on."""
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+
+UNSUPPORTED_VERSION = -32022
+NO_RESOURCE = -32002
+HOUR = 3_600_000
+
+FRESH = {
+    "server/discover": HOUR,
+    "tools/list": HOUR,
+    "prompts/list": HOUR,
+    "resources/templates/list": HOUR,
+    "resources/list": 0,
+    "resources/read": 0,
+}
+"""The results that a client may keep, with the milliseconds it may keep them."""
+
+
+def negotiated(asked: str) -> str:
+    """The version that the answer to `initialize` names."""
+    return asked if asked in HANDSHAKE else HANDSHAKE[-1]
+
+
+def is_stateless(method: str, meta: Object) -> bool:
+    """Whether a request is of the stateless era; a fault when its envelope is not whole."""
+    # `initialize` belongs to the other era, whatever a client puts around it.
+    if method == "initialize" or VERSION_KEY not in meta:
+        return False
+    version = meta[VERSION_KEY]
+    if not isinstance(version, str):
+        raise Fault(INVALID_PARAMS, f"_meta: {VERSION_KEY} is not a string.")
+    if CAPABILITIES_KEY not in meta:
+        raise Fault(INVALID_PARAMS, f"_meta: {CAPABILITIES_KEY} is missing.")
+    if version not in STATELESS:
+        known = {"supported": list(STATELESS), "requested": version}
+        raise Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", known)
+    return True
+
+
+def stamped(method: str, result: Object) -> Object:
+    """A result of the stateless era: what kind it is, who sends it, how long it keeps."""
+    stamp: Object = {"resultType": "complete", "_meta": {SERVER_KEY: server_info()}}
+    if method in FRESH:
+        scope = "public" if FRESH[method] else "private"
+        stamp |= {"ttlMs": FRESH[method], "cacheScope": scope}
+    return stamp | result
+
+
+def stateless_fault(fault: Fault) -> Fault:
+    """A fault with the code that the stateless era has for it."""
+    if fault.code != NO_RESOURCE:
+        return fault
+    return Fault(INVALID_PARAMS, fault.message, fault.data)
+
+
+def server_info() -> Object:
+    return {"name": "commonplace", "title": "Commonplace", "version": _version()}
+
+
+@cache
+def _version() -> str:
+    """The version of this package as its installation's directory is named.
+
+    By hand: importing importlib.metadata would cost as much as everything else before the first
+    answer.
+    """
+    for directory in sys.path:
+        try:
+            names = os.listdir(directory or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith("commonplace-") and name.endswith(".dist-info"):
+                return name.removeprefix("commonplace-").removesuffix(".dist-info")
+    return "0"

@@ -1,0 +1,180 @@
+"""Carries a plan out: every file whole or not at all, with its mode kept and a receipt first.
+
+It does not know what the texts mean.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from commonplace.doors.setup import receipts
+from commonplace.doors.setup.plan import Change, Plan, text_of, without_us
+from commonplace.doors.setup.receipts import Receipt
+from commonplace.model.clock import Clock
+from commonplace.model.errors import CommonplaceError, Conflict, Refused, VaultTrouble
+from commonplace.storage import machine_files
+from commonplace.storage.locks import Lock
+
+NEW = 0o600
+LOCK = "lock"
+"""The vault's own."""
+LOCK_SECONDS = 10.0
+
+
+def set_up(plan: Plan, *, state: Path) -> None:
+    """Write what a plan says. The receipts come first: a kill in between loses nothing."""
+    _check(plan)
+    with _alone(state):
+        _set_up(plan, state)
+
+
+def _set_up(plan: Plan, state: Path) -> None:
+    _check(plan)
+    kept = receipts.load(state, plan.client)
+    fresh = {change.path: _receipt(change, kept.get(change.path)) for change in plan.changes}
+    _keep(state, plan.client, kept | fresh)
+    try:
+        _write_all(plan.changes)
+    except CommonplaceError:
+        _keep(state, plan.client, kept)
+        raise
+
+
+def take_back(plan: Plan, *, state: Path, undone: Iterable[Path]) -> None:
+    """Write what undoing says and forget the receipts of those files."""
+    _check(plan)
+    with _alone(state):
+        _take_back(plan, state, undone)
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    """Keep every other setup and unsetup of the vault out."""
+    machine_files.make_private(state)
+    lock = Lock(state / LOCK, seconds=LOCK_SECONDS, clock=Clock())
+    try:
+        with lock.held():
+            yield
+    finally:
+        lock.close()
+
+
+def _take_back(plan: Plan, state: Path, undone: Iterable[Path]) -> None:
+    _check(plan)
+    kept = receipts.load(state, plan.client)
+    _write_all(plan.changes)
+    gone = {path: kept.pop(path) for path in undone if path in kept}
+    _keep(state, plan.client, kept)
+    made = {Path(name) for each in gone.values() for name in each.made}
+    for directory in sorted(made, key=lambda path: len(path.parts), reverse=True):
+        # Somebody else's file may be in it by now.
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def _receipt(change: Change, earlier: Receipt | None) -> Receipt:
+    """The receipt of a change, back to what was there before any earlier setup."""
+    before, made = change.before, _missing(change.path)
+    if earlier and before is not None:
+        before = without_us(before, change.shape, earlier)
+        made = earlier.made
+    return receipts.receipt(before, change.after or "", kind=change.shape.kind, made=made)
+
+
+def _missing(path: Path) -> tuple[str, ...]:
+    """The directories above a file that are not there yet."""
+    return tuple(str(above) for above in path.parents if not above.exists())
+
+
+def _keep(state: Path, client: str, kept: Mapping[Path, Receipt]) -> None:
+    path = receipts.file(state, client)
+    try:
+        if kept:
+            machine_files.make_directory(str(path.parent))
+            text = receipts.serialised(kept).encode()
+            machine_files.write(str(path), text, depth=2, durable=True)
+        else:
+            with suppress(FileNotFoundError):
+                machine_files.remove(str(path), depth=2)
+            with suppress(OSError):
+                path.parent.rmdir()
+    except OSError as error:
+        raise _trouble(path, error) from None
+
+
+def _check(plan: Plan) -> None:
+    """Fail before the first write, when one of them could not be done."""
+    for change in plan.changes:
+        _check_unchanged(change.path, change.before)
+        if not _writable(change.path):
+            raise Refused(
+                f"{change.path} is read-only. Nothing was changed.",
+                next_step="Make it writable, or change it by hand as the diff says.",
+            )
+
+
+def _check_unchanged(path: Path, before: str | None) -> None:
+    if text_of(path) != before:
+        raise Conflict(
+            f"{path} changed meanwhile. Nothing was changed.",
+            next_step="Look at the new diff: run this again.",
+        )
+
+
+def _writable(path: Path) -> bool:
+    there = next(each for each in (path, *path.parents) if each.exists())
+    # The mode is asked as well: to root every file is writable, even one that is marked otherwise.
+    return bool(there.stat().st_mode & 0o200) and os.access(there, os.W_OK)
+
+
+def _write_all(changes: tuple[Change, ...]) -> None:
+    """Write each change; after a failure put back what was written."""
+    done: list[Change] = []
+    for change in changes:
+        try:
+            _set(change.path, change.after, before=change.before)
+        except (OSError, Conflict) as error:
+            for earlier in reversed(done):
+                with suppress(OSError, Conflict):
+                    _set(earlier.path, earlier.before, before=earlier.after)
+            raise _trouble(change.path, error) if isinstance(error, OSError) else error from None
+        done.append(change)
+
+
+def _set(path: Path, text: str | None, *, before: str | None) -> None:
+    """Change a file that still says what it said before; a client may save it at any time."""
+    if text is None:
+        _check_unchanged(path, before)
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(path, text, ready=lambda: _check_unchanged(path, before))
+
+
+def _write(path: Path, text: str, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Replace a file in one step; its mode stays. `ready` is called right before."""
+    mode = path.stat().st_mode & 0o7777 if path.exists() else NEW
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(temporary, flags, NEW), "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        ready()
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _trouble(path: Path, error: OSError) -> VaultTrouble:
+    return VaultTrouble(
+        f"{path} cannot be written: {(error.strerror or str(error)).lower()}. Nothing was changed.",
+        next_step="Mend that and run this again.",
+    )

@@ -1,0 +1,179 @@
+"""What is ours in a client's file: puts it in and takes it out again, as text.
+
+It does not know which client reads the file, nor where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.doors.setup import json_edit, tomltext
+from commonplace.doors.setup.json_edit import Flavour
+from commonplace.model.hints import Any, StrEnum
+
+NAME = "commonplace"
+HOOKS = "hooks"
+OURS = re.compile(r"commonplace.* hook [a-z-]+ --client [a-z]+")
+# A person may have narrowed or switched off the rest: what is there stays.
+OWN = ("type", "command", "args", "env", "environment")
+
+
+class Kind(StrEnum):
+    """How a file is written."""
+
+    JSON = "json"
+    TOML = "toml"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How one file names its servers, what its reader takes and how a new one begins."""
+
+    kind: Kind
+    key: str = ""
+    flavour: Flavour = field(default_factory=Flavour)
+    new: str = ""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One file with what is to stand in it: a server, hooks, or all of its text."""
+
+    path: Path
+    shape: Shape
+    server: Mapping[str, Any] = field(default_factory=dict)
+    hooks: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+def put(target: Target, text: str | None) -> str:
+    """The text with what is ours in it."""
+    if target.shape.kind == Kind.WHOLE:
+        return target.text
+    text = target.shape.new if text is None else text
+    if target.server:
+        text = _put_server(target, text)
+    for event, group in target.hooks.items():
+        text = _put_hook(text, event, group, target.shape.flavour)
+    return text
+
+
+def drop(shape: Shape, text: str) -> str:
+    """The text without what is ours. A file that is all ours is left: somebody changed it."""
+    if shape.kind == Kind.WHOLE:
+        return text
+    if shape.kind == Kind.TOML:
+        return tomltext.drop(text, (shape.key, NAME))
+    if shape.key:
+        text = json_edit.drop(text, (shape.key, NAME), flavour=shape.flavour)
+    return _drop_hooks(text, shape.flavour)
+
+
+def is_all_ours(target: Target, text: str) -> bool:
+    """Whether a file that setup writes whole is ours still."""
+    return target.shape.kind == Kind.WHOLE and (text == target.text or bool(OURS.search(text)))
+
+
+def is_shell(shape: Shape, text: str) -> bool:
+    """Whether nothing is left but what a new file begins with, and no servers."""
+    if shape.kind != Kind.JSON:
+        return shape.kind == Kind.TOML and not text.strip(json_edit.MARK + json_edit.BLANK)
+    began = json_edit.value(shape.new, flavour=shape.flavour)
+    left = json_edit.value(text, flavour=shape.flavour)
+    return {**left, shape.key: left.get(shape.key) or {}} == {**began, shape.key: {}}
+
+
+def _put_server(target: Target, text: str) -> str:
+    shape, path = target.shape, (target.shape.key, NAME)
+    there = _server(shape, text)
+    chosen = _chosen(target.server, there or {})
+    # Another kind of server by our name is replaced: two kinds in one entry would be neither.
+    other = there is not None and "command" not in there
+    if shape.kind == Kind.TOML:
+        return tomltext.put(tomltext.drop(text, path) if other else text, path, chosen)
+    edit = json_edit.replace if other else json_edit.put
+    return edit(text, path, chosen, flavour=shape.flavour)
+
+
+def _server(shape: Shape, text: str) -> dict[str, Any] | None:
+    """The entry by our name; None when there is none, empty when it is no entry at all."""
+    if shape.kind == Kind.TOML:
+        data = tomltext.value(text)
+    else:
+        data = json_edit.value(text, flavour=shape.flavour)
+    servers = data.get(shape.key)
+    if not isinstance(servers, dict) or NAME not in servers:
+        return None
+    return servers[NAME] if isinstance(servers[NAME], dict) else {}
+
+
+def vault_in(shape: Shape, text: str) -> str:
+    """The vault that the entry by our name is for; empty when there is none."""
+    there = (_server(shape, text) if shape.key else None) or {}
+    parts = (there.get(key) for key in ("command", "args"))
+    words = [word for part in parts if isinstance(part, list) for word in part]
+    return str(words[words.index("--vault") + 1]) if "--vault" in words[:-1] else ""
+
+
+def _chosen(server: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, Any]:
+    """What of an entry is to be written over the one that is there."""
+    if "command" not in there:
+        return dict(server)
+    return {key: value for key, value in server.items() if key in OWN or key not in there}
+
+
+def _put_hook(text: str, event: str, group: Mapping[str, Any], flavour: Flavour) -> str:
+    [wanted] = group[HOOKS]
+    there = json_edit.at(json_edit.read(text, flavour=flavour), (HOOKS, event))
+    if there is not None and wanted in _hooks_in(there.value):
+        return text
+    text = _drop_event(text, event, flavour)
+    return json_edit.append(text, (HOOKS, event), dict(group), flavour=flavour)
+
+
+def _hooks_in(groups: Any) -> list[Any]:
+    """The hooks of all groups of an event; of what is no group, nothing."""
+    found: list[Any] = []
+    for group in groups if isinstance(groups, list) else ():
+        hooks = group.get(HOOKS) if isinstance(group, dict) else None
+        found += hooks if isinstance(hooks, list) else []
+    return found
+
+
+def _is_ours(hook: Any) -> bool:
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and bool(OURS.search(command))
+
+
+def _drop_hooks(text: str, flavour: Flavour) -> str:
+    found = json_edit.at(json_edit.read(text, flavour=flavour), (HOOKS,))
+    events = found.value if found and isinstance(found.value, dict) else {}
+    ours = [event for event, groups in events.items() if any(map(_is_ours, _hooks_in(groups)))]
+    for event in ours:
+        text = _drop_event(text, event, flavour)
+        text = _drop_empty(text, (HOOKS, event), flavour)
+    return _drop_empty(text, (HOOKS,), flavour) if ours else text
+
+
+def _drop_event(text: str, event: str, flavour: Flavour) -> str:
+    """The text without our hooks of one event, and without the groups that only held them."""
+    path = (HOOKS, event)
+    found = json_edit.at(json_edit.read(text, flavour=flavour), path)
+    groups = found.value if found and isinstance(found.value, list) else []
+    for place in reversed(range(len(groups))):
+        hooks = _hooks_in([groups[place]])
+        ours = [index for index, hook in enumerate(hooks) if _is_ours(hook)]
+        for index in reversed(ours):
+            text = json_edit.drop(text, (*path, place, HOOKS, index), flavour=flavour)
+        if ours and len(ours) == len(hooks):
+            text = json_edit.drop(text, (*path, place), flavour=flavour)
+    return text
+
+
+def _drop_empty(text: str, path: tuple[str, ...], flavour: Flavour) -> str:
+    found = json_edit.at(json_edit.read(text, flavour=flavour), path)
+    return text if found is None or found.value else json_edit.drop(text, path, flavour=flavour)

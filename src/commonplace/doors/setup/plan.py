@@ -1,0 +1,244 @@
+"""Plans: for each file of a client the text before and after, as a value that can be shown first.
+
+It reads files and decides; it does not write, ask or print.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.doors.setup import clients, plugin
+from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
+from commonplace.doors.setup.config_files import (
+    NAME,
+    Shape,
+    Target,
+    drop,
+    is_all_ours,
+    is_shell,
+    put,
+    vault_in,
+)
+from commonplace.doors.setup.json_edit import Broken, WrongShape
+from commonplace.doors.setup.receipts import Receipt
+from commonplace.model.errors import BadValue, VaultTrouble
+from commonplace.model.options import OPTIONS
+from commonplace.storage import machine_files
+
+UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file as it is and as it is to be; None where there is none."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    shape: Shape
+
+    def diff(self) -> str:
+        """What changes, as a unified diff."""
+        sides = [
+            ([], "/dev/null")
+            if text is None
+            else (text.removesuffix("\n").split("\n"), str(self.path))
+            for text in (self.before, self.after)
+        ]
+        (old, old_name), (new, new_name) = sides
+        lines = difflib.unified_diff(old, new, old_name, new_name, lineterm="")
+        return "\n".join(line.rstrip("\r") for line in lines)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every file that a setup, or its undoing, would change, and what to tell the person."""
+
+    client: str
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+    def diff(self) -> str:
+        return "\n".join(change.diff() for change in self.changes)
+
+    def vault(self) -> str:
+        """The vault that the client is set up for when this is done; empty when for none."""
+        vaults = (vault_in(each.shape, each.after) for each in self.changes if each.after)
+        return next(filter(None, vaults), "")
+
+
+def plan(
+    client: str,
+    *,
+    home: Path,
+    project: Path | None,
+    command: str,
+    vault: str,
+    dialect: str,
+    environ: Mapping[str, str],
+    hooks: bool = True,
+    plain: bool = False,
+    plugin_directory: Path | None = None,
+    platform: str = sys.platform,
+) -> Plan:
+    """What setting up a client would change. Nothing, when it is set up like this already.
+
+    Claude Code takes a plugin, except in a project or when `plain`: then it is entered as
+    `claude mcp add` does.
+    """
+    where = Where(home, environ, project, platform)
+    launch = Launch(command, vault, dialect, _options(environ), platform)
+    _check_words(launch)
+    if client == "claude" and not (plain or project):
+        root = plugin_directory or plugin.directory(where)
+        wanted = plugin.targets(root, launch, hooks=hooks)
+    else:
+        wanted = clients.targets(client, launch, where, hooks=hooks)
+    found = tuple(change for target in wanted if (change := _change(target, project)))
+    notes = (CLIENTS[client].note, CLIENTS[client].hooks_note if hooks else "")
+    return Plan(client, found, tuple(note for note in notes if note))
+
+
+def _options(environ: Mapping[str, str]) -> dict[str, str]:
+    """The options that the environment sets: a server started by a client does not see them."""
+    names = [PREFIX + name.upper() for name in OPTIONS if name != "dialect"]
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+def _check_words(launch: Launch) -> None:
+    for word in launch.words():
+        if UNWRITABLE.search(word):
+            problem = f"{word!a} cannot be written into a client's file"
+            raise BadValue("--vault", problem, next_step="Rename it, or use a link to it.")
+
+
+def _change(target: Target, project: Path | None) -> Change | None:
+    path = real(target.path)
+    _check_stays(path, target.path, project)
+    before = text_of(path)
+    with _explained(path):
+        after = put(target, before)
+    return None if after == before else Change(path, before, after, target.shape)
+
+
+def real(path: Path) -> Path:
+    """The file behind links, of which some people's configuration is made."""
+    return Path(os.path.realpath(path))
+
+
+def _check_stays(path: Path, named: Path, project: Path | None) -> None:
+    """No link of a project leads out of it: it may be a stranger's. No file is another user's."""
+    if project and real(project) not in path.parents:
+        raise _unusable(named, f"it is a link to {path}, outside of the project")
+    if (found := machine_files.look(str(path))) and (flaw := machine_files.flaw_of(found)):
+        raise _unusable(path, flaw)
+
+
+def text_of(path: Path) -> str | None:
+    """What a file says; None when it is not there."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise _unusable(path, "it is no plain file")
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise _unusable(path, f"line {line}: it is not UTF-8") from None
+    except OSError as error:
+        raise _unusable(path, (error.strerror or str(error)).lower()) from None
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turns what is wrong with a text into an error that names the file."""
+    try:
+        yield
+    except (Broken, WrongShape) as error:
+        raise _unusable(path, str(error)) from None
+
+
+def _unusable(path: Path, why: str) -> VaultTrouble:
+    return VaultTrouble(
+        f"{path} cannot be used: {why}. Nothing was changed.",
+        next_step="Mend the file and run this again.",
+    )
+
+
+def undoing(
+    client: str,
+    *,
+    home: Path,
+    project: Path | None,
+    environ: Mapping[str, str],
+    receipts: Mapping[Path, Receipt],
+    platform: str = sys.platform,
+) -> Plan:
+    """What taking back a client's setup would change, with receipts or as far as can be seen."""
+    where = Where(home, environ, project, platform)
+    usual = {real(target.path): target for target in _usual(client, where)}
+    restored = _plan(client, (_restored(path, each, client) for path, each in receipts.items()))
+    if restored.vault():
+        # What there is no receipt of is that other vault's.
+        return restored
+    cleaned = _plan(client, (_cleaned(path, usual[path]) for path in usual if path not in receipts))
+    return Plan(client, restored.changes + cleaned.changes, restored.notes + cleaned.notes)
+
+
+def _plan(client: str, found: Iterable[tuple[Change | None, str]]) -> Plan:
+    """A plan of what was found for each file: a change, a note, both or neither."""
+    each = list(found)
+    changes = tuple(change for change, _ in each if change)
+    return Plan(client, changes, tuple(note for _, note in each if note))
+
+
+def _usual(client: str, where: Where) -> tuple[Target, ...]:
+    """The files that may hold something of ours."""
+    launch = Launch("", "")
+    wanted = clients.targets(client, launch, where, hooks=True)
+    if client == "claude" and not where.project:
+        wanted += plugin.targets(plugin.directory(where), launch, hooks=True)
+    return wanted
+
+
+def _restored(path: Path, receipt: Receipt, client: str) -> tuple[Change | None, str]:
+    """A file that setup wrote, as it was before."""
+    current = text_of(path)
+    if current is None:
+        return None, ""
+    shape = clients.shape(client, receipt.kind)
+    with _explained(path):
+        after = without_us(current, shape, receipt)
+    if receipt.fits(current):
+        return Change(path, current, after, shape), ""
+    if after == current:
+        return None, f"{path} changed since setup and stays as it is."
+    return Change(path, current, after, shape), f"{path} changed since setup: only our part goes."
+
+
+def _cleaned(path: Path, target: Target) -> tuple[Change | None, str]:
+    """A file of which there is no receipt, without what is ours in it."""
+    current = text_of(path) if path.is_file() else None
+    if current is None or NAME not in current:
+        return None, ""
+    with _explained(path):
+        after = None if is_all_ours(target, current) else drop(target.shape, current)
+    if after == current:
+        return None, ""
+    note = f"What {path} said before setup is not on record: only our part goes."
+    return Change(path, current, after, target.shape), note
+
+
+def without_us(current: str, shape: Shape, receipt: Receipt) -> str | None:
+    """What a file says when setup's part is taken back; None when there is no file then."""
+    if receipt.fits(current):
+        return receipt.previous(current)
+    after = drop(shape, current)
+    return None if not receipt.there and is_shell(shape, after) else after

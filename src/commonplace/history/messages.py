@@ -1,0 +1,172 @@
+"""History: what was said, message by message, apart from the documents that hold what is known.
+
+It does not know what the messages mean, who may read them or how they are redacted: it keeps what
+it is given. It is data: nothing else in a vault can tell it again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from commonplace.model.clock import parse_stamp, stamp
+from commonplace.model.errors import BadLines, BadValue
+from commonplace.model.hints import TYPE_CHECKING, Any, Protocol
+from commonplace.model.values import fields_of, frozen
+
+if TYPE_CHECKING:
+    from commonplace.model.clock import Clock
+    from commonplace.model.records import Found
+    from commonplace.search.index import Query
+
+ROLE = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
+HALF = re.compile("[\\ud800-\\udfff]")
+PROBLEMS = 20
+"""How many bad lines of a dump are named."""
+
+
+@frozen
+class Message:
+    """One message of a conversation."""
+
+    id: str
+    session: str
+    agent: str
+    channel: str
+    role: str
+    content: str
+    time: str
+    """UTC, ISO 8601 with milliseconds."""
+
+
+FIELDS = tuple(fields_of(Message))
+
+
+@frozen
+class Conversation:
+    """What was said in one session, counted."""
+
+    session: str
+    messages: int
+    first: str
+    last: str
+
+
+@frozen
+class Table:
+    """What a question in SQL found."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    more: bool = False
+    """Whether rows were left out."""
+    cut: int = 0
+    """How many cells were too long and end in `…`."""
+
+
+class History(Protocol):
+    """What a memory asks of its history. Messages of one time stay in the order they came in."""
+
+    def append(self, messages: Iterable[Message]) -> int:
+        """Keep all of them or none; one whose id is there already is let be. On disk on return.
+
+        Returns how many were new.
+        """
+
+    def get(self, message_id: str) -> Message | None: ...
+
+    def last(
+        self, session: str, count: int, *, agent: str = "", channel: str = ""
+    ) -> list[Message]:
+        """The last messages, oldest first: of a session, or of all when it has no name."""
+
+    def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
+        """What fits the words best first; without words, the newest first."""
+
+    def find(self, query: Query, clock: Clock) -> Found:
+        """What fits a query best, ranked as records are; without text, the newest first."""
+
+    def sql(self, statement: str, *, limit: int) -> Table:
+        """Answer one SELECT over the views `messages` and `sessions`; nothing can be written."""
+
+    def dump(self) -> Iterator[str]:
+        """Every message as a line of JSON, oldest first."""
+
+    def load(self, lines: Iterable[str], *, clean: Callable[[str], str] = str) -> int:
+        """Keep the messages of a dump: all of them, or none when a line is bad.
+
+        `clean` is what a text goes through before it is kept. Returns how many were new.
+        """
+
+    def sessions(self) -> list[Conversation]:
+        """Every session, the one that spoke last first."""
+
+    def count(self) -> int: ...
+
+    def forget(self, ids: Sequence[str]) -> int:
+        """Erase these messages, so that no byte of them is left. Returns how many there were."""
+
+    def healthy(self) -> str:
+        """What is wrong with it; empty when nothing is."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
+
+    def close(self) -> None: ...
+
+
+def line_of(message: Message) -> str:
+    """A message as one line of a dump."""
+    return json.dumps(message.__dict__, ensure_ascii=False)
+
+
+def message_of(line: str) -> Message:
+    """The message of one line of a dump."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise _bad("line", "it is not JSON") from None
+    if not isinstance(value, dict) or set(value) != set(FIELDS):
+        raise _bad("line", f"it is not an object with {', '.join(FIELDS)}")
+    for name, each in value.items():
+        if not isinstance(each, str) or HALF.search(each):
+            raise _bad(name, "it is not a text")
+    return checked(Message(**value))
+
+
+def loaded(lines: Iterable[str], clean: Callable[[str], str]) -> Iterator[Message]:
+    """The messages of a dump. After the last of them all bad lines are told, as one error."""
+    problems = list[str]()
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or len(problems) > PROBLEMS:
+            continue
+        try:
+            message = message_of(line)
+            kept = Message(**{**message.__dict__, "content": clean(message.content)})
+        except BadValue as error:
+            problems.append(f"line {number}: {error.what}")
+            continue
+        if not problems:
+            yield kept
+    if problems:
+        raise BadLines(problems[:PROBLEMS], more=len(problems) > PROBLEMS)
+
+
+def checked(message: Message) -> Message:
+    """The message, when its id, role, time and content are what they must be."""
+    if not message.id:
+        raise _bad("id", "it is empty")
+    if not ROLE.match(message.role):
+        raise _bad("role", f"{message.role!r} is not a role", "Use user, assistant, system, tool.")
+    if not message.content:
+        raise _bad("content", "it is empty")
+    try:
+        time = stamp(parse_stamp(message.time))
+    except ValueError:
+        raise _bad("time", f"{message.time!r} is no time", "Use ISO 8601.") from None
+    return message if time == message.time else Message(**{**message.__dict__, "time": time})
+
+
+def _bad(argument: str, problem: str, next_step: str = "A dump shows what one looks like.") -> Any:
+    return BadValue(argument, problem, next_step=next_step)

@@ -1,0 +1,98 @@
+"""One question in SQL, asked of a file that cannot be written through it.
+
+It knows two views and nothing of the tables below them. Three things keep it a question: the file
+is opened for reading only, every access is looked at before the statement runs, and what runs is
+stopped after a time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from commonplace.history.messages import Table
+from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, Bounds, table
+from commonplace.model.clock import monotonic
+from commonplace.model.errors import BadStatement, TooSlow
+from commonplace.model.hints import StrPath
+from commonplace.storage import machine_files
+
+FUNCTIONS_OF_ROWS = ("json_each", "json_tree")
+CALLED_FOR_HARM = frozenset({"load_extension", "fts3_tokenizer", "sqlite_log"})
+STEPS = 10_000
+"""Steps of SQLite's machine between two looks at the time."""
+CEILINGS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 50_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 100_000,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
+}
+
+
+def asked(path: StrPath, statement: str, *, limit: int, bounds: Bounds = BOUNDS) -> Table:
+    """The rows that one SELECT gives, at most `limit` of them."""
+    db = _opened(path)
+    deadline = monotonic() + bounds.seconds
+    try:
+        # Prepared like this, and not before, as it would keep us from preparing.
+        db.set_authorizer(_allowed)
+        db.set_progress_handler(lambda: monotonic() > deadline, STEPS)
+        cursor = db.execute(statement)
+        if cursor.description is None:
+            raise BadStatement("it asks nothing", views=VIEWS)
+        columns = tuple(name for name, *_ in cursor.description)
+        return table(columns, cursor, limit=limit, bounds=bounds)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        if _code(error) == sqlite3.SQLITE_INTERRUPT:
+            raise TooSlow(bounds.seconds) from None
+        raise BadStatement(_problem(error), views=VIEWS) from None
+    finally:
+        db.close()
+
+
+def _opened(path: StrPath) -> sqlite3.Connection:
+    from pathlib import Path
+
+    place = Path(path).absolute().as_uri()
+    machine_files.identity(os.fspath(path))
+    db = sqlite3.connect(f"{place}?mode=ro", uri=True, isolation_level=None)
+    for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+        db.execute(f"PRAGMA {pragma}")
+    for limit, value in CEILINGS.items():
+        db.setlimit(limit, value)
+    return db
+
+
+def _allowed(
+    action: int, first: str | None, second: str | None, _: str | None, view: str | None
+) -> int:
+    """Whether a statement may do this: read what the views show, compute, and nothing else."""
+    if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        harmful = (second or "").lower() in CALLED_FOR_HARM
+        return sqlite3.SQLITE_DENY if harmful else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_READ and _is_shown((first or "").lower(), second, view):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _is_shown(table: str, column: str | None, view: str | None) -> bool:
+    # Without a column nothing but the number of rows is read; a name of the statement's own is
+    # looked up in this way too.
+    return not column or view in VIEW_NAMES or table in (*VIEW_NAMES, *FUNCTIONS_OF_ROWS)
+
+
+def _problem(error: Exception) -> str:
+    if _code(error) == sqlite3.SQLITE_AUTH:
+        return f"it does what a question may not ({error})"
+    return str(error)
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -1,0 +1,261 @@
+"""Brings the index level with the journal, at once or a slice at a time, and keeps the marks of
+how far documents and index have come.
+
+It indexes what our own writes say they did. What others did to the documents it does not know.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+
+from commonplace.library.record_reader import Reader, count_lines, decoded
+from commonplace.model.errors import CommonplaceError, ReadOnly
+from commonplace.model.hints import TYPE_CHECKING, Any
+from commonplace.model.records import Record
+from commonplace.model.values import replace
+from commonplace.search.index import Index, Known, Signature
+from commonplace.storage.journal import Append, Entry, Journal
+from commonplace.storage.progress import Heads, Marks
+from commonplace.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from commonplace.markdown.documents import Parsed
+
+SLICE = 200
+"""Lines of a document, or entries, that are indexed at once where others are not to wait."""
+
+
+class Levelling:
+    """The index of one vault and the marks between it and the journal."""
+
+    def __init__(
+        self, vault: Vault, journal: Journal, index: Index, *, heads: Heads, reader: Reader
+    ) -> None:
+        self.vault = vault
+        self.journal = journal
+        self.index = index
+        self.heads = heads
+        self.reader = reader
+        self.marks = Marks()
+        """What the heads say, as long as nobody else has written since."""
+        self.unsaved = False
+        """While all is repaired the marks are kept back: cut short, it starts again."""
+        self.astray = False
+        """Whether the index was not told of a change: the marks are kept back, and the next who
+        takes the lock finds the journal ahead of them.
+        """
+
+    def is_level(self) -> bool:
+        return self.index.is_level_with(self.journal)
+
+    def mark(self, **changes: Any) -> None:
+        """Say how far the documents have come."""
+        for name, value in changes.items():
+            setattr(self.marks, name, value)
+        self.marks.boot, self.marks.home = self.heads.boot, self.heads.home
+        if not (self.unsaved or self.astray):
+            # Without them the next start looks at more than it has to.
+            with suppress(OSError, ReadOnly):
+                self.heads.save(self.marks)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Tell the index of a change that is made: what goes wrong is mended at the next look."""
+        try:
+            yield
+        except (CommonplaceError, OSError):
+            if self.vault.transactional:
+                raise
+            self.astray = True
+
+    def reached(self, position: int) -> None:
+        """Note that documents and index have both come so far."""
+        self.index.set_level(position)
+        self.mark(end=position, documents={}, behind=-1)
+
+    def known_of(self, name: str) -> Known | None:
+        """How a document looked when we last looked at it or wrote it."""
+        return self.marks.documents.get(name) or self.index.known_of(name)
+
+    def base_of(self, name: str) -> int:
+        """Where the journal has the document's last whole text; -1 when it has none."""
+        known = self.known_of(name)
+        return known.base if known else -1
+
+    def bring_up(self, *, done: int = 0) -> None:
+        """Index what was appended since the index was last level. The documents are not read.
+
+        What comes before `done` in the journal is indexed already.
+        """
+        if self.index.level() == self.marks.end:
+            # Another process may have indexed them: what it noted since is newer than ours.
+            self.marks.documents.clear()
+            return
+        with self.index.transaction():
+            self._index_since(max(done, self.index.level()))
+            for name, known in self.marks.documents.items():
+                self.index.note(name, known=known)
+            self.index.set_level(self.marks.end)
+        self.mark(documents={}, behind=-1)
+
+    def bring_up_soon(self) -> None:
+        """The same, unless that would take long: then it is left to whoever searches next."""
+        if self.marks.behind < 0:
+            self.bring_up()
+
+    def index_whole(self, name: str, parsed: Parsed, known: Known) -> None:
+        """Index a document as it is now, after which everything is level."""
+        with self.index.transaction():
+            self.index.put(name, self.reader.rows(parsed), known=known)
+            end = self.journal.end()
+            self.index.set_level(end)
+        self.mark(end=end, documents={}, behind=-1)
+
+    def index_moved(self, entry: Entry, change: Append, known: Known) -> None:
+        """Index lines that stood in another document before."""
+        name = change.document
+        if self.reader.carries_ids(entry.lines, name):
+            self._index_appends([(entry, change)])
+            self.index.note(name, known=known)
+        else:
+            # What carries no id has the one that its new place gives it.
+            parsed = self.reader.parse(name, decoded(name, self.vault.read(name)))
+            self.index.put(name, self.reader.rows(parsed), known=replace(known, lines=parsed.lines))
+
+    def _index_since(self, position: int) -> None:
+        """Tell the index of the entries from a position on; of appends as many as come at once."""
+        appends: list[tuple[Entry, Append]] = []
+        for entry in self.journal.entries(since=position):
+            if entry.position >= self.marks.end:
+                break
+            if _is_whole(entry):
+                self._index_appends(appends)
+                appends.clear()
+                self._index_texts(entry)
+            else:
+                appends += _appends(entry)
+        self._index_appends(appends)
+
+    def _index_texts(self, entry: Entry) -> None:
+        for name, (data, known) in self._texts_after(entry).items():
+            parsed = self.reader.parse(name, decoded(name, data, lenient=True))
+            self.index.put(name, self.reader.rows(parsed), known=known)
+
+    def _index_appends(self, appends: Iterable[tuple[Entry, Append]]) -> None:
+        grown: dict[str, list[tuple[Entry, Append]]] = defaultdict(list)
+        for entry, change in appends:
+            grown[change.document].append((entry, change))
+        seen: dict[str, Record] = {}
+        for name, parts in grown.items():
+            self._index_grown(name, parts, seen)
+
+    def _index_grown(
+        self, name: str, parts: Sequence[tuple[Entry, Append]], seen: dict[str, Record]
+    ) -> None:
+        """Index what was appended to one document."""
+        known, reading = self.index.known_of(name), self.reader.reading(name)
+        rows: list[tuple[Record, int]] = []
+        if known is None:
+            # What a new document starts with may say something, too.
+            entry, change = parts[0]
+            rows += self.reader.rows(self.reader.parse(name, change.lead))
+            known = Known(Signature(0, 0, 0), change.lead.count("\n"), entry.position)
+        last, added = known.lines, list[tuple[Record, int]]()
+        for entry, _ in parts:
+            for key, line in zip(entry.ids, entry.lines):
+                added.append((self.reader.line_record(line, key, reading, seen), last + 1))
+                last += line.count("\n")
+        records = self.reader.as_indexed(record for record, _ in added)
+        rows += zip(records, (line for _, line in added))
+        entry, change = parts[-1]
+        size = change.at + len(entry.appended(change))
+        # How it looks otherwise the marks say, once for all that was appended.
+        self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, known.base))
+
+    def left_behind(self) -> int:
+        """Where a change stands that was left for later; -1 without. Called under the lock."""
+        # A torn line may lie between what the index was told and what it was not.
+        return self.marks.behind if self.marks.behind >= self.index.level() else -1
+
+    def _texts_after(self, entry: Entry) -> dict[str, tuple[bytes, Known]]:
+        """What the documents of an entry said right after it, when it was left for later.
+
+        They have only been appended to since. If somebody else wrote them, the next look tells.
+        """
+        # Read first: what is in them by then is in the journal.
+        texts = {
+            name: self.vault.read(name) if self.vault.stat(name) else b""
+            for name in entry.documents()
+        }
+        sizes: dict[str, int] = {}
+        for later in self.journal.entries(since=entry.end):
+            for change in later.changes:
+                if isinstance(change, Append):
+                    sizes.setdefault(change.document, change.at)
+        found = {}
+        for name, text in texts.items():
+            data = text[: sizes.get(name, len(text))]
+            known = Known(Signature(len(data), 0, 0), count_lines(data), self.base_of(name))
+            found[name] = data, known
+        return found
+
+    def index_in_slices(self, entry: Entry) -> bool:
+        """Index a change that was left for later, without the lock.
+
+        Others store meanwhile; False when one of them brought the index further.
+        """
+        for name, (data, known) in self._texts_after(entry).items():
+            parsed = self.reader.parse(name, decoded(name, data, lenient=True))
+            if not self._put_in_slices(name, self.reader.rows(parsed), known, at=entry.position):
+                return False
+        return True
+
+    def index_appends_in_slices(self, whole: Entry, *, until: int) -> None:
+        """Index what was stored after such a change, likewise, unless others bring the index up.
+
+        The last is left to `bring_up`, which notes how the documents look.
+        """
+        since = whole.end
+        entries = takewhile(lambda e: e.position < until, self.journal.entries(since=since))
+        stored = list(entries)[:-1]
+        for at in range(0, len(stored), SLICE):
+            part = stored[at : at + SLICE]
+            with self.index.transaction():
+                level = self.index.level()
+                moved = level != since if at else level > whole.position
+                if moved or any(map(_is_whole, part)):
+                    return
+                self._index_appends(append for entry in part for append in _appends(entry))
+                since = part[-1].end
+                self.index.set_level(since)
+
+    def _put_in_slices(
+        self, name: str, rows: Sequence[tuple[Record, int]], known: Known, *, at: int
+    ) -> bool:
+        was = self.index.known_of(name)
+        slices: dict[int, list[tuple[Record, int]]] = defaultdict(list)
+        for record, line in rows:
+            slices[line // SLICE].append((record, line))
+        for number in range(max(known.lines, was.lines if was else 0) // SLICE + 1):
+            first = number * SLICE
+            with self.index.transaction():
+                if self.index.level() > at:
+                    return False
+                self.index.put_lines(name, slices[number], first=first, last=first + SLICE - 1)
+        with self.index.transaction():
+            if self.index.level() <= at:
+                self.index.note(name, known=known)
+        return True
+
+
+def _appends(entry: Entry) -> list[tuple[Entry, Append]]:
+    return [(entry, change) for change in entry.changes if isinstance(change, Append)]
+
+
+def _is_whole(entry: Entry) -> bool:
+    """Whether an entry does more than append a record a line."""
+    appends = all(isinstance(change, Append) for change in entry.changes)
+    return bool(entry.changes) and not (appends and entry.ids)

@@ -1,0 +1,524 @@
+"""What was: the history of a record, who wrote which line, any text at any time, and undo.
+
+Everything is read from the journal; it knows nothing of search.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from datetime import datetime
+
+from commonplace.library import marking
+from commonplace.library.erase import spans_of
+from commonplace.library.library import Library
+from commonplace.library.record_reader import decoded
+from commonplace.markdown.merge import merged_bytes
+from commonplace.model.clock import stamp
+from commonplace.model.errors import NoSuchDocument, NothingToRedo, NothingToUndo
+from commonplace.model.records import SYSTEM, Author
+from commonplace.model.values import frozen
+from commonplace.search import chains
+from commonplace.storage import replay
+from commonplace.storage.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
+from commonplace.storage.notices import Notice
+
+UNDOABLE = frozenset((Op.ADD, Op.REFRESH, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
+"""What plain `undo` takes back; other changes only when they are named."""
+FINAL = frozenset((Op.FORGET, Op.REJECT))
+"""What a person does for good."""
+UNASKED = FINAL | {Op.ADD}
+"""What nobody asked for where the system did it: a template, or a summary made anew."""
+EDITS_TOLD = 3
+"""The most edits made by hand of which an undo tells that it left them, the newest first."""
+
+Texts = dict[str, tuple[bytes | None, bytes | None]]
+
+
+@frozen
+class Blame:
+    """One line of a document and the change that brought it; None if the journal is younger."""
+
+    line: int
+    text: str
+    entry: Entry | None
+
+
+@frozen
+class Undone:
+    """A change that was taken back, and the documents that this changed."""
+
+    entry: Entry
+    documents: tuple[str, ...]
+    edits: tuple[Entry, ...] = ()
+    """Newer changes that were passed over because a person made them by hand."""
+
+    def left_by_hand(self) -> str:
+        """How to take those back; empty without any."""
+        return _ways_back(self.edits)
+
+
+@frozen
+class Redone:
+    """A change that was made again, the undo that had taken it back, and the documents changed."""
+
+    entry: Entry
+    undo: Entry
+    documents: tuple[str, ...]
+
+
+@frozen
+class Restored:
+    """The documents that say again what they said, and those that are taken away."""
+
+    documents: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+
+
+def log(library: Library, *, limit: int) -> list[Entry]:
+    """The last changes, newest first."""
+    return list(deque(library.journal.entries(), maxlen=limit))[::-1]
+
+
+def history(library: Library, record_id: str) -> list[Entry]:
+    """Every change that was about one record, oldest first."""
+    return [
+        entry
+        for entry in library.journal.about(record_id)
+        if record_id in entry.ids or record_id in entry.removed
+    ]
+
+
+def text_at(library: Library, document: str, moment: datetime) -> str:
+    """What a document said at that time."""
+    return decoded(document, _said(library, moment, document)[document], lenient=True)
+
+
+def _said(library: Library, moment: datetime, document: str) -> dict[str, bytes]:
+    """What one document, or without a name each, said at that time: some, or it is an error."""
+    until = _first_after(library, moment)
+    said = replay.states(library.journal, until=until, only=(document,) if document else None)
+    if not said:
+        raise NoSuchDocument(f"{document} at {stamp(moment)}".lstrip())
+    return {name: _shown(text) for name, (_, text) in said.items()}
+
+
+def _first_after(library: Library, moment: datetime) -> int:
+    """Where the journal tells of the first change after that time."""
+    until = stamp(moment)
+    later = (entry.position for entry in library.journal.entries() if entry.at > until)
+    return next(later, library.journal.end())
+
+
+def restore(library: Library, moment: datetime, *, author: Author, document: str = "") -> Restored:
+    """Make one document, or all, say again what they said at that time, in one change.
+
+    Of all, those that were made since are taken away. Can be undone like any change.
+    """
+
+    def work() -> Restored:
+        library.take_in_changes()
+        wanted: dict[str, bytes | None] = {**_said(library, moment, document)}
+        if not document:
+            wanted |= dict.fromkeys(_made_after(library, moment) - wanted.keys())
+        texts = {name: (_now(library, name), then) for name, then in sorted(wanted.items())}
+        texts = {name: (now, then) for name, (now, then) in texts.items() if now != then}
+        if texts:
+            library.refuse_forgotten(texts, author=author)
+            entry = library.entry(Op.RESTORE, _changes(library, texts), author=author)
+            library.replace_texts(entry, texts)
+        return Restored(
+            tuple(name for name, (_, then) in texts.items() if then is not None),
+            tuple(name for name, (_, then) in texts.items() if then is None),
+        )
+
+    return library.locked(work)
+
+
+def put_back(library: Library, notice: Notice, *, author: Author) -> tuple[str, ...]:
+    """Append what an outside save took out of a document to it again. Can be undone.
+
+    Returns the lines that were not there.
+    """
+
+    def work() -> tuple[str, ...]:
+        library.take_in_changes()
+        now = library.text(notice.document)[0] if library.look(notice.document) else ""
+        there = {item.record.id for item in library.parse(notice.document, now).items}
+        lines = {
+            piece: line
+            for piece, line in taken_lines(library, notice).items()
+            if (piece[1] not in there if piece[1] else line not in now)
+        }
+        for is_record in (True, False):
+            pieces = [piece for piece in lines if bool(piece[1]) == is_record]
+            if pieces:
+                library.append(
+                    Op.RESTORE,
+                    tuple(lines[piece] for piece in pieces),
+                    to=(notice.document,),
+                    ids=tuple(key for _, key in pieces if key),
+                    author=author,
+                )
+        library.notices.settle(notice.change)
+        return tuple(lines.values())
+
+    return library.locked(work)
+
+
+def taken_lines(library: Library, notice: Notice) -> dict[tuple[int, str], str]:
+    """What an outside save took out, as the journal has it; without what was forgotten since."""
+    found: dict[tuple[int, str], str] = {}
+    for position, key in notice.pieces:
+        entry = next(iter(library.journal.entries(since=position)), None)
+        if entry is None or entry.position != position:
+            continue
+        pairs = zip(entry.ids or ("",) * len(entry.lines), entry.lines)
+        line = "".join(line for each, line in pairs if each == key)
+        if line.strip(f"{BLANK.decode()}\r\n"):
+            found[position, key] = line
+    return found
+
+
+def _made_after(library: Library, moment: datetime) -> set[str]:
+    """The documents that were made after that time, but for diary entries: those never change."""
+    first: dict[str, str] = {}
+    for entry in library.journal.entries(since=_first_after(library, moment)):
+        for name in entry.documents():
+            first.setdefault(name, entry.op)
+    # What a person made is older than the first look at it, and may be older than the moment.
+    made = {name for name, op in first.items() if op != Op.SEEN}
+    return {name for name in made if not library.layout.diary_time(name)}
+
+
+def _now(library: Library, name: str) -> bytes | None:
+    """What a document says; None when it is not there. What can't be read is an error."""
+    return library.vault.read(name) if library.look(name) else None
+
+
+def _changes(library: Library, texts: Texts) -> list[Change]:
+    """What to journal so that documents become these texts, which are kept."""
+    return [
+        Gone(name) if new is None else Text(name, library.journal.keep(new))
+        for name, (_, new) in texts.items()
+    ]
+
+
+def blame(library: Library, document: str) -> list[Blame]:
+    """Each line of a document with the change that brought it."""
+    library.refresh()
+    library.text(document)
+    text = bytearray()
+    owners: list[Entry] = []
+    for entry in library.journal.entries():
+        if added := _added(text, entry, document):
+            # Most changes are of this kind, and the text before may be long.
+            owners += [entry] * len(_lines(added))
+            text += added
+        elif document in entry.documents():
+            after = replay.after(library.journal, bytes(text), entry, document)
+            owners = _attributed(_lines(text), owners, _lines(after or b""), entry)
+            text = bytearray(after or b"")
+    return [
+        Blame(number, line, None if entry.op == Op.SEEN else entry)
+        for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
+    ]
+
+
+def _added(text: bytearray, entry: Entry, document: str) -> bytes:
+    """The lines that an entry put after a text's own; empty when it did anything else to it."""
+    changes = [change for change in entry.changes if change.document == document]
+    if len(changes) != 1 or not isinstance(changes[0], Append):
+        return b""
+    goes_on = changes[0].at == len(text) and (not text or text.endswith(b"\n"))
+    return entry.appended(changes[0]) if goes_on else b""
+
+
+def _attributed(
+    before: Sequence[str], owners: Sequence[Entry], after: Sequence[str], entry: Entry
+) -> list[Entry]:
+    """Whom each line is from once `entry` was made: lines that were there keep theirs."""
+    pool: dict[str, deque[Entry]] = defaultdict(deque)
+    for line, owner in zip(before, owners):
+        pool[line].append(owner)
+    return [pool[line].popleft() if pool[line] else entry for line in after]
+
+
+def _lines(text: bytes | bytearray) -> list[str]:
+    shown = decoded("", _shown(bytes(text)), lenient=True)
+    return shown.removesuffix("\n").split("\n") if shown else []
+
+
+def undo(
+    library: Library, *, author: Author, position: int | None = None, session: str = ""
+) -> Undone:
+    """Take back the last change (of a session), or the one at `position`.
+
+    An edit made by hand is taken back by its position alone: nobody undoes a person unasked.
+    """
+
+    def work() -> Undone:
+        library.take_in_changes()
+        edits: list[Entry] = []
+        if position is None:
+            entry, texts = _last_undoable(library, session, edits)
+        else:
+            entry = _at(library, position)
+            texts = _texts_without(library, entry)
+        if not texts:
+            raise NothingToUndo("what it changed is no longer there")
+        library.refuse_forgotten(texts, author=author)
+        done = Undone(entry, tuple(texts), _still_there(library, edits))
+        marks = _marks(library, entry, texts)
+        _, texts = marking.marked(library, (), texts, marks)
+        library.replace_texts(
+            library.entry(
+                Op.UNDO,
+                _changes(library, texts),
+                ids=entry.ids,
+                author=author,
+                undoes=entry.position,
+                data=marking.unwritten(library, marks),
+            ),
+            texts,
+        )
+        return done
+
+    return library.locked(work)
+
+
+def redo(
+    library: Library, *, author: Author, position: int | None = None, session: str = ""
+) -> Redone:
+    """Make again what the last undo (of a session), or the one at `position`, took back.
+
+    What was changed since the undo stays, as what was changed since a change stays when it is
+    undone. `position` is that of the undo, or of the change that it took back.
+    """
+
+    def work() -> Redone:
+        library.take_in_changes()
+        if position is None:
+            undone, texts = _last_redoable(library, session)
+        else:
+            undone = undo_of(library, position)
+            texts = _texts_without(library, undone)
+        if not texts:
+            raise NothingToRedo("what it would bring back is there already, or was forgotten")
+        library.refuse_forgotten(texts, author=author)
+        changes = _changes(library, texts)
+        library.replace_texts(
+            library.entry(Op.REDO, changes, ids=undone.ids, author=author, undoes=undone.position),
+            texts,
+        )
+        return Redone(_change_behind(library, undone), undone, tuple(texts))
+
+    return library.locked(work)
+
+
+def undo_of(library: Library, position: int) -> Entry:
+    """The undo at a position, or the one that took back the change there, if it still counts."""
+    entries = list(library.journal.entries())
+    counting = _undos(entries)
+    found = next((e for e in counting if position in (e.position, e.undoes)), None)
+    if found is None:
+        there = any(entry.position == position for entry in entries)
+        why = f"change {position} is not taken back" if there else f"there is no change {position}"
+        raise NothingToRedo(why)
+    return found
+
+
+def _last_redoable(library: Library, session: str) -> tuple[Entry, Texts]:
+    """The last undo of which something is left to make again, and the texts with that."""
+    for entry in _undos(list(library.journal.entries())):
+        mine = not session or entry.session == session
+        if mine and (texts := _texts_without(library, entry)):
+            return entry, texts
+    raise NothingToRedo("no undo is left to take back")
+
+
+def _undos(entries: Sequence[Entry]) -> list[Entry]:
+    """The undos that nobody took back, newest first."""
+    taken_back = _undone(entries)
+    undos = (entry for entry in reversed(entries) if entry.op == Op.UNDO)
+    return [entry for entry in undos if entry.undoes >= 0 and entry.position not in taken_back]
+
+
+def _change_behind(library: Library, undone: Entry) -> Entry:
+    """The change that an undo took back; of an undo of an undo, the one at the very start."""
+    at = {entry.position: entry for entry in library.journal.entries()}
+    found = undone
+    while found.undoes in at:
+        found = at[found.undoes]
+    return found
+
+
+def _marks(library: Library, entry: Entry, texts: Texts) -> chains.Marks:
+    """What becomes of marks when records are taken back that had replaced others."""
+    if entry.op not in (Op.ADD, Op.PUT_BACK):
+        return {}  # The text before it has the marks of then.
+    return chains.undone(library.index, marking.leaving(library, texts))
+
+
+def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:
+    """The last change of which something is left to take back, and the texts without it.
+
+    Newer ones that were made by hand are put into `edits`. Who has just done what cannot be taken
+    back did not mean the change before it, and nobody means what came before the vault was made.
+    """
+    entries = list(library.journal.entries())
+    undone = _undone(entries)
+    final: Entry | None = None
+    for entry in reversed(entries):
+        if _begins(entry):
+            raise _made_then(entry, final, _still_there(library, edits), undone)
+        mine = not session or entry.session == session
+        if entry.position in undone or not (mine or entry.op == Op.EDITED):
+            continue
+        if entry.op == Op.EDITED:
+            edits.append(entry)
+        elif entry.origin == SYSTEM.origin and entry.op in UNASKED:
+            continue
+        elif entry.op in FINAL:
+            final = final or entry
+        elif entry.op in UNDOABLE and (texts := _texts_without(library, entry)):
+            if final:
+                raise _no_way_back(final, entry)
+            return entry, texts
+    raise NothingToUndo(
+        "no change is left to take back", next_step=_ways_back(_still_there(library, edits))
+    )
+
+
+def _begins(entry: Entry) -> bool:
+    """Whether a change is that of `init`, which older journals call an addition of whole texts."""
+    whole = entry.op == Op.ADD and any(isinstance(change, Text) for change in entry.changes)
+    return entry.op == Op.INIT or whole
+
+
+def _made_then(
+    made: Entry, final: Entry | None, edits: Sequence[Entry], undone: set[int]
+) -> NothingToUndo:
+    """Why nothing from before the vault was made is taken back, and how to take back the making."""
+    names = ", ".join(made.documents())
+    way = f"'commonplace undo --change {made.position}' takes away what init made ({names})."
+    steps = (_ways_back(edits), "" if made.position in undone else way)
+    why = f"what was {_fate(final)}" if final else "nothing was changed since the vault was made"
+    return NothingToUndo(why, next_step=" ".join(filter(None, steps)))
+
+
+def _fate(final: Entry) -> str:
+    return "forgotten is gone for good" if final.op == Op.FORGET else "rejected stays so"
+
+
+def _no_way_back(final: Entry, before: Entry) -> NothingToUndo:
+    return NothingToUndo(
+        f"what was {_fate(final)}",
+        next_step=f"'commonplace undo --change {before.position}' takes back the change before it "
+        f"({', '.join(before.documents())}).",
+    )
+
+
+def _still_there(library: Library, edits: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Of the newest of these changes, those of which something is left to take back."""
+    # Each takes a look at the whole journal, under the lock: some are enough to tell of.
+    return tuple(entry for entry in edits[:EDITS_TOLD] if _texts_without(library, entry))
+
+
+def _ways_back(edits: Sequence[Entry]) -> str:
+    """How to take back edits that were made by hand; empty without any."""
+    ways = [f"'commonplace undo --change {e.position}' ({', '.join(e.documents())})" for e in edits]
+    if not ways:
+        return ""
+    return (
+        "Edits made by hand stay; 'commonplace log' lists them. "
+        f"To take them back: {', '.join(ways)}."
+    )
+
+
+def _undone(entries: Sequence[Entry]) -> set[int]:
+    """The changes that are taken back now: an undo that was itself taken back does not count."""
+    undone: set[int] = set()
+    for entry in reversed(entries):
+        if entry.undoes >= 0 and entry.position not in undone:
+            undone.add(entry.undoes)
+    return undone
+
+
+def _at(library: Library, position: int) -> Entry:
+    entries = list(library.journal.entries())
+    undone = _undone(entries)
+    found = next((entry for entry in entries if entry.position == position), None)
+    if found is None:
+        raise NothingToUndo(f"there is no change {position}")
+    if found.op == Op.FORGET:
+        raise NothingToUndo("what was forgotten is gone for good")
+    if found.op == Op.SEEN:
+        names = ", ".join(found.documents())
+        raise NothingToUndo(f"{names} was there before, and change {position} only notes it")
+    if found.position in undone:
+        raise NothingToUndo(f"change {position} was taken back already")
+    return found
+
+
+def _texts_without(library: Library, entry: Entry) -> Texts:
+    """The documents that one change is still seen in, as they are now and without it."""
+    whole = {change.document for change in entry.changes if not isinstance(change, Append)}
+    # One look at the journal for all of them; what was only appended needs none.
+    said = replay.states(library.journal, until=entry.position, only=whole) if whole else {}
+    texts: Texts = {}
+    for change in entry.changes:
+        name = change.document
+        now = _now(library, name)
+        if isinstance(change, Append):
+            new = _less(library, now, entry, change)
+        else:
+            before = said[name][1] if name in said else None
+            new = _taken_back(before, replay.after(library.journal, before, entry, name), now)
+        if new != now:
+            texts[name] = (now, new)
+    return texts
+
+
+def _taken_back(before: bytes | None, after: bytes | None, now: bytes | None) -> bytes | None:
+    """What a document says without the change from one text to another, and with all since."""
+    before, after = before and _shown(before), after and _shown(after)
+    if now == after:
+        return before
+    base, ours, theirs = after or b"", before or b"", now or b""
+    if theirs.endswith(b"\n"):
+        # An end that a last line lacked came with what was added below it.
+        base, ours = _ended(base), _ended(ours)
+    merged = merged_bytes(base, ours, theirs)
+    if merged == theirs:
+        return now
+    return None if before is None and not merged else merged
+
+
+def _ended(text: bytes) -> bytes:
+    return text if not text or text.endswith(b"\n") else text + b"\n"
+
+
+def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> bytes | None:
+    """The text without what was appended, wherever it stands now.
+
+    Where nothing else is left, the document is again what it was: empty, or not there.
+    """
+    if now is None:
+        return None
+    if change.at == 0 and now == entry.appended(change):
+        return replay.state(library.journal, change.document, until=entry.position)
+    if entry.ids:
+        text = decoded(change.document, now)
+        found = spans_of(text, library.parse(change.document, text), set(entry.ids))
+        return without(now, found)
+    for line in reversed(entry.lines):
+        data = (line.replace("\n", "\r\n") if change.crlf else line).encode()
+        head, found_at, tail = now.rpartition(data)
+        now = head + tail if found_at else now
+    return now
+
+
+def _shown(text: bytes) -> bytes:
+    """The text without the blanks that stand for what was forgotten."""
+    return text.replace(BLANK, b"")

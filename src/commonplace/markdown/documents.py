@@ -1,0 +1,658 @@
+"""A document's text: what stands in it, and edits as text in, text out.
+
+Nothing here opens a file, reads the clock or knows which document is for what.
+
+Whatever gives a document its structure starts at the margin: a list item, a heading, a code fence,
+a comment. What is indented below an item belongs to the item, so nothing in a record's text can
+open or close anything outside of it. A fence, comment or front matter that is never closed is none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterable, Iterator
+from datetime import date
+from functools import lru_cache
+
+from commonplace.markdown import record_lines as lines
+from commonplace.markdown.merge import newline_of, with_newlines
+from commonplace.markdown.record_lines import Reading
+from commonplace.model.hints import NamedTuple
+from commonplace.model.lazy import pattern
+from commonplace.model.records import PASSAGE, Problem, Record, derived_id
+from commonplace.model.values import frozen, replace
+
+PASSAGE_LIMIT = 1200
+"""The longest passage, with the headings above it."""
+HEADINGS_LIMIT = 200
+"""The longest line of a diff."""
+
+MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
+LISTED = (*MARKERS, "  ", "\t")
+END = r"[ \t]*\r?(?:\n|\Z)"
+REST = pattern(END)
+BLANK = pattern(rf"(?!\Z){END}")
+PLAINLY = pattern(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
+ITEM = pattern(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
+ITEMS = pattern(f"^{ITEM.pattern}", re.M)
+INDENTED = pattern(r"(?:[ \t\r]*\n)*(?:  |\t)")
+RULE = pattern(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
+# One "-" alone is an empty list item here: the first line of a record may be blank.
+UNDERLINE = pattern(rf"(?:=+|--+){END}")
+HEADING = pattern(r"(#{1,6})(?=[ \t\r\n]|\Z)")
+UPDATED = pattern(rf"\*Updated: ([^*\n]*)\*{END}")
+FENCE = pattern(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
+FENCE_END = pattern(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
+IN_COMMENT = pattern(r"^[-*+][ \t]|<!--|-->", re.M)
+# Keys and plain lists between two rules; a record among them means that it is not front matter.
+YAML = r"(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#][^\n]*|-(?! ?[{*])[^\n]*|\r?)\n"
+FRONT = pattern(
+    rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
+)
+WORDED = pattern(r"\w")
+GIT_MARK = pattern(r"^<<<<<<< [^\n]*\n(?:[^\n]*\n)*?=======\r?\n(?:[^\n]*\n)*?>>>>>>> ", re.M)
+DATA = pattern(r"<!--(?=[ \t]*\{)")
+
+
+class Item(NamedTuple):
+    """A record or passage and where it stands.
+
+    `start` and `end` bound all of its lines; `headings` is how much of its text are the headings
+    above a passage.
+    """
+
+    record: Record
+    line: int
+    start: int
+    end: int
+    headings: int = 0
+
+
+@frozen
+class Parsed:
+    """What a document's text says."""
+
+    items: tuple[Item, ...]
+    problems: tuple[Problem, ...]
+    lines: int
+
+
+@frozen
+class Section:
+    """A heading and all below it, to the next heading of its level; `body` is where that starts."""
+
+    title: str
+    level: int
+    line: int
+    start: int
+    body: int
+    end: int
+    updated: date | None
+
+
+_made = tuple.__new__
+"""How a named tuple is made of all its values at half the price."""
+
+
+class _Block(NamedTuple):
+    kind: str
+    start: int
+    end: int
+    level: int = 0
+    title: str = ""
+
+
+def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None) -> Parsed:
+    """Every record and passage of a text, in order. Never raises: what is wrong is a `Problem`.
+
+    `seen` keeps the records of lines that say all of themselves, for the next document with them.
+    """
+    if "\0" in text:
+        return _parse_cut(text, reading)
+    page = _Page(text, reading, seen)
+    for block in _Scan(text, bullets=reading.bullets).blocks():
+        page.take(block)
+    page.settle()
+    problems = (*page.problems, *_left_by_git(text, reading.document))
+    return Parsed(tuple(page.items), problems, page.lines())
+
+
+def _left_by_git(text: str, document: str) -> Iterator[Problem]:
+    """The marks of a merge that git left to the person."""
+    if "<<<<<<< " in text and ">>>>>>> " in text:
+        for mark in GIT_MARK.finditer(text):
+            line = text.count("\n", 0, mark.start()) + 1
+            yield Problem(document, line, "begins a conflict that git left here: choose what stays")
+
+
+def _parse_cut(text: str, reading: Reading) -> Parsed:
+    """As if the NUL characters, which a crash leaves in files, were not there."""
+    holes = [at - before for before, at in enumerate(m.start() for m in re.finditer("\0", text))]
+
+    def back(offset: int) -> int:
+        return offset + bisect_right(holes, offset)
+
+    parsed = parse(text.replace("\0", ""), reading=reading)
+    items = (i._replace(start=back(i.start), end=back(i.end)) for i in parsed.items)
+    return replace(parsed, items=tuple(items), lines=text.count("\n") + (not ends_clean(text)))
+
+
+class _Page:
+    """A document being read: what was found so far, and the headings that stand above."""
+
+    def __init__(self, text: str, reading: Reading, seen: dict[str, Record] | None) -> None:
+        self.seen = seen
+        self.text = text
+        self.reading = reading
+        self.items: list[Item] = []
+        self.problems: list[Problem] = []
+        self.line, self.at = 1, 0
+        self.path: list[_Block] = []
+        self.bare = False
+        self.given = len(reading.header) if text.startswith(reading.header) else 0
+        self.texts: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
+
+    def take(self, block: _Block) -> None:
+        if block.kind == "item":
+            if self.bare:
+                self.settle()
+            self._item(block.start, block.end)
+        elif block.kind == "heading":
+            self._heading(block)
+        elif block.kind == "prose":
+            self.bare = False
+            self._passages(block.start, block.end, self._above(len(self.path)))
+
+    def settle(self) -> None:
+        """Make a passage of a heading that has no prose below it.
+
+        Whether there is an item below makes no difference: one may be appended at any time.
+        """
+        if self.bare:
+            self._title(self.path[-1])
+        self.bare = False
+
+    def _item(self, start: int, end: int) -> None:
+        raw = self.text[start:end]
+        number = self._line_of(start)
+        known = self.seen.get(raw) if self.seen is not None else None
+        if known and self.texts.setdefault(known.id, known.text) == known.text:
+            self.items.append(_made(Item, (known, number, start, end, 0)))
+            return
+        line = lines.read(raw, reading=self.reading)
+        record = line.record
+        if self.seen is not None and record and lines.says_all(raw, line):
+            self.seen[raw] = record
+        if line.problem:
+            self._problem(number, line.problem)
+        if record is None:
+            return
+        if line.derived:
+            record = self._nth(record, start, end)
+        elif self.texts.setdefault(record.id, record.text) != record.text:
+            self._problem(number, f"another line with another text has the id {record.id}")
+            record = replace(record, id=derived_id(record.id, record.text))
+        self.items.append(_made(Item, (record, number, start, end, 0)))
+
+    def _nth(self, record: Record, start: int, end: int) -> Record:
+        count = self.counts[record.id] = self.counts.get(record.id, -1) + 1
+        if not count:
+            return record
+        again = lines.read(self.text[start:end], reading=self.reading, occurrence=count)
+        return again.record or record
+
+    def _heading(self, block: _Block) -> None:
+        if self.path and block.level <= self.path[-1].level:
+            self.settle()
+        while self.path and self.path[-1].level >= block.level:
+            self.path.pop()
+        self.path.append(block)
+        self.bare = bool(block.title) and block.start >= self.given
+        if len(self._above(len(self.path))) > HEADINGS_LIMIT:
+            self.settle()
+
+    def _title(self, block: _Block) -> None:
+        self._passages(block.start, block.end, self._above(len(self.path) - 1), block.title)
+
+    def _above(self, depth: int) -> str:
+        return " > ".join(block.title for block in self.path[:depth] if block.title)
+
+    def _passages(self, start: int, end: int, above: str, title: str = "") -> None:
+        prefix = f"{above[-HEADINGS_LIMIT:]}: " if above else ""
+        whole = title or self.text[start:end]
+        for first, last in _pieces(whole, PASSAGE_LIMIT - len(prefix)):
+            if own := _tidy(whole[first:last]):
+                place = (start, end) if title else (start + first, start + last)
+                self._passage(prefix, own, *place)
+
+    def _passage(self, prefix: str, own: str, start: int, end: int) -> None:
+        text = prefix + own
+        count = self.counts[text] = self.counts.get(text, -1) + 1
+        record = Record(
+            id=derived_id(PASSAGE, self.reading.document, text, str(count)),
+            kind=PASSAGE,
+            text=text,
+            timestamp=lines.moment(self.reading),
+            origin=self.reading.origin,
+        )
+        self.items.append(Item(record, self._line_of(start), start, end, len(prefix)))
+
+    def lines(self) -> int:
+        """How many there are, once everything is taken."""
+        return self._line_of(len(self.text)) - ends_clean(self.text)
+
+    def _problem(self, line: int, what: str) -> None:
+        self.problems.append(Problem(self.reading.document, line, what))
+
+    def _line_of(self, offset: int) -> int:
+        if offset < self.at:
+            return self.text.count("\n", 0, offset) + 1
+        # Mostly one line on: to find its end is faster than to count all the ends in it.
+        while self.at < offset and (at := self.text.find("\n", self.at, offset)) >= 0:
+            self.line, self.at = self.line + 1, at + 1
+        self.at = offset
+        return self.line
+
+
+def _pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
+    """Bounds of pieces that make up the text, cut at line ends or else between words."""
+    start = 0
+    while len(text) - start > limit:
+        end = text.rfind("\n", start, start + limit) + 1
+        if end <= start:
+            end = text.rfind(" ", start, start + limit) + 1
+        if end <= start:
+            end = start + limit
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
+def _tidy(prose: str) -> str:
+    return prose.replace("\r\n", "\n").strip("\r\n").rstrip()
+
+
+class _Scan:
+    """A text being taken apart: where the paragraph started that the scan is in, if in one."""
+
+    def __init__(self, text: str, *, bullets: bool = True) -> None:
+        self.text = text
+        self.bullets = bullets
+        self.prose = -1
+        self.below = False  # Nothing but blank lines lie between here and the heading above.
+        self.unclosed: dict[str, int] = {}
+        self.open: list[str] = []  # What would close the fences and comments that are left open.
+
+    def blocks(self) -> Iterator[_Block]:
+        """What the text is made of, in order; blank lines and rules are left out."""
+        text, pos = self.text, _start(self.text)
+        if front := _front(text):
+            yield _Block("prose", pos, front)
+            pos = front
+        size = len(text)
+        while pos < size:
+            if self.bullets and PLAINLY.match(text, pos):
+                # What most documents are made of takes the shortest way.
+                if self.prose >= 0:
+                    yield _Block("prose", self.prose, pos)
+                    self.prose = -1
+                self.below = False
+                end = _item_end(text, pos)
+                yield _made(_Block, ("item", pos, end, 0, ""))
+                pos = end
+                continue
+            block = self._at(pos)
+            if block.kind != "line":
+                if 0 <= self.prose < block.start:
+                    yield _Block("prose", self.prose, pos)
+                self.prose = -1
+                if block.kind in KEPT:
+                    yield block
+            elif self.prose < 0:
+                self.prose = pos
+            self.below = block.kind == "heading" or (self.below and block.kind == "blank")
+            pos = block.end
+        if self.prose >= 0:
+            yield _Block("prose", self.prose, pos)
+
+    def _at(self, pos: int) -> _Block:
+        """What starts on the line at `pos`: "line" when it is just one more line of prose."""
+        text = self.text
+        first, end, kind = text[pos], -1, "prose"
+        if first in "-*+_=":
+            return self._marked(pos)
+        if first == "#":
+            if match := HEADING.match(text, pos):
+                return _heading_at(text, pos, len(match[1]))
+        elif first in "`~":
+            end = self._fence_end(pos)
+        elif first == "<":
+            end = self._comment_end(pos)
+            # One without a word in it only keeps apart what stands above and below.
+            kind = "prose" if WORDED.search(text, pos + 4, max(end, pos)) else "rule"
+        elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
+            end, kind = match.end(), "blank"
+        return _Block(kind, pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))
+
+    def _marked(self, pos: int) -> _Block:
+        """What starts with a character that marks list items, rules and underlined headings."""
+        text = self.text
+        if self._titled(pos) and (match := UNDERLINE.match(text, pos)):
+            level = 1 if text[pos] == "=" else 2
+            return _Block("heading", self.prose, match.end(), level, text[self.prose : pos].strip())
+        if match := RULE.match(text, pos):
+            return _Block("rule", pos, match.end())
+        if self.below and (match := UPDATED.match(text, pos)):
+            return _Block("updated", pos, match.end())
+        if self.bullets and text.startswith(MARKERS, pos):
+            return _Block("item", pos, _item_end(text, pos))
+        return _Block("line", pos, _line_end(text, pos))
+
+    def _titled(self, pos: int) -> bool:
+        """Whether the paragraph above is one line from the margin, as the title of a heading is."""
+        text, prose = self.text, self.prose
+        return prose >= 0 and text[prose] not in " \t" and _line_end(text, prose) == pos
+
+    def _fence_end(self, pos: int) -> int:
+        """Where the fenced code ends that starts at `pos`; -1 when it is none or never closed."""
+        match = FENCE.match(self.text, pos)
+        fence = (match[1] or match[2]) if match else ""
+        # Remembered, so that a text full of open fences is not searched to its end for each.
+        if not match or len(fence) >= self.unclosed.get(fence[0], len(fence) + 1):
+            return -1
+        for closing in FENCE_END.finditer(self.text, match.end()):
+            if closing[1].startswith(fence):
+                return closing.end()
+        self.unclosed[fence[0]] = len(fence)
+        self.open.append(fence)
+        return -1
+
+    def _comment_end(self, pos: int) -> int:
+        """Where the comment ends whose lines start at `pos`; -1 when it is none or never closed.
+
+        Neither what list items hold nor another opening closes it: an opening that was forgotten
+        must not hide the records below.
+        """
+        text, at = self.text, pos + 4
+        if not text.startswith("<!--", pos):
+            return -1
+        while found := IN_COMMENT.search(text, at):
+            if found[0] == "-->":
+                rest = REST.match(text, found.end())
+                return rest.end() if rest else -1
+            if found[0] == "<!--":
+                return -1
+            at = _item_end(text, found.start())
+        self.open.append("-->")
+        return -1
+
+
+KEPT = frozenset(("item", "heading", "prose"))
+
+
+def _start(text: str) -> int:
+    return 1 if text.startswith("\ufeff") else 0
+
+
+def _front(text: str) -> int:
+    """Where the front matter ends; 0 without one."""
+    match = FRONT.match(text) if text.startswith(("---", "\ufeff---")) else None
+    return match.end() if match and "<!--" not in match[0] else 0
+
+
+def _line_end(text: str, pos: int) -> int:
+    return text.find("\n", pos) + 1 or len(text)
+
+
+def _item_end(text: str, pos: int) -> int:
+    end = text.find("\n", pos) + 1 or len(text)
+    if end < len(text) and text[end] in " \t\r\n" and (match := ITEM.match(text, pos)):
+        return match.end()
+    return end
+
+
+def _heading_at(text: str, pos: int, level: int) -> _Block:
+    end = _line_end(text, pos)
+    title = text[pos + level : end].strip()
+    opened = title.rstrip("#")
+    if not opened or opened[-1] in " \t":
+        title = opened.strip()
+    return _Block("heading", pos, end, level, title)
+
+
+def ends_clean(text: str) -> bool:
+    """Whether what is appended starts on a line of its own."""
+    return not text or text.endswith("\n")
+
+
+def addition(tail: bytes, text: str) -> str:
+    """What to append to a file that ends in `tail` so that `text` starts on a line of its own.
+
+    The last line break in the tail says how the document breaks its lines, so give some lines.
+    Text that starts with an indented line is kept from joining the list item above it.
+    """
+    written = tail.decode("latin-1")
+    newline = newline_of(written)
+    guard = "" if ends_clean(written) else "\n" if written.endswith("\r") else newline
+    return guard + with_newlines(apart(text) if tail else text, newline)
+
+
+def apart(text: str) -> str:
+    """The text as it can stand below anything: indented lines at its start join no list item."""
+    return "<!-- -->\n" + text if INDENTED.match(text.replace("\0", "")) else text
+
+
+def sections(text: str) -> tuple[Section, ...]:
+    """Every heading with what is below it; a section holds the sections of deeper levels."""
+    headings = [block for block in _Scan(text).blocks() if block.kind == "heading"]
+    ends = _section_ends(headings, len(text))
+    found, line, at = [], 1, 0
+    for block, end in zip(headings, ends, strict=True):
+        line, at = line + text.count("\n", at, block.start), block.start
+        updated = _date(match[1]) if (match := _updated(text, block.end)) else None
+        found.append(Section(block.title, block.level, line, block.start, block.end, end, updated))
+    return tuple(found)
+
+
+def _section_ends(headings: list[_Block], size: int) -> list[int]:
+    ends = [size] * len(headings)
+    open_: list[int] = []
+    for number, block in enumerate(headings):
+        while open_ and headings[open_[-1]].level >= block.level:
+            ends[open_.pop()] = block.start
+        open_.append(number)
+    return ends
+
+
+def _updated(text: str, body: int) -> re.Match[str] | None:
+    """The line that says when the section below a heading was updated."""
+    while match := BLANK.match(text, body):
+        body = match.end()
+    return UPDATED.match(text, body)
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def replace_section(text: str, title: str, body: str, *, day: date) -> str:
+    """The text with another body below that heading, which is added at the end when missing."""
+    section = _section(text, title)
+    if section is None:
+        return text + _new_section(text, title, body, day)
+    head, rest = text[: section.body], text[section.end :]
+    gap = "\n" if rest else ""
+    return head + _addition(head, _stamp(day) + _below(body, title) + gap) + rest
+
+
+def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
+    """The text with `body` as the last thing right below that heading, above any subsection."""
+    text = touch_section(text, title, day=day)
+    section = _section(text, title)
+    if section is None:
+        return text + _new_section(text, title, body, day)
+    new = apart(_below(body, title).removesuffix("\n"))
+    if not new:
+        return text
+    after = (other.start for other in sections(text) if other.start >= section.body)
+    above = text[: next(after, len(text))].rstrip("\r\n")
+    if new.startswith(MARKERS, 1) and above[above.rfind("\n") + 1 :].startswith(LISTED):
+        new = new.removeprefix("\n")
+    newline = newline_of(text)
+    return above + with_newlines(f"\n{new}", newline) + (text[len(above) :] or newline)
+
+
+def touch_section(text: str, title: str, *, day: date) -> str:
+    """The text with that section marked as updated; unchanged when there is no such section."""
+    section = _section(text, title)
+    if section is None:
+        return text
+    if match := _updated(text, section.body):
+        line = f"*Updated: {day}*"
+        return text[: match.start()] + line + text[match.end(1) + 1 :]
+    head, rest = text[: section.body], text[section.body :]
+    gap = "" if not rest or BLANK.match(rest) else "\n"
+    return head + _addition(head, _stamp(day) + gap) + rest
+
+
+def _section(text: str, title: str) -> Section | None:
+    wanted = _plain_title(title).casefold()
+    return next((s for s in sections(text) if s.title.casefold() == wanted), None)
+
+
+def _plain_title(title: str) -> str:
+    """A title as a heading gives it back: one line, no marks around it."""
+    return _heading_at(f"# {' '.join(title.split()).lstrip('# ')}", 0, 1).title
+
+
+def _stamp(day: date) -> str:
+    return f"*Updated: {day}*\n"
+
+
+def _new_section(text: str, title: str, body: str, day: date) -> str:
+    gap = "\n" if text.strip() and not text.endswith(("\n\n", "\n\r\n")) else ""
+    new = f"{gap}## {_plain_title(title)}\n{_stamp(day)}{_below(body, title)}"
+    return _addition(text, new)
+
+
+def _below(body: str, title: str) -> str:
+    """The body as it stands below its heading: without that heading, which many repeat."""
+    body = body.replace("\r\n", "\n").strip("\n")
+    if HEADING.match(body) and _plain_title(body[: _line_end(body, 0)]) == _plain_title(title):
+        body = body[_line_end(body, 0) :].lstrip("\n")
+    if stamped := UPDATED.match(body):
+        body = body[stamped.end() :].lstrip("\n")
+    return f"\n{closed(body).removesuffix(chr(10))}\n" if body else ""
+
+
+def closed(text: str) -> str:
+    """The text with the fence or comment closed that it leaves open, to take in nothing below."""
+    scan = _Scan(text)
+    for _ in scan.blocks():
+        pass
+    return text.removesuffix("\n") + f"\n{scan.open[0]}\n" if scan.open else text
+
+
+def _addition(head: str, text: str) -> str:
+    newline = newline_of(head)
+    return ("" if ends_clean(head) else newline) + with_newlines(text, newline)
+
+
+def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text without these stretches of it."""
+    kept, at = [], 0
+    for start, end in sorted(spans):
+        kept.append(text[at : max(start, at)])
+        at = max(end, at)
+    struck = "".join(kept) + text[at:]
+    # What moves up to the first line must not turn into front matter or a byte order mark there.
+    return "\n" + struck if _opening(struck) > _opening(text) else struck
+
+
+def _opening(text: str) -> tuple[bool, bool]:
+    """Whether a text starts with front matter, and with a byte order mark."""
+    text = text.replace("\0", "")
+    return _front(text) > 0, _start(text) > 0
+
+
+def dropped(before: Parsed, after: Parsed) -> tuple[Record, ...]:
+    """What `before` has and `after` lacks: neither the id nor the text is there."""
+    ids = {item.record.id for item in after.items}
+    texts = {_own(item) for item in after.items}
+    return tuple(
+        item.record
+        for item in before.items
+        if item.record.id not in ids and _own(item) not in texts
+    )
+
+
+def _own(item: Item) -> str:
+    """A text without the headings above it and however its words are spaced."""
+    return " ".join(item.record.text[item.headings :].split())
+
+
+def harmless(item: str) -> str:
+    """A list item that reads the same to a person, and that `parse` takes for a plain bullet."""
+    item = DATA.sub("&lt;!--", item)
+    return re.sub(r"\A(.[ \t]+)\{", r"\1\\{", item) if carries(item) else item
+
+
+def disarm(
+    text: str, *, keep: Container[str] = (), otherwise: Callable[[str], str] = harmless
+) -> str:
+    """Text from someone untrusted, with the data in it that is not in `keep` made harmless.
+
+    `keep` holds items as `carried` gives them; `otherwise` says what becomes of one that is not.
+    """
+    if "\0" in text:
+        cut = text.replace("\0", "")
+        disarmed = disarm(cut, keep=keep, otherwise=otherwise)
+        return text if disarmed == cut else disarmed
+    start = _start(text)
+
+    def checked(match: re.Match[str]) -> str:
+        return match[0] if not carries(match[0]) or _key(match[0]) in keep else otherwise(match[0])
+
+    return text[:start] + ITEMS.sub(checked, text[start:])
+
+
+def with_data(text: str, before: str) -> str:
+    """The text with the data of the items that read as they did before, and came without it."""
+    there = carried(text)
+    kept: dict[str, list[str]] = {}
+    for item in (match[0] for match in ITEMS.finditer(before[_start(before) :])):
+        if carries(item) and _key(item) not in there:
+            kept.setdefault(_key(lines.plain(item)), []).append(_key(item))
+
+    def whole(match: re.Match[str]) -> str:
+        found = kept.get(_key(match[0]))
+        rest = match[0][len(match[0].rstrip("\r\n")) :]
+        return with_newlines(found.pop(0), newline_of(match[0])) + rest if found else match[0]
+
+    start = _start(text)
+    return text[:start] + ITEMS.sub(whole, text[start:]) if kept else text
+
+
+def carried(text: str) -> frozenset[str]:
+    """The list items of a text that carry data, as `disarm` compares them."""
+    items = (match[0] for match in ITEMS.finditer(text[_start(text) :]))
+    return frozenset(_key(item) for item in items if carries(item))
+
+
+@lru_cache(maxsize=8192)
+def carries(item: str) -> bool:
+    """Whether a list item says itself who it is. A rewrite asks it of each item several times."""
+    line = lines.read(item, reading=NOWHERE)
+    return line.record is not None and not line.derived
+
+
+NOWHERE = Reading("")
+
+
+def _key(item: str) -> str:
+    return item.replace("\r\n", "\n").rstrip("\r\n")

@@ -1,0 +1,263 @@
+"""The record: one memory, with where it came from; and the small values that go with it.
+
+Nothing here knows how a record is written down (`lines`) or where it stands (`vault`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from commonplace.model.hints import Any, StrEnum
+from commonplace.model.lazy import pattern
+from commonplace.model.lean import blake2b, digest
+from commonplace.model.values import fields_of, frozen
+
+
+class Origin(StrEnum):
+    """Who a text really comes from. Stamped by the core at the write, never read from the text."""
+
+    OWNER = "owner"
+    AGENT = "agent"
+    SYSTEM = "system"
+    IMPORT = "import"
+    TOOL = "tool"
+    WEB = "web"
+
+
+class Sensitivity(StrEnum):
+    """Who may see a record, from everyone to nobody but its owner."""
+
+    PUBLIC = "public"
+    PERSONAL = "personal"
+    OPERATIONAL = "operational"
+    PRIVATE_USER = "private-user"
+    SENSITIVE = "sensitive"
+    SECRET = "secret"
+
+
+SHAREABLE = frozenset(
+    (
+        Sensitivity.PUBLIC,
+        Sensitivity.PERSONAL,
+        Sensitivity.OPERATIONAL,
+        Sensitivity.PRIVATE_USER,
+    )
+)
+"""What may be summed up; claw's own two labels count as personal."""
+COMPACTION = "compaction"
+"""The kind of what was made of others: a summary, or a mark of where one begins."""
+CHECKPOINT = "Checkpoint before compaction:"
+"""How a mark of where a compaction began starts. It says nothing that is worth knowing."""
+TYPES = ("preference", "fact", "instruction", "context", "correction")
+CATEGORIES = ("turn-summary", COMPACTION, "note", "heartbeat", "learned", "user-preference")
+BEHAVIORAL = frozenset(("preference", "instruction", "correction", "user-preference"))
+PLAIN = frozenset(
+    (*TYPES, *CATEGORIES, "decision", "person", "goal", "event", "message", "experience")
+).difference(BEHAVIORAL)
+"""The kinds that are known to tell what is so, and not what to do."""
+PASSAGE = "passage"
+"""The kind of a searchable piece of prose: found like a record, but not stored as one."""
+MESSAGE = "message"
+"""The kind of what was said in a conversation; it stands in no document."""
+BY_TOOL = "tool"
+"""The channel of a message that an agent's own tool appended: only the agent says who said it."""
+
+INFERRED = ("inferred",)
+"""In place of evidence: the user said things in that session, and nothing that it could rest on."""
+
+KIND = pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
+ID = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+
+
+@frozen
+class Record:
+    """One memory."""
+
+    id: str
+    kind: str
+    text: str
+    timestamp: str
+    """UTC, as `clock.stamp` writes it."""
+    tags: tuple[str, ...] = ()
+    supersedes: str = ""
+    session: str = ""
+    group: str = ""
+    channel: str = ""
+    username: str = ""
+    confidence: float = 1.0
+    sensitivity: str = Sensitivity.PERSONAL
+    origin: str = Origin.AGENT
+    valid_from: str = ""
+    valid_to: str = ""
+    sources: tuple[str, ...] = ()
+    """The ids a summary was made from."""
+    replaced_by: str = ""
+    """The id of a record that replaced this one and has since left the documents."""
+    seen: tuple[str, ...] = ()
+    """When it was told again, each with the session; the oldest first."""
+    evidence: tuple[str, ...] = ()
+    """The user's message that it rests on: its id, its time, and the sentence where the text is not
+    that sentence itself; or `INFERRED`.
+    """
+    found_by: tuple[str, ...] = ()
+    """Words of the agent's wording by which a sentence of the user's is found, too."""
+
+    @property
+    def behavioral(self) -> bool:
+        """Whether it tells the agent how to behave, rather than what is so."""
+        return self.kind in BEHAVIORAL
+
+    @property
+    def cites(self) -> bool:
+        """Whether it rests on a message of the user's."""
+        return len(self.evidence) > 1
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether its text is a sentence of the user's, as it was typed."""
+        return len(self.evidence) == 2
+
+    def words_one_of(self, ids: Sequence[str]) -> bool:
+        """Whether it is an agent's wording of one of these sentences of the user's."""
+        return len(self.evidence) == 3 and self.supersedes in ids and self.id not in ids
+
+    @property
+    def said_at(self) -> str:
+        """When it was said, if it is a sentence of the user's; else when it was stored."""
+        return self.evidence[1] if self.is_quote else self.timestamp
+
+    @property
+    def told_text(self) -> str:
+        """The text behind what it is, which says whose words they are."""
+        if self.is_quote:
+            return f", in the user's words: “{self.text}”"
+        return f", inferred: {self.text}" if self.evidence == INFERRED else f": {self.text}"
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it only marks where a compaction began."""
+        return self.kind == COMPACTION and self.text.startswith(CHECKPOINT)
+
+    def data(self) -> dict[str, Any]:
+        """Everything but the text, with what has its default value left out."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self.__dict__.items()
+            if name != "text" and value != DEFAULTS.get(name)
+        }
+
+
+LASTING = BEHAVIORAL | {"fact", "context", "decision", "person", "goal", "learned"}
+"""The kinds of what is known. The others tell what happened, which may happen again."""
+ENDINGS = " .,;:!?…"
+
+
+def same_words(text: str) -> str:
+    """The text without what makes no difference: case, spacing and its last punctuation."""
+    words = " ".join(text.casefold().split())
+    return words.rstrip(ENDINGS) or words
+
+
+def said(record: Record) -> int:
+    """A number that records of the same words, kind and user share; 0 for a kind that passes."""
+    if record.kind not in LASTING:
+        return 0
+    key = "\0".join((record.kind, record.username, same_words(record.text)))
+    digested = blake2b(key.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digested, "big", signed=True) or 1
+
+
+DEFAULTS: dict[str, Any] = {
+    name: field.default
+    for name, field in fields_of(Record).items()
+    if name not in ("id", "kind", "text", "timestamp")
+}
+
+
+@frozen
+class Author:
+    """Who makes a change: its origin, as the core knows it, and the session it happens in."""
+
+    origin: str = Origin.AGENT
+    session: str = ""
+
+
+OWNER = Author(Origin.OWNER)
+SYSTEM = Author(Origin.SYSTEM)
+
+
+@frozen
+class Place:
+    """Where a record stands: a document and the line it starts on, counted from 1."""
+
+    document: str
+    line: int
+
+
+@frozen
+class Problem:
+    """A mistake in a person's text: where it is and what it is. Never an exception."""
+
+    document: str
+    line: int
+    what: str
+
+
+@frozen
+class Beside:
+    """A neighbour of something found, which may be what makes sense of it."""
+
+    id: str
+    timestamp: str
+    username: str
+    text: str
+    origin: str
+
+
+@frozen
+class Hit:
+    """Something found: the record, where it stands and how well it fits (0 to 1)."""
+
+    record: Record
+    places: tuple[Place, ...]
+    score: float
+    beside: tuple[Beside, ...] = ()
+    """What is right before and after it, in its session or where it was found by that alone."""
+    why: tuple[tuple[str, float], ...] = ()
+    """Each signal's part of its rank, the weightiest first, where that was asked for."""
+
+    @property
+    def shown(self) -> tuple[Record | Beside, ...]:
+        """All whose text whoever gets it sees."""
+        return self.record, *self.beside
+
+
+class Found(list[Hit]):
+    """What a search found, best first, and how: a list that also says what it rests on."""
+
+    def __init__(
+        self, hits: Iterable[Hit] = (), *, mode: str = "words", degraded: str = ""
+    ) -> None:
+        super().__init__(hits)
+        self.mode = mode
+        """`words`, `vectors` or `hybrid`."""
+        self.degraded = degraded
+        """Why it may have found less than it could; empty when nothing was wanting."""
+
+
+def short_id(record_id: str) -> str:
+    """As much of an id as tells it from others: its end, where ids of one moment differ."""
+    return record_id if len(record_id) <= 12 else record_id[-8:]
+
+
+def etag_of(data: bytes) -> str:
+    """The mark of one exact text of a document."""
+    return digest(data)
+
+
+DERIVED = pattern(r"mem-[0-9a-f]{32}\Z")
+
+
+def derived_id(*parts: str) -> str:
+    """The id of a text that carries none: the same text in the same place has the same id."""
+    return "mem-" + digest("\x1f".join(parts).encode("utf-8", "surrogatepass"))

@@ -1,0 +1,231 @@
+"""The stores of one vault, chosen by where it is: in a directory, or in PostgreSQL.
+
+The only place where that is chosen. What is done with the stores it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from commonplace.markdown.layouts import Layout, configured
+from commonplace.model.clock import Clock
+from commonplace.model.errors import BadValue, CommonplaceError, DiskFull, NoSuchVault, ReadOnly
+from commonplace.model.hints import TYPE_CHECKING, Any, Protocol, StrPath
+from commonplace.model.options import Options, is_url, load
+from commonplace.roots import find_root, layout_of, make_directory
+from commonplace.search.index import Index
+from commonplace.search.sqlite.index import SqliteIndex
+from commonplace.storage.file_journal import FileJournal
+from commonplace.storage.file_vault import FileVault
+from commonplace.storage.journal import Journal
+from commonplace.storage.machine_files import look
+from commonplace.storage.notes import FileNotes, Notes
+from commonplace.storage.progress import FileHeads, Heads
+from commonplace.storage.state_places import check_unused, own_place
+from commonplace.storage.state_places import place_of as state_of
+from commonplace.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from commonplace.history.messages import History
+    from commonplace.postgres.connection import Database
+    from commonplace.storage.leases import Leases
+
+HISTORY = "history.db"
+
+
+class Stores(Protocol):
+    """Everything that one vault is kept in."""
+
+    place: str
+    """What opens it again, a password too."""
+    shown: str
+    """The same, as it may be printed."""
+    root: str
+    """The directory of the documents; this machine's own where they are in no directory."""
+    state: str
+    """What belongs to this machine: what hooks could not say at once, the gateway's token."""
+    apart: str
+    """Why machine state is not in the vault though nobody chose that, as it is told to people."""
+    database: Database | None
+    """Where the rows are; None of a vault in files."""
+    read_only: bool
+    options: Options
+    ignored: Mapping[str, Mapping[str, Any]]
+    """What the vault's own files set that does not count, because nobody has trusted them."""
+    distrusted: str
+    """The same as a sentence, with the reason; empty where there is nothing to say."""
+    unread: tuple[str, ...]
+    """A sentence on each file of options that is not read, as it is no plain file."""
+    layout: Layout
+    clock: Clock
+    vault: Vault
+    journal: Journal
+    index: Index
+    heads: Heads
+    notes: Notes
+
+    def sweep(self) -> tuple[str, ...]:
+        """Clear away what was erased, and tell where it may still be, beside anywhere else."""
+
+    def leases(self) -> Leases: ...
+
+    def own(self) -> str:
+        """Where the person keeps what opens doors, or is written elsewhere: never in a vault."""
+
+    def history(self) -> History:
+        """The messages; opened once, and closed with the stores."""
+
+    def has_history(self) -> bool:
+        """Whether any message may have been kept."""
+
+    def in_database(self) -> Database:
+        """The database of the messages in PostgreSQL; an error says so where there is none."""
+
+    def refusal(self) -> CommonplaceError:
+        """What to say to who wants to write where `read_only` is set."""
+
+    def close(self) -> None:
+        """Let go of what is not a store of its own."""
+
+
+def stores_at(
+    path: StrPath,
+    *,
+    clock: Clock | None,
+    create: bool,
+    environ: Mapping[str, str],
+    options: Mapping[str, Any],
+) -> Stores:
+    """The stores of a vault. `create`: those that are not there yet are made."""
+    kind: Any = _in_postgres() if is_url(path) else FileStores
+    try:
+        found: Stores = kind(path, clock=clock, create=create, environ=environ, options=options)
+    except NoSuchVault as error:
+        raise NoSuchVault(error.path, dialect=options.get("dialect") or "") from None
+    return found
+
+
+def _in_postgres() -> Any:
+    from commonplace.postgres.opening import PostgresStores
+
+    return PostgresStores
+
+
+class FileStores:
+    """A vault in a directory."""
+
+    database = None
+
+    def __init__(
+        self,
+        path: StrPath,
+        *,
+        clock: Clock | None,
+        create: bool,
+        environ: Mapping[str, str],
+        options: Mapping[str, Any],
+    ) -> None:
+        named = os.path.expanduser(path)
+        if create:
+            make_directory(named)
+        if not os.path.isdir(named):
+            raise NoSuchVault(os.fspath(named))
+        self.root = self.place = self.shown = find_root(named)
+        loaded = load(self.root, environ=environ, arguments=options)
+        self.options, self.ignored = loaded.options, loaded.ignored
+        self.distrusted, self.unread = loaded.distrusted, loaded.unread
+        check_unused(self.root, loaded)
+        self.clock = clock or Clock(zone=self.options.timezone)
+        self._environ = environ
+        place = state_of(self.root, self.options, environ)
+        self.state, self.read_only, self.apart = place.path, place.read_only, place.told()
+        self.layout = configured(layout_of(self.root, self.options, self.state), self.options)
+        self.vault = FileVault(
+            self.root,
+            state=self.state,
+            layout=self.layout,
+            clock=self.clock,
+            lock_seconds=self.options.lock_seconds,
+            limit=self.options.document_limit,
+        )
+        self.journal = FileJournal(self.state, clock=self.clock, copied=place.copied)
+        self.index = self._open_index()
+        self.heads = FileHeads(os.path.join(self.state, "heads.json"), root=self.root)
+        self.notes = FileNotes(self.state)
+        self._history: History | None = None
+        self._messages: Database | None = None
+        """The database of the messages, where they are not in a file."""
+
+    def _open_index(self) -> SqliteIndex:
+        """The index; in memory, made from the documents, where the disk has no room to read it."""
+        try:
+            return SqliteIndex(os.path.join(self.state, "index.db"), rank=self.layout.rank)
+        except DiskFull:
+            return SqliteIndex(None, rank=self.layout.rank)
+
+    def own(self) -> str:
+        return own_place(self.root, self._environ)
+
+    def leases(self) -> Leases:
+        from commonplace.storage.leases import FileLeases
+
+        return FileLeases(os.path.join(self.state, "leases"), clock=self.clock)
+
+    def history(self) -> History:
+        if self._history is None:
+            self._history = self._distant() if self.options.history else self._beside()
+        return self._history
+
+    def _distant(self) -> History:
+        from commonplace.postgres.history import PostgresHistory
+
+        return PostgresHistory(self.in_database())
+
+    def _beside(self) -> History:
+        from commonplace.history.sqlite import SqliteHistory
+
+        return SqliteHistory(os.path.join(self.state, HISTORY))
+
+    def has_history(self) -> bool:
+        return bool(self.options.history) or look(os.path.join(self.state, HISTORY)) is not None
+
+    def in_database(self) -> Database:
+        if not self.options.history:
+            raise BadValue(
+                "vault",
+                "its messages are in a file, and not in PostgreSQL",
+                next_step="'history sql' asks them; the option 'history' puts them there.",
+            )
+        if self._messages is None:
+            self._messages = _opened(self.options, self.clock)
+        return self._messages
+
+    def refusal(self) -> CommonplaceError:
+        return ReadOnly(self.shown)
+
+    def sweep(self) -> tuple[str, ...]:
+        if self._messages is None:
+            return ()
+        from commonplace.postgres.opening import SERVERS_OWN
+
+        self._messages.sweep()
+        return (SERVERS_OWN,)
+
+    def close(self) -> None:
+        if self._history:
+            self._history.close()
+        if self._messages:
+            self._messages.close()
+        if self.read_only:
+            from shutil import rmtree
+
+            rmtree(self.state, ignore_errors=True)
+
+
+def _opened(options: Options, clock: Clock) -> Database:
+    """The database that a vault in files keeps its messages in."""
+    from commonplace.postgres.connection import Database
+    from commonplace.postgres.urls import place_of
+
+    return Database.open(place_of(options.history), clock=clock, seconds=options.lock_seconds)

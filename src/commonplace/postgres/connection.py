@@ -1,0 +1,406 @@
+"""One profile's rows in one PostgreSQL database: statements, transactions, and calls that resume.
+
+What the rows mean it does not know; vault, journal, index and history each have their own tables.
+A statement joins the transaction that its thread is in. When the server goes away in the middle of
+one, the transaction is `Interrupted` and its work must be done again from the start; `repeated`
+does that. Whether a commit that was cut off counts is asked of the server, and never guessed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+from commonplace.model.clock import Clock, monotonic, uuid7
+from commonplace.model.errors import CommonplaceError, MissingExtra, NoSuchVault
+from commonplace.model.hints import Any, TypeVar
+from commonplace.model.values import frozen, replace
+
+try:
+    import psycopg
+except ModuleNotFoundError:
+    raise MissingExtra("A memory in PostgreSQL", "postgres") from None
+
+from commonplace.postgres.migrations import migrate
+from commonplace.postgres.pool import IN_TRANSACTION, Kept, Pool, join, leave
+from commonplace.postgres.server import Engine, probe
+from commonplace.postgres.statements import numbered
+from commonplace.postgres.troubles import Interrupted, may_succeed_again, told
+from commonplace.postgres.urls import Place
+
+Result = TypeVar("Result")
+Row = tuple[Any, ...]
+Values = Sequence[Any] | Mapping[str, Any]
+
+PAUSE = 0.05
+LONGEST_PAUSE = 1.0
+FIND_PROFILE = "select profile::text from profile_name where name = %s"
+# Two hosts may open a profile for the first time at once: the first name stands.
+NAME_PROFILE = "insert into profile_name(name, profile) values (%s, %s) on conflict do nothing"
+MAKE_PROFILE = "insert into profile(profile, journal) values (%s, %s) on conflict do nothing"
+# The row is the lock of its profile. The number of the transaction tells later what became of it.
+LOCK = """
+select pg_current_xact_id()::text, dialect, journal, ended, marks
+from profile where profile = %s for update
+"""
+HEAD = "select dialect, journal, ended, marks from profile where profile = %s"
+SET_HEAD = """
+update profile set dialect = %s, journal = %s, ended = %s, marks = %s where profile = %s
+"""
+TABLES = """
+select table_name from information_schema.columns join information_schema.tables
+using (table_schema, table_name)
+where table_schema = %s and column_name = 'profile' and table_type = 'BASE TABLE'
+"""
+SERVE = """
+select set_config('commonplace.profile', $1, false), set_config('lock_timeout', $2, false)
+"""
+# Only pages with something to clear are looked at, whoever else has the table is not waited for.
+SWEEP = "vacuum (skip_locked)"
+OUR_TABLES = """select string_agg(format('%%I.%%I', schemaname, tablename), ', ')
+    from pg_tables where schemaname = %s"""
+
+
+@frozen
+class Head:
+    """What a profile's own row says."""
+
+    dialect: str
+    """The layout of its documents; empty before they have one."""
+    journal: str
+    """The identity of its journal."""
+    ended: int
+    """Where the journal ends."""
+    marks: str
+    """How far documents and index have come, as whoever keeps that writes it."""
+
+
+class Database:
+    """The rows of one profile, for any number of threads."""
+
+    def __init__(self, place: Place, pool: Pool, *, clock: Clock, seconds: float) -> None:
+        self.place = place
+        self.where = place.shown()
+        self.profile = ""
+        self.engine = Engine(0)
+        self.seconds = seconds
+        """How long to wait for a lock, a free connection or a server that is starting again."""
+        self._pool = pool
+        self._clock = clock
+        self._threads = threading.local()
+
+    @classmethod
+    def open(
+        cls, place: Place, *, clock: Clock, seconds: float = 30.0, create: bool = True
+    ) -> Database:
+        """Connect, bring the tables to their shape, and find the profile or make it."""
+        pool = join(place.server, place.schema)
+        database = cls(place, pool, clock=clock, seconds=seconds)
+        try:
+            database.again(lambda: database._set_up(create=create))
+        except BaseException:
+            leave(pool)
+            raise
+        return database
+
+    def _set_up(self, *, create: bool) -> None:
+        try:
+            with self._lent() as connection, self._settled(connection):
+                migrate(connection, schema=self.place.schema, where=self.where, create=create)
+                self.engine = probe(connection, self.where)
+                self.profile = self._find_profile(connection, create=create)
+        except psycopg.Error as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: psycopg.Error) -> Exception:
+        """A server that this process has reached before is starting again; others are not there."""
+        return self._judged(error) if self._pool.reached else self.told(error)
+
+    def _find_profile(self, connection: Kept, *, create: bool) -> str:
+        name = self.place.profile
+        if create and not self.engine.replica:
+            found = connection.execute(FIND_PROFILE, (name,)).fetchall()
+            if not found:
+                with connection.transaction():
+                    connection.execute(NAME_PROFILE, (name, self.new_uuid()))
+        found = connection.execute(FIND_PROFILE, (name,)).fetchall()
+        if not found:
+            raise NoSuchVault(self.where)
+        profile = str(found[0][0])
+        self._be(connection, profile)
+        if not connection.execute(
+            "select 1 from profile where profile = %s", (profile,)
+        ).fetchall():
+            with connection.transaction():
+                connection.execute(MAKE_PROFILE, (profile, self.new_uuid()))
+        return profile
+
+    def close(self) -> None:
+        leave(self._pool)
+
+    def erase(self) -> None:
+        """Remove all that this profile has, and the profile itself."""
+
+        def work() -> None:
+            for (table,) in self.rows(TABLES, (self.place.schema,)):
+                self.rows(f'delete from "{table}" where profile = %s', (self.profile,))
+
+        self.repeated(work)
+
+    def new_uuid(self) -> str:
+        return uuid7(self._clock.now_ns())
+
+    def told(self, error: psycopg.Error) -> CommonplaceError:
+        return told(error, where=self.where, seconds=self.seconds)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is in a transaction of this database."""
+        return getattr(self._threads, "connection", None) is not None
+
+    def rows(self, statement: str, arguments: Values = ()) -> list[Row]:
+        """What a statement answers. Outside a transaction it is said again when the server went
+        away, and so must do no harm when it is done twice.
+        """
+        if self.in_transaction:
+            return self._said(self._threads.connection, statement, arguments)
+        return self.again(lambda: self._once(statement, arguments))
+
+    def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """The same statement for each of several rows, in this thread's transaction."""
+        with self._guarded(), self._threads.connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+    def _once(self, statement: str, arguments: Values) -> list[Row]:
+        # Not `with self._lent()`: around a short statement that costs as much as to send it.
+        connection = self._taken()
+        try:
+            if not connection.pooled:
+                return self._said(connection, statement, arguments)
+            with self._guarded(), self._settled(connection):
+                return self._said(connection, statement, arguments)
+        finally:
+            self._pool.give(connection)
+
+    def _said(self, connection: Kept, statement: str, arguments: Values) -> list[Row]:
+        text, names = numbered(statement)
+        if isinstance(arguments, Mapping):
+            arguments = [arguments[name] for name in names]
+        try:
+            cursor = connection.said
+            cursor.execute(text, arguments, binary=True)
+            found = cursor.pgresult
+            return cursor.fetchall() if found and found.nfields else []
+        except psycopg.Error as error:
+            raise self._blamed(error) from None
+
+    def sweep(self) -> None:
+        """Clear deleted rows away now, as far as the server lets us: it does so itself later."""
+        with suppress(psycopg.Error), self._lent() as connection:
+            ((tables,),) = connection.execute(OUR_TABLES, (self.place.schema,)).fetchall()
+            connection.execute(f"{SWEEP} {tables}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing for the statements of this thread inside; one inside another joins it.
+
+        `Interrupted` when the server went away before it was done.
+        """
+        if self.in_transaction:
+            yield
+            return
+        with self._transaction(), self._guarded():
+            yield
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """A transaction that no other locked one of this profile runs beside."""
+        if self.is_locked:
+            yield
+            return
+        with self.transaction():
+            [(self._threads.number, *row)] = self.rows(LOCK, (self.profile,))
+            found = self._threads.head = Head(*row)
+            try:
+                yield
+                head = self._threads.head
+                if head != found:
+                    values = (head.dialect, head.journal, head.ended, head.marks)
+                    self.rows(SET_HEAD, (*values, self.profile))
+            finally:
+                self._threads.head = None
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether this thread holds the lock of the profile."""
+        return getattr(self._threads, "head", None) is not None
+
+    def head(self) -> Head:
+        """The profile's own row; under the lock, what it will say when that is let go."""
+        if self.is_locked:
+            held: Head = self._threads.head
+            return held
+        [row] = self.rows(HEAD, (self.profile,))
+        return Head(*row)
+
+    def set_head(self, **changes: Any) -> None:
+        """Change the profile's own row, under the lock. It is written once, at the end of it."""
+        self._threads.head = replace(self.head(), **changes)
+
+    def set_dialect(self, name: str) -> None:
+        """Note the layout of the profile's documents."""
+
+        def work() -> None:
+            with self.locked():
+                self.set_head(dialect=name)
+
+        self.repeated(work)
+
+    def repeated(self, work: Callable[[], Result]) -> Result:
+        """Do work in one transaction, from the start again while the server goes away."""
+
+        def once() -> Result:
+            with self.transaction():
+                return work()
+
+        return once() if self.in_transaction else self.again(once)
+
+    @contextmanager
+    def bare(self, *, undone: bool = False) -> Iterator[psycopg.Connection[Any]]:
+        """A connection in a transaction whose errors are the server's own."""
+        with self._lent() as connection, connection.transaction(force_rollback=undone):
+            if connection.pooled:
+                self._settle(connection)
+            yield connection
+
+    def again(self, once: Callable[[], Result]) -> Result:
+        """Do something that may be `Interrupted`, until it is not or the time is over."""
+        deadline, pause = monotonic() + self.seconds, PAUSE
+        while True:
+            try:
+                return once()
+            except Interrupted as interrupted:
+                if monotonic() > deadline:
+                    raise self.told(interrupted.error) from None
+            self._clock.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lent() as connection:
+            self._threads.connection = connection
+            self._threads.number = self._threads.error = None
+            try:
+                connection.execute("begin")
+                if connection.pooled:
+                    self._settle(connection)
+                yield
+                if connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
+                    # The server would answer this commit with a rollback, and no error.
+                    raise self._threads.error
+                self._commit(connection)
+            except psycopg.Error as error:
+                raise self._judged(error) from None
+            finally:
+                self._threads.connection = None
+                if not connection.closed:
+                    with suppress(psycopg.Error):
+                        connection.rollback()
+
+    def _commit(self, connection: psycopg.Connection[Any]) -> None:
+        try:
+            connection.execute("commit")
+        except psycopg.Error as error:
+            number = self._threads.number
+            if number is None or not may_succeed_again(error) or not self._is_committed(number):
+                raise
+
+    def _is_committed(self, number: str) -> bool:
+        """What became of a transaction whose commit was cut off: only the server can tell."""
+        self._pool.drop_idle()
+
+        def once() -> bool:
+            [(status,)] = self._once("select pg_xact_status(%s::xid8)", (number,))
+            if status == "in progress":
+                # The server has not noticed yet that nobody listens.
+                raise Interrupted(psycopg.OperationalError("the transaction is still running"))
+            return bool(status == "committed")
+
+        return self.again(once)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._blamed(error) from None
+
+    def _blamed(self, error: psycopg.Error) -> Exception:
+        """An error as it is told, and noted for the end of this thread's transaction."""
+        judged = self._judged(error)
+        # The first one counts: those after it only say that there was one.
+        self._threads.error = getattr(self._threads, "error", None) or judged
+        return judged
+
+    def _judged(self, error: psycopg.Error) -> Exception:
+        if may_succeed_again(error):
+            self._pool.drop_idle()
+            return Interrupted(error)
+        return self.told(error)
+
+    @contextmanager
+    def _lent(self) -> Iterator[Kept]:
+        """A connection that sees the rows of this profile."""
+        connection = self._taken()
+        try:
+            yield connection
+        finally:
+            self._pool.give(connection)
+
+    def _taken(self) -> Kept:
+        """The same, to be given back to the pool."""
+        try:
+            connection = self._pool.take(seconds=self.seconds, where=self.where)
+        except psycopg.Error as error:
+            raise self._refused(error) from None
+        try:
+            if self.profile and not connection.pooled:
+                self._be(connection, self.profile)
+        except BaseException as error:
+            self._pool.give(connection)
+            raise self._blamed(error) if isinstance(error, psycopg.Error) else error from None
+        return connection
+
+    def _be(self, connection: Kept, profile: str) -> None:
+        if connection.pooled:
+            self._settle(connection, profile)
+        elif connection.serves != (wanted := (profile, self.seconds)):
+            connection.said.execute(SERVE, (profile, self._patience))
+            connection.serves = wanted
+
+    @property
+    def _patience(self) -> str:
+        # None at all would be to wait for ever.
+        return f"{max(1, int(self.seconds * 1000))}ms"
+
+    @contextmanager
+    def _settled(self, connection: Kept) -> Iterator[None]:
+        """Where a pooler keeps no settings, a transaction that has them."""
+        if not connection.pooled:
+            yield
+            return
+        with connection.transaction():
+            self._settle(connection)
+            yield
+
+    def _settle(self, connection: Kept, profile: str = "") -> None:
+        """Set for one transaction what a session of our own is told once."""
+        named = {"commonplace.profile": profile or self.profile, "lock_timeout": self._patience}
+        connection.execute(self._pool.settings(named, is_local=IN_TRANSACTION))
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a pooler stands between here and the server."""
+        with self._lent() as connection:
+            return connection.pooled

@@ -1,0 +1,259 @@
+"""The tables, as numbered steps that are taken once each and never changed.
+
+Every key begins with `profile`, which is made by a client and never changes. There are no triggers,
+sequences, notifications or advisory locks, so that the tables can be spread over many servers. A
+step is only ever added at the end. It does not know who reads or writes the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from commonplace.postgres.server import (
+    ASKED_FOR,
+    GRAPHS,
+    Engine,
+    graph_of_vectors,
+    kept_apart,
+    known_everywhere,
+)
+
+
+def documents_and_journal(engine: Engine) -> list[str]:
+    """Documents in pieces, so that an append is one small insert; the journal beside them."""
+    return [
+        """create table profile_name(
+            name text primary key, profile uuid not null
+        )""",
+        *known_everywhere(engine, "profile_name"),
+        """create table profile(
+            profile uuid primary key,
+            dialect text not null default '',
+            journal text not null,
+            ended bigint not null default 0,
+            marks text not null default '',
+            made timestamptz not null default now()
+        )""",
+        """create table document(
+            profile uuid not null, name text collate "C" not null,
+            size bigint not null, changed bigint not null,
+            primary key (profile, name)
+        )""",
+        """create table piece(
+            profile uuid not null, document text collate "C" not null, at bigint not null,
+            data bytea not null,
+            primary key (profile, document, at)
+        )""",
+        """create table entry(
+            profile uuid not null, position bigint not null, line bytea not null,
+            primary key (profile, position)
+        )""",
+        """create table version(
+            profile uuid not null, name text collate "C" not null, data bytea not null,
+            primary key (profile, name)
+        )""",
+        """create table note(
+            profile uuid not null, name text collate "C" not null, data bytea not null,
+            primary key (profile, name)
+        )""",
+        """create table lease(
+            profile uuid not null, name text collate "C" not null,
+            holder uuid not null, until timestamptz not null, said text not null default '',
+            primary key (profile, name, holder)
+        )""",
+        *kept_apart(engine, "profile", "document", "piece", "entry", "version", "note", "lease"),
+    ]
+
+
+def entries_with_data(_: Engine) -> list[str]:
+    """Every process asks once for the entries that carry what written lines do not show."""
+    return [
+        """create index entry_data on entry(profile, position)
+            where position('"data":'::bytea in line) > 0"""
+    ]
+
+
+def index_of_words(engine: Engine) -> list[str]:
+    """Records, where they stand, and their words.
+
+    A b-tree takes no value of more than 2,700 bytes, and a person may write anything anywhere:
+    what may be long is in no index whole.
+    """
+    return [
+        """create table level(
+            profile uuid primary key,
+            position bigint not null default 0, mark text not null default '',
+            last_key bigint not null default 0,
+            records bigint not null default 0, lexemes bigint not null default 0
+        )""",
+        """create table known(
+            profile uuid not null, name text collate "C" not null,
+            size bigint not null, mtime_ns bigint not null, inode text not null,
+            digest text not null, racy int not null, atime_ns bigint not null,
+            lines bigint not null, base bigint not null, glimpse text not null,
+            primary key (profile, name)
+        )""",
+        """create table record(
+            profile uuid not null, key bigint not null, digest bigint not null,
+            lead boolean not null, length int not null, words tsvector not null,
+            id text collate "C" not null, kind text collate "C" not null,
+            text text collate "C" not null, timestamp text collate "C" not null,
+            tags text collate "C" not null, supersedes text collate "C" not null,
+            session text collate "C" not null, "group" text collate "C" not null,
+            channel text collate "C" not null, username text collate "C" not null,
+            confidence float8 not null, sensitivity text collate "C" not null,
+            origin text collate "C" not null, valid_from text collate "C" not null,
+            valid_to text collate "C" not null, sources text collate "C" not null,
+            primary key (profile, key)
+        )""",
+        """create table place(
+            profile uuid not null, document text collate "C" not null, line bigint not null,
+            key bigint not null,
+            primary key (profile, document, line)
+        )""",
+        *kept_apart(engine, "level", "known", "record", "place", forced=False),
+        "create unique index record_by_id on record(profile, id, digest)",
+        "create index record_by_time on record(profile, left(timestamp, 40)) where lead",
+        """create index record_by_session on record(profile, session, timestamp, key)
+            where session <> '' and lead and length(session) <= 200 and length(timestamp) <= 40""",
+        """create index record_by_superseded on record(profile, supersedes)
+            where supersedes <> '' and length(supersedes) <= 100""",
+        "create index place_by_key on place(profile, key)",
+        # Whoever searches would otherwise read through what all profiles wrote last.
+        "create index record_by_words on record using gin(words) with (fastupdate = off)",
+    ]
+
+
+def conversations(engine: Engine) -> list[str]:
+    """What was said, with the words of it that are searched; and the views that agents may ask.
+
+    `history` counts: how far the positions have come, how many messages and words there are.
+    """
+    return [
+        """create table history(
+            profile uuid primary key,
+            last bigint not null default 0,
+            messages bigint not null default 0,
+            words bigint not null default 0
+        )""",
+        """create table message(
+            profile uuid not null, position bigint not null,
+            id text collate "C" not null, session text collate "C" not null,
+            agent text collate "C" not null, channel text collate "C" not null,
+            role text collate "C" not null, content text collate "C" not null,
+            time text collate "C" not null,
+            exact bytea, words tsvector not null, length int not null,
+            primary key (profile, position), unique (profile, id)
+        )""",
+        "create index message_by_session on message(profile, session, time, position)",
+        "create index message_by_time on message(profile, time, position)",
+        # Every lexeme begins with a tag of its profile: one column is enough to find by.
+        "create index message_by_words on message using gin(words) with (fastupdate = off)",
+        "create table reader(role name primary key, profile uuid not null)",
+        *known_everywhere(engine, "reader"),
+        *kept_apart(engine, "history"),
+        *kept_apart(engine, "message", forced=False, seen=ASKED_FOR),
+        f"""create view messages with (security_barrier) as
+            select id, session, agent, channel, role, content, time
+            from message where {ASKED_FOR}""",
+        f"""create view sessions with (security_barrier) as
+            select session, count(*) as messages, min(time) as first, max(time) as last
+            from message where {ASKED_FOR} group by session""",
+    ]
+
+
+def gateway_tokens(engine: Engine) -> list[str]:
+    """Who may come in to a gateway, by the hash of a token: the gateways of a database share it."""
+    return [
+        """create table token(
+            hash text primary key, pass text not null, made timestamptz not null default now()
+        )""",
+        *known_everywhere(engine, "token"),
+    ]
+
+
+def times_of_messages(_: Engine) -> list[str]:
+    """Times that can be reckoned with in the views; who could read them before still can."""
+    as_time = """case when {0} ~ '^\\d{{4}}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d'
+        then {0}::timestamptz end"""
+    return [
+        f"""do $step$
+        declare
+            readers text[] := array(
+                select distinct given.grantee::regrole::text
+                from pg_class c, aclexplode(c.relacl) given
+                where c.oid in ('messages'::regclass, 'sessions'::regclass)
+                and given.grantee not in (0, c.relowner));
+            reader text;
+        begin
+            drop view sessions, messages;
+            create view messages with (security_barrier) as
+                select id, session, agent, channel, role, content,
+                    {as_time.format("time")} as time
+                from message where {ASKED_FOR};
+            create view sessions with (security_barrier) as
+                select session, count(*) as messages,
+                    {as_time.format("min(time)")} as first, {as_time.format("max(time)")} as last
+                from message where {ASKED_FOR} group by session;
+            foreach reader in array readers loop
+                execute 'grant select on messages, sessions to ' || reader;
+            end loop;
+        end $step$"""
+    ]
+
+
+def chains_and_duplicates(_: Engine) -> list[str]:
+    """What a record says of its successor and of being told again, and a number of its words.
+
+    The records are read anew from the documents.
+    """
+    return [
+        """alter table record
+            add column replaced_by text collate "C" not null default '',
+            add column seen text collate "C" not null default '',
+            add column said bigint not null default 0""",
+        """create index record_by_successor on record(profile, replaced_by)
+            where replaced_by <> '' and length(replaced_by) <= 100""",
+        "create index record_saying on record(profile, said) where said <> 0",
+        "update level set mark = ''",
+    ]
+
+
+def evidence(_: Engine) -> list[str]:
+    """The user's message that a record rests on, and words of the agent's that find it."""
+    return [
+        """alter table record
+            add column evidence text collate "C" not null default '',
+            add column found_by text collate "C" not null default ''""",
+        "update level set mark = ''",
+    ]
+
+
+STEPS: tuple[Callable[[Engine], list[str]], ...] = (
+    documents_and_journal,
+    entries_with_data,
+    index_of_words,
+    conversations,
+    gateway_tokens,
+    times_of_messages,
+    chains_and_duplicates,
+    evidence,
+)
+
+
+def index_of_vectors(engine: Engine) -> list[str]:
+    """Vectors beside the records; taken when the database has got pgvector, however late."""
+    return [
+        """create table model(
+            profile uuid not null, number int not null, name text collate "C" not null,
+            dim int not null, upto bigint not null default 0, graph boolean not null default false,
+            primary key (profile, number), unique (profile, name, dim)
+        )""",
+        """create table embedding(
+            profile uuid not null, model int not null, key bigint not null,
+            norm float8 not null, vector halfvec not null, graph int not null default 0,
+            primary key (profile, model, key)
+        )""",
+        *kept_apart(engine, "model", "embedding", forced=False),
+        *(graph_of_vectors(dim) for dim in GRAPHS),
+    ]

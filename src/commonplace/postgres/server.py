@@ -1,0 +1,120 @@
+"""What differs from one PostgreSQL to the next: asked once, and answered here.
+
+Plain PostgreSQL, Citus and managed servers run the same tables; what each has of its own (vectors,
+distribution, row-level security) is decided in this file and nowhere else. It does not know what
+the tables hold.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+from commonplace.model.errors import OldServer
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen
+
+OLDEST = 140000
+OLDEST_VECTORS = (0, 8)
+"""Before pgvector 0.8 a search among one profile's vectors finds a third of what it should."""
+GRAPHS = (256, 384, 512, 768, 1024)
+"""The dimensions whose vectors can be in a graph, when they are many; others are compared each."""
+SETTINGS = {
+    # The nearest of all profiles may be none of the one that is asked for: then look on.
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
+    # To compile a statement takes longer than any of ours.
+    "jit": "off",
+}
+"""What is set for every connection, known to the server or not."""
+OWN = "profile = nullif(current_setting('commonplace.profile', true), '')::uuid"
+"""The rows that a connection may see: those of the profile it has named."""
+ASKED_FOR = """profile = coalesce(
+    (select r.profile from reader r where r.role = current_user),
+    nullif(current_setting('commonplace.profile', true), '')::uuid)"""
+"""The same for what is read through views: a role that is a reader of one profile sees that one,
+whatever it names. Rows of a view are seen with the rights of the view's owner.
+"""
+
+
+@frozen
+class Engine:
+    """One server, as far as it matters here."""
+
+    version: int
+    vectors: tuple[int, ...] = ()
+    """The version of pgvector; empty without one that is new enough."""
+    replica: bool = False
+    citus: bool = False
+    without_vectors: str = ""
+    """Why no vectors are kept here; empty when they are."""
+
+
+def probe(connection: psycopg.Connection[Any], where: str) -> Engine:
+    """Ask a server what it is."""
+    version, replica = connection.execute(
+        "select current_setting('server_version_num')::int, pg_is_in_recovery()"
+    ).fetchall()[0]
+    if version < OLDEST:
+        raise OldServer(where, found=version // 10000, needed=OLDEST // 10000)
+    extensions = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
+    vectors = _numbers(extensions.get("vector", ""))
+    new_enough = vectors if vectors >= OLDEST_VECTORS else ()
+    return Engine(version, new_enough, replica, "citus" in extensions, _lacking(vectors))
+
+
+def _lacking(vectors: tuple[int, ...]) -> str:
+    if vectors >= OLDEST_VECTORS:
+        return ""
+    found = (
+        f"pgvector {'.'.join(map(str, vectors))} is too old" if vectors else "it has no pgvector"
+    )
+    needed = ".".join(map(str, OLDEST_VECTORS))
+    return (
+        f"the database keeps no vectors, since {found}. With pgvector {needed} or newer, after "
+        "'create extension vector', or 'alter extension vector update', it does."
+    )
+
+
+def add_vectors(connection: psycopg.Connection[Any]) -> None:
+    """Add pgvector to the database where it can be had; without it words answer alone."""
+    try:
+        with connection.transaction():
+            connection.execute("create extension if not exists vector")
+    except psycopg.Error:
+        # Not installed, not ours to add, or added by somebody else at this very moment.
+        return
+
+
+def kept_apart(engine: Engine, *tables: str, forced: bool = True, seen: str = OWN) -> list[str]:
+    """Statements after which each profile's rows of these tables are its own.
+
+    The tables' key begins with `profile`: a cluster spreads them by it. What is not `forced` holds
+    for every role but the one that made the tables: PostgreSQL uses no index of words for rows that
+    it has to check first. `seen` is which of the rows may be read.
+    """
+    made = []
+    for table in tables:
+        if engine.citus:
+            made.append(f"select create_distributed_table('{table}', 'profile')")
+        made.append(f"alter table {table} enable row level security")
+        if forced:
+            made.append(f"alter table {table} force row level security")
+        made.append(f"create policy own on {table} using ({seen}) with check ({OWN})")
+    return made
+
+
+def graph_of_vectors(dim: int) -> str:
+    """The statement that makes the graph of one dimension, which has only what is marked for it."""
+    return (
+        f"create index embedding_graph_{dim} on embedding "
+        f"using hnsw ((vector::halfvec({dim})) halfvec_cosine_ops) where graph = {dim}"
+    )
+
+
+def known_everywhere(engine: Engine, table: str) -> list[str]:
+    """Statements after which a small table that belongs to no profile is on every node."""
+    return [f"select create_reference_table('{table}')"] if engine.citus else []
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

@@ -1,0 +1,103 @@
+"""Chains of records that replace each other, read from the index.
+
+A record names the one it supersedes. When it leaves the documents, the older record is marked in
+its own line: `replaced_by` names the one that is gone. So an older memory comes back only when
+somebody asks for it. How a mark is written this module does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from commonplace.model.errors import AlreadyReplaced
+from commonplace.model.records import Record
+from commonplace.model.values import frozen
+from commonplace.search.index import Index
+
+Marks = dict[str, str]
+"""What becomes of `replaced_by`, by the id of the record."""
+
+
+@frozen
+class Loss:
+    """What the loss of some records means for those that they had replaced."""
+
+    marks: Marks
+    returning: tuple[str, ...]
+    """The ids of older records that nothing would replace any more without those marks."""
+
+
+def older(index: Index, record: Record) -> list[Record]:
+    """The records right below this one in its chain."""
+    below = index.get(record.supersedes) if record.supersedes else None
+    names = [record.id] if below else [record.id, record.supersedes]
+    found = {each.id: each for each in index.marked(names)}
+    if below:
+        found[below.record.id] = below.record
+    found.pop(record.id, None)
+    return list(found.values())
+
+
+def newer(index: Index, record: Record) -> tuple[str, ...]:
+    """The ids of the records right above this one in its chain that are there."""
+    found = index.children(record.id)
+    if not record.replaced_by:
+        return found
+    there = (record.replaced_by,) if index.get(record.replaced_by) else ()
+    return tuple(sorted({*found, *(there or index.children(record.replaced_by))} - {record.id}))
+
+
+def successors(index: Index, record: Record) -> tuple[str, ...]:
+    """The same, or the id of the lost one that replaced it."""
+    return newer(index, record) or tuple(filter(None, (record.replaced_by,)))
+
+
+def check_unreplaced(index: Index, record: Record) -> None:
+    """Fail when what a record is to replace was replaced by another that is there."""
+    old = index.get(record.supersedes) if record.supersedes else None
+    taken = newer(index, old.record) if old else ()
+    if taken:
+        raise AlreadyReplaced(record.supersedes, by=taken[0])
+
+
+def loss(index: Index, leaving: Sequence[Record]) -> Loss:
+    """What must be marked when these records leave the documents."""
+    below = {record.id: older(index, record) for record in leaving}
+    inner = {each.id for found in below.values() for each in found}
+    marks: Marks = {}
+    returning: list[str] = []
+    for record in leaving:
+        if record.id in inner:
+            continue
+        left = {each.id: each for each in _staying(record.id, below)}
+        # Where that was marked itself, the one that it names holds the chain together.
+        marks |= dict.fromkeys(left, record.replaced_by or record.id)
+        if not record.replaced_by and set(index.children(record.id)) <= below.keys():
+            returning += [key for key in left if set(index.children(key)) <= below.keys()]
+    return Loss(marks, tuple(dict.fromkeys(returning)))
+
+
+def _staying(key: str, below: Mapping[str, Sequence[Record]]) -> Iterator[Record]:
+    """The first records down a chain that do not leave."""
+    seen, waiting = {key}, list(below[key])
+    while waiting:
+        record = waiting.pop()
+        if record.id in seen:
+            continue
+        seen.add(record.id)
+        if record.id in below:
+            waiting += below[record.id]
+        else:
+            yield record
+
+
+def undone(index: Index, leaving: Sequence[Record]) -> Marks:
+    """What becomes of marks when these records never were: what is above them takes their place."""
+    gone = {record.id for record in leaving}
+    marks: Marks = {}
+    for record in leaving:
+        heirs = [key for key in newer(index, record) if key not in gone]
+        for old in older(index, record):
+            if old.id not in gone and (heirs or old.replaced_by in gone):
+                marks[old.id] = heirs[0] if heirs else ""
+    return marks

@@ -1,0 +1,117 @@
+"""Conditions: a query, apart from how well anything matches it, as SQL on the table of records.
+
+It knows the columns of that table, called `r`, and the table of places, in SQLite's words unless it
+is given others. What is done with the rows it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from json.encoder import encode_basestring
+
+from commonplace.model.hints import Any, NamedTuple
+from commonplace.model.records import BEHAVIORAL, PASSAGE, Sensitivity
+from commonplace.search.index import Query
+
+SUPERSEDED = """(r.replaced_by <> '' OR EXISTS(SELECT 1 FROM records s
+    WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id))"""
+STANDS_IN = """EXISTS(SELECT 1 FROM records v JOIN places p ON p.key = v.key
+    WHERE v.id = r.id AND p.document IN (SELECT value FROM json_each(?)))"""
+# The same, for when there is nothing else to begin with.
+AMONG_THOSE_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key = p.key
+    WHERE p.document IN (SELECT value FROM json_each(?)))"""
+
+IS_BEHAVIORAL = "kind IN ('{}')".format("', '".join(sorted(BEHAVIORAL)))
+
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def clean(text: str) -> str:
+    """The text without halves of surrogate pairs, which SQLite cannot take and no record has."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+class Wording(NamedTuple):
+    """What a database calls things, with a question mark where a value goes."""
+
+    superseded: str = SUPERSEDED
+    kind_among: str = "r.kind IN (SELECT value FROM json_each(?))"
+    since: str = "r.timestamp >= ?"
+    until: str = "r.timestamp <= ? || char(1114111) AND r.timestamp <> ''"
+    """Whatever follows in a stamp that begins like this is less than the last letter of all."""
+    in_utc: str = "substr(r.timestamp, -1) = 'Z'"
+    has_tag: str = "instr(r.tags, ?)"
+    stands_in: str = STANDS_IN
+    among_those_in: str = AMONG_THOSE_IN
+    text: Callable[[str], str] = clean
+    texts: Callable[[Sequence[str]], Any] = lambda texts: clean(as_json(texts))
+
+
+SQLITE = Wording()
+
+
+def fits(query: Query, wording: Wording = SQLITE) -> tuple[str, list[Any]]:
+    """The condition on a record, apart from the query's text, and what it is bound to."""
+    tests = ["r.lead"]
+    if not query.include_secret:
+        tests.append(f"r.sensitivity <> '{Sensitivity.SECRET}'")
+    if not query.include_passages:
+        tests.append(f"r.kind <> '{PASSAGE}'")
+    if not query.include_superseded:
+        tests.append(f"NOT {wording.superseded}")
+    few, arguments = narrow(query, wording)
+    return " AND ".join((*tests, *few)), arguments
+
+
+def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any]]:
+    """The conditions that few records meet."""
+    tests: list[str] = []
+    arguments: list[Any] = []
+    if query.kinds:
+        tests.append(wording.kind_among)
+        arguments.append(wording.texts(query.kinds))
+        if BEHAVIORAL.issuperset(query.kinds):
+            # Which says nothing new, but lets a database look through those alone.
+            tests.append(f"r.{IS_BEHAVIORAL}")
+    if query.without_kinds:
+        tests.append(f"NOT {wording.kind_among}")
+        arguments.append(wording.texts(query.without_kinds))
+    if query.session:
+        tests.append("r.session = ? AND r.session <> ''")
+        arguments.append(wording.text(query.session))
+    if query.sensitivity:
+        tests.append("r.sensitivity = ?")
+        arguments.append(wording.text(query.sensitivity))
+    for origin in query.without_origins:
+        tests.append("r.origin <> ?")
+        arguments.append(wording.text(origin))
+    bounds = ((wording.since, query.since), (wording.until, query.until))
+    for (test, day), stamp in zip(bounds, query.span):
+        if day:
+            tests.append(_bound(test, wording) if stamp else test)
+            arguments += map(wording.text, (stamp, day) if stamp else (day,))
+    for tag in query.tags:
+        tests.append(wording.has_tag)
+        arguments.append(wording.text(listed((tag,))))
+    if query.documents:
+        tests.append(wording.stands_in if query.text or query.session else wording.among_those_in)
+        arguments.append(wording.texts(query.documents))
+    return tests, arguments
+
+
+def _bound(test: str, wording: Wording) -> str:
+    """Of what is not stamped in UTC, as a person may write it, the day that it says counts."""
+    return f"CASE WHEN {wording.in_utc} THEN {test} ELSE {test} END"
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Each text quoted on its own line: the list of one text is part of every list that has it."""
+    return "\n".join(("", *map(encode_basestring, texts), "")) if texts else ""
+
+
+def unlisted(lines: str) -> tuple[str, ...]:
+    if not lines:
+        return ()
+    quoted = lines.split("\n")[1:-1]
+    return tuple(json.loads(each) if "\\" in each else each[1:-1] for each in quoted)

@@ -1,0 +1,676 @@
+"""Ranking: which candidate answers a question best, and why.
+
+Each signal is a column with one number for every candidate; a table has one weight for each signal;
+a candidate's score is the sum of the products. It sees candidates and a question, not the index,
+and knows the day only because it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from functools import lru_cache, reduce
+from itertools import islice, pairwise, repeat
+from math import exp, log
+from operator import itemgetter, or_
+
+from commonplace.model.clock import DayOf, utc_day
+from commonplace.model.hints import Any, NamedTuple
+from commonplace.model.lazy import pattern
+from commonplace.model.records import COMPACTION, PASSAGE, Origin
+from commonplace.model.values import frozen
+from commonplace.search.index import BEST, STEEP, Candidate
+from commonplace.search.time_phrases import Period, period_in
+from commonplace.search.words import match
+
+Column = list[float]
+Signal = Callable[["Scene"], Column]
+
+LONG = 600
+"""Characters from which a text needs no neighbours: shorter ones lean on them the more."""
+STEEPS = (*(STEEP / (STEEP + rank) for rank in range(2 * BEST)), 0.0)
+"""The part of a score that comes from the rank; the last is for what has none."""
+MONTH = 30.0
+"""Days after which a record is a third as recent as a new one."""
+BRIEF = 90
+"""Characters below which one text is as short as another."""
+SENTENCE = 3
+"""Words that say something from which a search is a question rather than a keyword."""
+BEGINNING = 5
+"""Letters by which a word is told from others, whatever its ending."""
+NEAR = 0.4
+"""A cosine from which a text without any word of the question is an answer."""
+CURVE, SLOPE = (-3.49, 1.73, 3.47), 1.02
+"""How likely a hit is an answer, by how good the best match is and how far behind that one it is.
+Fitted with the weights, also on questions that nothing in the vault answers.
+"""
+WORD = pattern(r"\w+")
+UNITS = ("date", "day", "time", "month", "year")
+ASKS_WHEN = (
+    *("when", "how long", "how recently"),
+    *(f"{which} {unit}" for which in ("what", "which") for unit in UNITS),
+    *(f"how many {unit}" for unit in ("days", "weeks", "months", "years")),
+)
+OF_BOTH = (
+    *("we talked", "we discussed", "we chatted"),
+    *("our previous", "our last", "our earlier", "our conversation", "our chat"),
+)
+"""What only a question says that is about what the assistant said; English, as the rest."""
+OF_ONES_OWN = (
+    *("did i", "have i", "had i"),
+    *(f"i {told}" for told in ("said", "told", "mentioned", "asked", "described", "shared")),
+)
+"""What one says who asks for one's own words in such a conversation."""
+DEEDS = """said told gave made wrote did had went came found chose showed sent taught thought saw
+built drew put read brought kept left agreed"""
+DID = frozenset(DEEDS.split())
+"""What an assistant did, beside all words in -ed."""
+BETWEEN = frozenset(("just", "also", "already", "previously", "originally", "initially", "once"))
+"""Words that may stand before them."""
+SAYINGS = """previous earlier last first answer answers reply response advice explanation list
+example examples idea ideas recommendation recommendations suggestion suggestions"""
+OF_YOURS = frozenset(SAYINGS.split())
+"""What an assistant has only if it said it."""
+ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
+WORDS_OF_TIME = """yesterday today tomorrow tonight ago last next recently since soon morning
+evening weekend day days week weeks month months year years monday tuesday wednesday thursday friday
+saturday sunday january february march april june july august september october november december"""
+YEARS = range(1900, 2100)
+OF_TIME = frozenset((*WORDS_OF_TIME.split(), *map(str, YEARS)))
+OF_TIME_IN_ASCII = frozenset(word.encode() for word in OF_TIME)
+SPACED = bytes(code if chr(code).isalnum() or code == 0x5F else 0x20 for code in range(256))
+"""ASCII with a space for whatever is in no word."""
+REMEMBERED = 32_768
+"""Texts of which it is remembered what a signal saw in them."""
+OF_ONESELF = 400
+"""Characters in which those words are counted that people speak of themselves with."""
+LOGS = tuple(log(1 + count) for count in range(OF_ONESELF))
+UNTRUSTED = frozenset((Origin.WEB, Origin.TOOL))
+LEAST_TOLD = 0.005
+"""A part of a score that is less is 0.00 to whoever is told."""
+MADE_OF_OTHERS = frozenset((COMPACTION, "turn-summary", "heartbeat", PASSAGE))
+
+
+class Weighed(NamedTuple):
+    """A signal that says something of some candidates: its name, its weight and its column."""
+
+    name: str
+    weight: float
+    column: Column
+
+
+@frozen
+class Ranked:
+    """A candidate with how likely it is an answer, and why."""
+
+    candidate: Candidate
+    relevance: float
+    """How likely it answers the question, 0 to 1, by what was found for other questions."""
+    at: int
+    """Its place in the columns."""
+    signals: Sequence[Weighed]
+
+    def parts(self) -> dict[str, float]:
+        """Each signal's part of the score, the weightiest first, without those of none."""
+        parts = {name: weight * column[self.at] for name, weight, column in self.signals}
+        told = [pair for pair in parts.items() if abs(pair[1]) >= LEAST_TOLD]
+        return dict(sorted(told, key=lambda pair: -abs(pair[1])))
+
+
+class Scene:
+    """A question and its candidates, with what several signals look at."""
+
+    def __init__(
+        self,
+        found: Sequence[Candidate],
+        question: str,
+        today: date,
+        event: Period | None = None,
+        day_of: DayOf = utc_day,
+    ) -> None:
+        self.found = found
+        self.nothing = [0.0] * len(found)
+        """What a signal sees that has nothing to look at."""
+        self.question = question
+        self.today = today
+        self.all = _columns(found)
+        self.at = dict(zip(self.all.key, range(len(found))))
+        self.texts = [text.lower() for text in self.all.text]
+        self.words = _over_most(self.all.words)
+        self.alike = _spread(self.all.cosine, self.all.cosine_rank)
+        lengths = [*map(len, self.all.text)]
+        self.short = [*map(_shortness, lengths)]
+        self.length = [*map(_length, lengths)]
+        self.asks = [
+            1.0 if "?" in text and text.rstrip().endswith("?") else 0.0 for text in self.texts
+        ]
+        self.assistant = self._by_assistant()
+        self.days = [*map(day_of, self.all.timestamp)]
+        self.event = event
+        self.together = _together(self.all.within, self.days)
+        self.before = [*map(self.at.get, self.all.before, repeat(-1))]
+        self.after = [*map(self.at.get, self.all.after, repeat(-1))]
+        self.terms = _terms(question)
+        self.told = _Told(self.texts, self.terms)
+
+    def _by_assistant(self) -> Column:
+        names = {*self.all.username, *self.all.channel}
+        if ASSISTANTS.isdisjoint(map(str.lower, names)):
+            return self.nothing
+        return [*map(_by_assistant, self.all.username, self.all.channel)]
+
+    @property
+    def by_words_alone(self) -> bool:
+        """Whether no candidate was found by its vector."""
+        return max(self.all.cosine_rank, default=-1) < 0
+
+    def shown(self, order: Sequence[int]) -> Iterator[int]:
+        """Those that are like the question; of a question in words also what ranks ahead of one
+        that is, if it was said in a session or stands beside another that is.
+        """
+        like = [is_like(self.found[at]) for at in order]
+        # Who searches for a word or two wants the texts that have them.
+        is_sentence = len(self.terms) >= SENTENCE
+        ahead = len(like) - like[::-1].index(True) if True in like else 0
+        for at, itself in zip(order[:ahead], like):
+            if itself or (is_sentence and (self.found[at].session or self._is_beside_like(at))):
+                yield at
+
+    def _is_beside_like(self, at: int) -> bool:
+        sides = (self.before[at], self.after[at])
+        return any(side >= 0 and is_like(self.found[side]) for side in sides)
+
+    def beside(self, column: Column) -> Column:
+        """What the neighbours on both sides have, for those that are short."""
+        padded = [*column, 0.0]
+        return [
+            short * (padded[before] + padded[after])
+            for short, before, after in zip(self.short, self.before, self.after)
+        ]
+
+    def two_away(self, column: Column) -> Column:
+        """The same of the neighbours' neighbours."""
+        before, after = [*self.before, -1], [*self.after, -1]
+        padded = [*column, 0.0]
+        return [
+            short * (padded[before[one]] + padded[after[other]])
+            for short, one, other in zip(self.short, self.before, self.after)
+        ]
+
+    def answering(self, column: Column) -> Column:
+        """What the record before has, where that one asks a question.
+
+        Not the assistant's: most of what it says ends with an offer.
+        """
+        if not any(self.asks):
+            return self.nothing
+        asked = [
+            value if ask and not own else 0.0
+            for value, ask, own in zip(column, self.asks, self.assistant)
+        ]
+        asked.append(0.0)
+        return [asked[before] for before in self.before]
+
+    def best_in_session(self, column: Column) -> Column:
+        """The best that the candidates of the same session have."""
+        best = [*column]
+        for members, values_of in self.together:
+            most = max(values_of(column))
+            for at in members:
+                best[at] = most
+        return best
+
+    def mean_in_session(self, column: Column) -> Column:
+        """The mean of their best three."""
+        means = [value / 3 for value in column]
+        for members, values_of in self.together:
+            mean = sum(sorted(values_of(column), reverse=True)[:3]) / 3
+            for at in members:
+                means[at] = mean
+        return means
+
+
+def is_like(each: Candidate) -> bool:
+    """Whether it has a word of the question, or is near it."""
+    return each.words_rank >= 0 or each.cosine >= NEAR
+
+
+class _Told:
+    """Which of the question's words each text has, and how much they say."""
+
+    def __init__(self, texts: Sequence[str], terms: Sequence[str]) -> None:
+        self.has = [0] * len(texts)
+        self._rare: list[tuple[int, float]] = []
+        for number, term in enumerate(terms):
+            places = [at for at, text in enumerate(texts) if term in text]
+            for at in places:
+                self.has[at] |= 1 << number
+            self._rare.append((1 << number, log(1 + len(texts) / (len(places) + 0.5))))
+        self._whole = sum([rare for _, rare in self._rare])
+
+    def shares(self, having: Sequence[int]) -> Column:
+        """How much of the question such words make up, the rare ones more than the common."""
+        known = {has: self._share(has) for has in set(having)}
+        return [known[has] for has in having]
+
+    def _share(self, has: int) -> float:
+        known = sum([rare for bit, rare in self._rare if has & bit])
+        return known / self._whole if known else 0.0
+
+
+def words(scene: Scene) -> Column:
+    return scene.words
+
+
+def words_rank(scene: Scene) -> Column:
+    return [STEEPS[rank] for rank in scene.all.words_rank]
+
+
+def alike(scene: Scene) -> Column:
+    return scene.alike
+
+
+def alike_rank(scene: Scene) -> Column:
+    return [STEEPS[rank] for rank in scene.all.cosine_rank]
+
+
+def phrases(scene: Scene) -> Column:
+    """How many pairs of words stand side by side as in the question."""
+    asked = WORD.findall(scene.question.lower())
+    pairs = {f"{one} {two}" for one, two in pairwise(asked) if len(one) > 3 or len(two) > 3}
+    having = [(at, scene.texts[at]) for at, rank in enumerate(scene.all.words_rank) if rank >= 0]
+    counts = [0] * len(scene.found)
+    for pair in pairs:
+        for at in [at for at, text in having if pair in text]:
+            counts[at] += 1
+    return [log(1 + count) if count else 0.0 for count in counts]
+
+
+def neighbours_words(scene: Scene) -> Column:
+    return scene.beside(scene.words)
+
+
+def two_away_words(scene: Scene) -> Column:
+    return scene.two_away(scene.words)
+
+
+def answers_words(scene: Scene) -> Column:
+    return scene.answering(scene.words)
+
+
+def answers_alike(scene: Scene) -> Column:
+    return scene.answering(scene.alike)
+
+
+def session_best_words(scene: Scene) -> Column:
+    return scene.best_in_session(scene.words)
+
+
+def session_best_alike(scene: Scene) -> Column:
+    return scene.best_in_session(scene.alike)
+
+
+def session_mean_words(scene: Scene) -> Column:
+    return scene.mean_in_session(scene.words)
+
+
+def told_around(scene: Scene) -> Column:
+    """How much of the question's words it and its neighbours have between them."""
+    has = [*scene.told.has, 0]
+    return scene.told.shares(
+        [
+            own | has[before] | has[after]
+            for own, before, after in zip(has, scene.before, scene.after)
+        ]
+    )
+
+
+def told_in_session(scene: Scene) -> Column:
+    """How much of them the candidates of its session have between them."""
+    having = [*scene.told.has]
+    for members, values_of in scene.together:
+        between = reduce(or_, values_of(having))
+        for at in members:
+            having[at] = between
+    return scene.told.shares(having)
+
+
+def opens_session(scene: Scene) -> Column:
+    return [
+        1.0 if session and not before else 0.0
+        for session, before in zip(scene.all.session, scene.all.before)
+    ]
+
+
+def speaker(scene: Scene) -> Column:
+    """Whether it is by the one person that the question names."""
+    said = set(WORD.findall(scene.question.lower()))
+    names = {name for name in scene.all.username if name}
+    named = [name for name in names if said.intersection(WORD.findall(name.lower()))]
+    if len(named) != 1:
+        return scene.nothing
+    return [float(name == named[0]) for name in scene.all.username]
+
+
+def asks(scene: Scene) -> Column:
+    return scene.asks
+
+
+def of_oneself(scene: Scene) -> Column:
+    """How often it says "I" or "my": what people tell of themselves is asked for later."""
+    often = _of_oneself(scene)
+    if scene.assistant is scene.nothing:
+        return often
+    return [0.0 if own else value for value, own in zip(often, scene.assistant)]
+
+
+def tells_when(scene: Scene) -> Column:
+    """Whether it speaks of time where the question asks when."""
+    if not _asks_when(scene.question):
+        return scene.nothing
+    return _speak_of_time(scene)
+
+
+def by_assistant(scene: Scene) -> Column:
+    return scene.assistant
+
+
+def of_assistant(scene: Scene) -> Column:
+    """Whether it is the assistant's where the question is about what the assistant said."""
+    return scene.assistant if _about_assistant(scene.question) else scene.nothing
+
+
+def length(scene: Scene) -> Column:
+    return scene.length
+
+
+def length_by_assistant(scene: Scene) -> Column:
+    if not any(scene.assistant):
+        return scene.nothing
+    return [other * value for other, value in zip(scene.assistant, scene.length)]
+
+
+def in_period(scene: Scene) -> Column:
+    """Whether it is of the time that the question names, or not far from it."""
+    period = period_in(scene.question, scene.today)
+    if period is None:
+        return scene.nothing
+    return _by_day(scene.days, lambda day: _closeness(period, day))
+
+
+def beside_event(scene: Scene) -> Column:
+    """Whether it is of the time before or after an event that the question names."""
+    if scene.event is None:
+        return scene.nothing
+    first, last = scene.event.first.isoformat(), scene.event.last.isoformat()
+    return [float(first <= day <= last) for day in scene.days]
+
+
+def recent(scene: Scene) -> Column:
+    return _by_day(scene.days, lambda day: _recency(day, scene.today))
+
+
+def superseded(scene: Scene) -> Column:
+    return [*map(float, scene.all.superseded)] if any(scene.all.superseded) else scene.nothing
+
+
+def untrusted(scene: Scene) -> Column:
+    if UNTRUSTED.isdisjoint(scene.all.origin):
+        return scene.nothing
+    return [1.0 if origin in UNTRUSTED else 0.0 for origin in scene.all.origin]
+
+
+def derived(scene: Scene) -> Column:
+    """Whether it repeats others: a summary, or the prose around records."""
+    if MADE_OF_OTHERS.isdisjoint(scene.all.kind):
+        return scene.nothing
+    return [1.0 if kind in MADE_OF_OTHERS else 0.0 for kind in scene.all.kind]
+
+
+# With vectors, and by words alone. Fitted by bench/fit_ranking.py, which prints this table. The
+# last four are set by hand: few questions name events, and no set to measure by has replaced,
+# untrusted or derived records.
+WEIGHTS: dict[Signal, tuple[float, float]] = {
+    words: (0.85, 1.42),
+    words_rank: (0.55, 0.88),
+    alike: (0.41, 0.00),
+    alike_rank: (1.16, 0.00),
+    phrases: (0.68, 0.79),
+    neighbours_words: (0.43, 0.52),
+    two_away_words: (1.17, 1.30),
+    answers_words: (1.56, 2.17),
+    answers_alike: (0.81, 0.00),
+    session_best_words: (1.30, 1.58),
+    session_best_alike: (1.01, 0.00),
+    session_mean_words: (-1.10, -0.42),
+    told_around: (1.88, 2.06),
+    told_in_session: (1.35, 1.68),
+    opens_session: (1.10, 1.24),
+    speaker: (0.93, 0.91),
+    asks: (-0.40, -0.37),
+    of_oneself: (0.86, 0.88),
+    tells_when: (1.64, 1.63),
+    by_assistant: (-1.06, -1.07),
+    of_assistant: (4.35, 4.37),
+    length: (-0.11, -0.13),
+    length_by_assistant: (-0.33, -0.33),
+    in_period: (3.55, 3.55),
+    recent: (0.68, 0.76),
+    beside_event: (1.5, 1.5),
+    superseded: (-2.0, -2.0),
+    untrusted: (-1.5, -1.5),
+    derived: (-0.3, -0.3),
+}
+
+
+def features(scene: Scene) -> dict[str, Column]:
+    """Every signal's column, before weighing."""
+    return {signal.__name__: signal(scene) for signal in WEIGHTS}
+
+
+def ranked(
+    found: Sequence[Candidate],
+    question: str,
+    today: date,
+    *,
+    limit: int,
+    event: Period | None = None,
+    day_of: DayOf = utc_day,
+) -> list[Ranked]:
+    """The likeliest answers, best first; of those that are level, the newest.
+
+    `event` is the time before or after an event of the question's, where one was made out;
+    `day_of` tells the day of a stamp on the calendar of which `today` is one.
+    """
+    scene = Scene(found, question, today, event, day_of)
+    signals = _weighed(scene)
+    totals = _totals(signals, len(found))
+    best, base = max(totals, default=0.0), _logit(strength(scene))
+    order = sorted(range(len(found)), key=scene.all.id.__getitem__)
+    order.sort(key=scene.all.timestamp.__getitem__, reverse=True)
+    order.sort(key=totals.__getitem__, reverse=True)
+    return [
+        Ranked(found[at], _likely(base + SLOPE * (totals[at] - best)), at, signals)
+        for at in islice(scene.shown(order), limit)
+    ]
+
+
+def _weighed(scene: Scene) -> list[Weighed]:
+    """The signals that see anything, in the order of the table."""
+    columns, alone = features(scene), scene.by_words_alone
+    pairs = zip(columns.items(), WEIGHTS.values())
+    return [
+        Weighed(name, weight[alone], column)
+        for (name, column), weight in pairs
+        if weight[alone] and column is not scene.nothing and any(column)
+    ]
+
+
+def _totals(signals: Sequence[Weighed], count: int) -> Column:
+    """The sum for each candidate, of four signals in one go: that takes half as long as singly."""
+    totals = [0.0] * count
+    none = Weighed("", 0.0, totals)
+    for at in range(0, len(signals), 4):
+        four = [*signals[at : at + 4], none, none, none][:4]
+        (_, a, first), (_, b, second), (_, c, third), (_, d, fourth) = four
+        totals = [
+            total + a * one + b * two + c * three + d * more
+            for total, one, two, three, more in zip(totals, first, second, third, fourth)
+        ]
+    return totals
+
+
+@lru_cache(1024)
+def date_of(day: str) -> date | None:
+    """A day as a date, where it is one."""
+    try:
+        return date.fromisoformat(day)
+    except ValueError:
+        return None
+
+
+def strength(scene: Scene) -> tuple[float, float]:
+    """How good the best match is by itself, by words and by vectors: nonsense has neither."""
+    best = [has for has, rank in zip(scene.told.has, scene.all.words_rank) if 0 <= rank < 10]
+    shared = max([has.bit_count() for has in best], default=0)
+    return shared / len(scene.terms) if shared else 0.0, max(scene.all.cosine, default=0.0)
+
+
+@lru_cache(16)
+def _terms(question: str) -> tuple[str, ...]:
+    return tuple(
+        term.strip('"*')[:BEGINNING].lower() for term in match(question).split(" OR ") if term
+    )
+
+
+def _logit(strengths: tuple[float, float]) -> float:
+    return CURVE[0] + sum(weight * value for weight, value in zip(CURVE[1:], strengths))
+
+
+def _likely(logit: float) -> float:
+    return 1 / (1 + exp(-max(min(logit, 30.0), -30.0)))
+
+
+def _columns(found: Sequence[Candidate]) -> Any:
+    """Each field of all candidates, under its name: to ask every candidate takes far longer."""
+    return Candidate._make(zip(*found) if found else ((),) * len(Candidate._fields))
+
+
+def _over_most(values: Sequence[float]) -> Column:
+    most = max(values, default=0.0)
+    return [value / most for value in values] if most > 0 else [*values]
+
+
+def _spread(cosines: Sequence[float], ranks: Sequence[int]) -> Column:
+    """Cosines from 0, for the least of those that were near, to 1 for the nearest."""
+    near = [cosine for cosine, rank in zip(cosines, ranks) if rank >= 0]
+    if not near or max(near) == min(near):
+        return [float(rank >= 0) for rank in ranks]
+    least, width = min(near), max(near) - min(near)
+    return [(cosine - least) / width if cosine > least else 0.0 for cosine in cosines]
+
+
+@lru_cache(4096)
+def _shortness(count: int) -> float:
+    return 1.0 - count / LONG if count < LONG else 0.0
+
+
+@lru_cache(4096)
+def _length(count: int) -> float:
+    return log(count / BRIEF) if count > BRIEF else 0.0
+
+
+def _together(
+    within: Sequence[str], days: Sequence[str]
+) -> list[tuple[list[int], Callable[[list[Any]], Any]]]:
+    """Where candidates of one session are, if there are several, and what gets their values.
+
+    Of one day: there are sessions that go on for months, over everything that comes up.
+    """
+    members: dict[tuple[str, str], list[int]] = {}
+    for at, one in enumerate(zip(within, days)):
+        members.setdefault(one, []).append(at)
+    return [(places, itemgetter(*places)) for places in members.values() if len(places) > 1]
+
+
+def _by_day(days: Sequence[str], judge: Callable[[str], float]) -> Column:
+    known = {day: judge(day) for day in set(days)}
+    return [known[day] for day in days]
+
+
+def _remembered(judge: Callable[[str], float]) -> Signal:
+    """Remembers what was judged of texts, and not the texts: one that is forgotten must be gone."""
+    known: dict[int, float] = {}
+
+    def judged(scene: Scene) -> Column:
+        # As they stand in the index: a text that was read before knows its hash.
+        keys = [*map(hash, scene.all.text)]
+        if len(known) >= REMEMBERED:
+            known.clear()
+        for at in [at for at, key in enumerate(keys) if key not in known]:
+            known[keys[at]] = judge(scene.texts[at])
+        return [known[key] for key in keys]
+
+    return judged
+
+
+@_remembered
+def _speak_of_time(text: str) -> float:
+    if text.isascii():
+        return float(not OF_TIME_IN_ASCII.isdisjoint(text.encode().translate(SPACED).split()))
+    return float(not OF_TIME.isdisjoint(WORD.findall(text)))
+
+
+@_remembered
+def _of_oneself(text: str) -> float:
+    start = f" {text[:OF_ONESELF]}"
+    # Counted one by one: to cut the text into words would take ten times as long.
+    return LOGS[start.count(" i ") + start.count(" my ") + start.count(" i'")]
+
+
+@lru_cache(1024)
+def _by_assistant(username: str, channel: str) -> float:
+    return float(username.lower() in ASSISTANTS or channel.lower() in ASSISTANTS)
+
+
+def _closeness(period: Period, day: str) -> float:
+    then = date_of(day)
+    return period.closeness(then) if then else 0.0
+
+
+@lru_cache(1024)
+def _recency(day: str, today: date) -> float:
+    then = date_of(day)
+    return exp(-max((today - then).days, 0) / MONTH) if then else 0.0
+
+
+def _asks_when(question: str) -> bool:
+    return _has_any(_spaced(question), ASKS_WHEN)
+
+
+def _has_any(spaced: str, phrases: Iterable[str]) -> bool:
+    return any(f" {phrase} " in spaced for phrase in phrases)
+
+
+def _about_assistant(question: str) -> bool:
+    """Whether a question is about what the assistant said, and not only put or told to it."""
+    spaced = _spaced(question)
+    words = [word for word in spaced.split() if word not in BETWEEN]
+    if any(map(_is_said, ["", *words], words, [*words[1:], ""])):
+        return True
+    return _has_any(spaced, OF_BOTH) and not _has_any(spaced, OF_ONES_OWN)
+
+
+def _is_said(before: str, word: str, after: str) -> bool:
+    """Whether the assistant is spoken of as one who did or said something."""
+    if word == "your":
+        return after in OF_YOURS
+    did = after in DID or (after.endswith("ed") and not after.endswith("eed"))
+    return word == "you" and (did or before == "did")
+
+
+@lru_cache(16)
+def _spaced(question: str) -> str:
+    """The words of a question with a space around each: a quicker look than a pattern's, cold."""
+    small = "".join(each if each.isalnum() else " " for each in question.lower())
+    return f" {' '.join(small.split())} "

@@ -1,0 +1,151 @@
+"""Tellings: a record as an index keeps it, and what makes one telling of it another.
+
+It does not know the tables: the same values go into every index, and come out of it as records
+again. One record may be told differently in two documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import log
+from operator import attrgetter
+
+from commonplace.model.hints import Any, NamedTuple
+from commonplace.model.lean import blake2b
+from commonplace.model.records import Record, said
+from commonplace.model.values import fields_of
+from commonplace.search.filters import listed, unlisted
+from commonplace.search.index import Entry, Known, Signature
+from commonplace.search.words import STOP, indexed
+
+AT_ONCE = 2000
+"""How many lines of a document are compared at once: the garbage collector slows down more."""
+HALFWAY = 4.0
+"""The BM25 that makes a score of one half."""
+COMMON = 0.5
+"""The rarity of a stop word, which nobody counts."""
+END = 1 << 62
+"""A line after every line."""
+
+FIELDS = tuple(fields_of(Record))
+COUNT = len(FIELDS)
+TIMESTAMP, CONFIDENCE = map(FIELDS.index, ("timestamp", "confidence"))
+LISTED = tuple(map(FIELDS.index, ("tags", "sources", "seen", "evidence", "found_by")))
+COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
+SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
+
+Row = tuple[Any, ...]
+Identity = tuple[str, int]
+"""A record's id and the digest of all it says: one telling of it."""
+
+_fields_of = attrgetter(*FIELDS)
+
+
+class Told(NamedTuple):
+    """A record as it is told in one place."""
+
+    identity: Identity
+    record: Record
+    values: list[Any]
+
+    @property
+    def words(self) -> str:
+        """What is searched beside the text."""
+        return indexed(self.record)
+
+    @property
+    def said(self) -> int:
+        """The number of its words and kind, if it is of a kind that lasts."""
+        return said(self.record)
+
+
+Piece = tuple[int, int, dict[int, Told]]
+"""The first and last line of a part of a document, and what is to stand there."""
+Standing = tuple[int, Identity]
+"""The key of what stands on a line, and which telling it is."""
+
+
+def telling(record: Record) -> Told:
+    values = list(_fields_of(record))
+    for at in LISTED:
+        values[at] = listed(values[at])
+    confidence = float(values[CONFIDENCE])
+    values[CONFIDENCE] = repr(confidence)
+    # A copy takes half as long as to say each time how long it is to be.
+    digest = _empty.copy()
+    digest.update("\0".join(values).encode())
+    values[CONFIDENCE] = confidence
+    number = int.from_bytes(digest.digest(), "big", signed=True)
+    return _made(Told, ((values[0], number), record, values))
+
+
+_empty = blake2b(digest_size=8)
+_made = tuple.__new__
+
+
+def _told_once(record: Record, tolds: dict[int, Told] | None) -> Told:
+    """As it is told, kept by the record's own identity while all is told anew."""
+    if tolds is None:
+        return telling(record)
+    found = tolds.get(id(record))
+    if found is None:
+        found = tolds[id(record)] = telling(record)
+    return found
+
+
+def pieces(entries: Iterable[Entry], tolds: dict[int, Told] | None) -> Iterator[Piece]:
+    """The lines of a whole document, some at a time."""
+    wanted = {line: record for record, line in entries}
+    lines = sorted(wanted)
+    first = 0
+    for at in range(0, max(len(lines), 1), AT_ONCE):
+        last = lines[at + AT_ONCE] - 1 if at + AT_ONCE < len(lines) else END
+        part = {line: wanted[line] for line in lines[at : at + AT_ONCE]}
+        yield first, last, {line: _told_once(record, tolds) for line, record in part.items()}
+        first = last + 1
+
+
+def differing(
+    standing: Mapping[int, Standing], wanted: Mapping[int, Told]
+) -> tuple[dict[int, Told], dict[int, Standing]]:
+    """What comes to some lines, and what leaves them."""
+    kept = {
+        line for line, (_, it) in standing.items() if line in wanted and wanted[line].identity == it
+    }
+    fresh = {line: it for line, it in wanted.items() if line not in kept}
+    left = {line: old for line, old in standing.items() if line not in kept}
+    return fresh, left
+
+
+def record_of(row: Row) -> Record:
+    """The record whose values begin a row."""
+    values = list(row[:COUNT])
+    for at in LISTED:
+        values[at] = unlisted(values[at])
+    return Record(*values)
+
+
+def known_of(row: Row) -> Known:
+    """What is known of the document that a row is of."""
+    _, size, mtime_ns, inode, digest, racy, atime_ns, lines, base, glimpse = row
+    signature = Signature(size, mtime_ns, int(inode), digest, bool(racy), atime_ns)
+    return Known(signature, lines, base, glimpse)
+
+
+def known_row(document: str, known: Known) -> Row:
+    # An inode may need all of 64 bits, one more than the numbers of a database have.
+    it = known.signature
+    inode = str(it.inode)
+    seen = (it.size, it.mtime_ns, inode, it.digest, int(it.racy), it.atime_ns)
+    return (document, *seen, known.lines, known.base, known.glimpse)
+
+
+def score(bm25: float) -> float:
+    """Between 0 and 1, and never 0: a word that most records have gives a BM25 next to nothing."""
+    return (bm25 + 1.0) / (bm25 + HALFWAY + 2.0)
+
+
+def rarity(word: str, *, having: int, total: int) -> float:
+    """How rare a word is that so many of all records have; more, where others add some now."""
+    lacking = max(total - having, 0)
+    return COMMON if word in STOP else log(1.0 + (lacking + 0.5) / (having + 0.5))

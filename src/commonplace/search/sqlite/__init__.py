@@ -1,0 +1,1 @@
+"""The index in one SQLite file: its tables, connections, candidates and rows."""

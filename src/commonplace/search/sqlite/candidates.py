@@ -1,0 +1,176 @@
+"""Candidates: what may answer a question, with all that a ranking needs to decide between them.
+
+The best by words and the best by vectors, and what stands beside them: a short reply has few words
+of its own. It knows the tables of the index; which candidate is better it does not know.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
+
+from commonplace.model.hints import TYPE_CHECKING
+from commonplace.search.filters import fits, narrow
+from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
+from commonplace.search.sqlite.counts import Counts
+from commonplace.search.sqlite.row_cache import SCORED, Look, Row, Seen, first_fitting
+from commonplace.search.words import any_of, terms
+
+if TYPE_CHECKING:
+    from commonplace.search.vectors.table import Nearest
+
+LEADING = 40
+"""So many of the best, by both sorts together, bring what stands beside them."""
+LEVEL = 100
+"""How many matches that are level with the last to look at, to take the newest of them."""
+
+# Sorted by itself, and for the rows that are wanted alone the records are looked up.
+BY_WORDS = f"""SELECT {{columns}}, f.score
+    FROM ({SCORED}) f CROSS JOIN records r ON r.key = f.key WHERE {{fits}}"""
+HAVING_WORDS = """SELECT r.key
+    FROM fts CROSS JOIN records r ON r.key = fts.rowid
+    WHERE fts MATCH ? AND {fits} ORDER BY fts.rowid DESC LIMIT ?"""
+EVERY = -1
+"""No limit."""
+SHARES = tuple(STEEP / (STEEP + rank) for rank in range(BEST))
+"""What a rank counts for who leads."""
+UNFOUND = (0.0, -1)
+UNKNOWN = -1
+
+
+def candidates(
+    db: sqlite3.Connection,
+    query: Query,
+    asked: Asked | None,
+    *,
+    nearest: Nearest,
+    counts: Counts,
+    seen: Seen,
+) -> list[Candidate]:
+    """The best of each kind and their neighbours, in no order that means anything."""
+    look = seen.look(db, query)
+    words = _by_words(db, query, counts, look)
+    alike: dict[int, float] = {}
+    if asked:
+        found = nearest.find(db, asked, query, count=NEAREST, fitting=look.fitting)
+        alike = {key: score for score, key in found}
+    order = _in_order_of(alike, look.rows)[:NEAREST]
+    ranks = {key: rank for rank, key in enumerate(order)}
+    beside = look.beside({*order[:LEADING], *islice(words, LEADING)})
+    before, after = told_beside(beside)
+    leading = _leading([words, ranks])
+    near = {key for one, *both in beside if one in leading for key in both} - {0}
+    rows = look.fitting(near)
+    made = tuple.__new__
+    return [
+        made(
+            Candidate,
+            (
+                *rows[key],
+                before.get(key, UNKNOWN),
+                after.get(key, UNKNOWN),
+                *words.get(key, UNFOUND),
+                alike.get(key, 0.0),
+                ranks.get(key, -1),
+            ),
+        )
+        for key in {*words, *ranks, *near.intersection(rows)}
+    ]
+
+
+def _leading(sorts: Iterable[Iterable[int]]) -> set[int]:
+    """Of keys in the order of several sorts, those that are furthest ahead in all together."""
+    ahead: dict[int, float] = {}
+    for keys in sorts:
+        for share, key in zip(SHARES, keys):
+            ahead[key] = ahead.get(key, 0.0) + share
+    return set(sorted(ahead, key=ahead.__getitem__, reverse=True)[:LEADING])
+
+
+def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[int]:
+    """The keys that have a score, the highest first, then the newest."""
+    if len({*scores.values()}) == len(scores):
+        return sorted(scores, key=scores.__getitem__, reverse=True)
+    scored = [(key, rows[key][1], rows[key][4], -score) for key, score in scores.items()]
+    return [row[0] for row in in_order(scored, id_at=1, time_at=2)]
+
+
+def _by_words(
+    db: sqlite3.Connection, query: Query, counts: Counts, look: Look
+) -> dict[int, tuple[float, int]]:
+    """BM25 and rank of the best, the best first; the newest first where they are level.
+
+    Words that most records have are left out while there are others, and bring what is newest
+    where the others bring too little.
+    """
+    asked = terms(query.text)
+    if not asked:
+        return {}
+    common = counts.common(db, asked)
+    scores = _best_by_words(db, query, [term for term in asked if term not in common], look)
+    keys = _in_order_of(scores, look.fitting(scores))
+    if common and len(keys) < BEST:
+        condition, arguments = fits(query)
+        having = HAVING_WORDS.format(fits=condition)
+        more = db.execute(having, (any_of(common), *arguments, BEST)).fetchall()
+        keys += [key for (key,) in more if key not in scores]
+    best = keys[:BEST]
+    look.fitting(best)
+    return {key: (scores.get(key, 0.0), rank) for rank, key in enumerate(best)}
+
+
+def _best_by_words(
+    db: sqlite3.Connection, query: Query, asked: Sequence[str], look: Look
+) -> dict[int, float]:
+    """The BM25 of the best that fit, and of those that are level with the last."""
+    most = BEST + LEVEL
+    if not narrow(query)[0]:
+        scored = look.by_words(asked, most)
+        found = first_fitting(scored, look.fitting, BEST)
+        if len(found) >= BEST or len(scored) < most:
+            return {key: score for score, key in found}
+    # A filter that few records pass needs all of them.
+    every = by_words(db, any_of(asked), query, "r.key", EVERY, limit=BEST)
+    return {key: -score for key, score in every}
+
+
+def by_words(
+    db: sqlite3.Connection, words: str, query: Query, columns: str, most: int, *, limit: int
+) -> list[Row]:
+    """Of so many that match best the first `limit` that fit, and those that are level with the
+    last: these columns and the BM25, below zero.
+    """
+    condition, arguments = fits(query)
+    statement = BY_WORDS.format(columns=columns, fits=condition)
+    return first_of(db.execute(statement, (words, most, *arguments)), limit)
+
+
+def told_beside(rows: Sequence[Row]) -> tuple[dict[int, int], dict[int, int]]:
+    """What stands right before and right after each of these, and of that in turn."""
+    before = {after: key for key, _, after in rows if after}
+    after = {before: key for key, before, _ in rows if before}
+    before.update({key: one for key, one, _ in rows})
+    after.update({key: one for key, _, one in rows})
+    return before, after
+
+
+def first_of(cursor: sqlite3.Cursor, limit: int) -> list[Row]:
+    """The first rows, and those after them whose last column is level with the last of them."""
+    rows = cursor.fetchmany(max(limit, 0))
+    for _ in range(LEVEL if rows else 0):
+        row = cursor.fetchone()
+        if row is None or row[-1] != rows[limit - 1][-1]:
+            break
+        rows.append(row)
+    cursor.close()
+    return rows
+
+
+def in_order(rows: list[Row], *, id_at: int, time_at: int) -> list[Row]:
+    """Lowest score first; of those that are level the newest, then by id."""
+    rows.sort(key=itemgetter(id_at))
+    rows.sort(key=itemgetter(time_at), reverse=True)
+    rows.sort(key=itemgetter(-1))
+    return rows

@@ -1,0 +1,1 @@
+"""Vectors of records and the ways to compare them with a question."""

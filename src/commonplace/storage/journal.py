@@ -1,0 +1,229 @@
+"""A journal: every change to the documents, in order, behind one protocol.
+
+It does not know where documents are kept; it can say what any of them said at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from commonplace.model.hints import Any, Protocol, StrEnum
+from commonplace.model.records import SYSTEM, Author
+from commonplace.model.values import field, frozen
+
+
+class Op(StrEnum):
+    """What was done."""
+
+    INIT = "init"
+    """The first documents of a vault."""
+    ADD = "add"
+    REPLACE = "replace"
+    STRIKE = "strike"
+    FORGET = "forget"
+    UNDO = "undo"
+    REDO = "redo"
+    """An undo was taken back."""
+    RESTORE = "restore"
+    SEEN = "seen"
+    """A document as it was when it was first looked at."""
+    EDITED = "edited"
+    """A document that somebody changed from outside."""
+    MENDED = "mended"
+    """A document in which a power cut left NUL bytes: as it was found, and what it says again."""
+    PUT_BACK = "put-back"
+    """Records that a stale save had overwritten."""
+    HOLD = "hold"
+    """A record that waits for a person's approval. No document changes."""
+    APPROVE = "approve"
+    REJECT = "reject"
+    TRIM = "trim"
+    """The oldest records of a document that grew past its limit were taken out."""
+    COMPACT = "compact"
+    """Old records were taken out, and summaries of them written."""
+    REFRESH = "refresh"
+    """What is to be remembered was remembered already, which is noted in its line."""
+    MARK = "mark"
+    """What replaced some records was lost, which is noted in their lines."""
+
+
+@frozen
+class Append:
+    """`lead` and the entry's lines were added to the end of a document that was `at` bytes long."""
+
+    document: str
+    at: int
+    lead: str = ""
+    read: int = 0
+    """When somebody else had last read the document, as seen after the append before this one."""
+    crlf: bool = False
+
+
+@frozen
+class Cut:
+    """The byte ranges `(start, length)` were taken out of a document."""
+
+    document: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@frozen
+class Text:
+    """A document became the kept version of that name."""
+
+    document: str
+    version: str
+
+
+@frozen
+class Gone:
+    """A document went away."""
+
+    document: str
+
+
+Change = Append | Cut | Text | Gone
+BLANK = b"\x7f"
+"""What stands for each byte of a forgotten text, so that positions stay true."""
+
+
+@frozen
+class Entry:
+    """One change: when, what, by whom, to which documents."""
+
+    at: str
+    op: str
+    changes: tuple[Change, ...]
+    ids: tuple[str, ...] = ()
+    """The records it is about."""
+    removed: tuple[str, ...] = ()
+    """Of these, the ones that were taken out."""
+    lines: tuple[str, ...] = ()
+    """What was appended: one for each of `ids`, or any text where there are none.
+
+    Of a trim, what was taken out, be it appended somewhere or not.
+    """
+    data: dict[str, Any] = field(default_factory=dict)
+    """What a record carries that its written form does not show."""
+    origin: str = ""
+    session: str = ""
+    why: str = ""
+    undoes: int = -1
+    position: int = -1
+    """Where it stands in the journal; set by the journal."""
+    end: int = -1
+
+    def appended(self, change: Append) -> bytes:
+        """The bytes this entry added to one document."""
+        text = "".join((change.lead, *self.lines))
+        return (text.replace("\n", "\r\n") if change.crlf else text).encode()
+
+    def documents(self) -> tuple[str, ...]:
+        return tuple(change.document for change in self.changes)
+
+
+class Journal(Protocol):
+    """Entries in order. Appending happens inside the vault's lock."""
+
+    def mark(self) -> str:
+        """The identity of this journal: another one starts again at nothing."""
+
+    def end(self) -> int:
+        """The position after the last entry."""
+
+    def stand(self) -> tuple[str, int]:
+        """Mark and end, at one look."""
+
+    def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
+        """Write an entry. It is safe once `sync` returned.
+
+        `written` are its `coding.long_parts`, made before the lock was taken.
+        """
+
+    def sync(self) -> None:
+        """Return when everything appended so far is on disk."""
+
+    def take_back(self, position: int) -> None:
+        """Remove everything from `position` on: the write it announced could not be done."""
+
+    def entries(self, *, since: int = 0) -> Iterator[Entry]:
+        """The entries from a position on, oldest first; damaged ones are passed over."""
+
+    def damaged(self) -> int:
+        """How many lines cannot be read."""
+
+    def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:
+        """The entries from a position on in whose written form `needle` occurs."""
+
+    def keep(self, data: bytes) -> str:
+        """Keep a whole text. Returns the name of the version."""
+
+    def version(self, name: str) -> bytes | None:
+        """A kept text; None when it is not there."""
+
+    def versions(self) -> Iterator[str]:
+        """The names of all kept texts."""
+
+    def lines(self, *, since: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Every whole line from a position on just as it is written, its end with it."""
+
+    def take_in(self, lines: Sequence[tuple[int, bytes]]) -> None:
+        """Go on with the lines of another journal, at the positions that they have there.
+
+        What stands from the first of them on is replaced. On disk on return.
+        """
+
+    def packed(self, name: str) -> bytes | None:
+        """A kept text as it is written down; None when it is not there."""
+
+    def take_in_version(self, name: str, data: bytes) -> None:
+        """Keep what another journal has `packed` under this name."""
+
+    def scrub(
+        self, ids: Iterable[str], *, needles: Iterable[str], clean: Callable[[bytes], bytes]
+    ) -> int:
+        """Forget these records: blank their lines, and `clean` every text with a needle in it.
+
+        `clean` keeps the length of what it is given. Returns how many texts were changed.
+        """
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+
+
+def new_entry(
+    op: Op, changes: Iterable[Change], *, at: str, author: Author = SYSTEM, **rest: Any
+) -> Entry:
+    """An entry that is not in a journal yet."""
+    return Entry(
+        at=at,
+        op=op,
+        changes=tuple(changes),
+        origin=author.origin,
+        session=author.session,
+        **rest,
+    )
+
+
+def applied(
+    before: bytes | None, change: Change, *, entry: Entry, text: bytes | None
+) -> bytes | None:
+    """What a document says after a change. `text` is the kept version of a `Text` change."""
+    match change:
+        case Append(at=at):
+            return (before or b"")[:at] + entry.appended(change)
+        case Cut(spans=spans):
+            return without(before or b"", spans)
+        case Text():
+            return text
+        case Gone():
+            return None
+
+
+def without(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """`data` less the byte ranges `(start, length)`, which are sorted and do not overlap."""
+    kept, last = [], 0
+    for start, length in spans:
+        kept.append(data[last:start])
+        last = start + length
+    return b"".join((*kept, data[last:]))

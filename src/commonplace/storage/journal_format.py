@@ -1,0 +1,154 @@
+"""How entries and kept texts are written down, the same wherever a journal is kept.
+
+It does not know where that is. An entry is one line of JSON, and as many bytes long when it is
+blanked, so that positions stay true.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Container, Iterable, Mapping
+
+from commonplace.model.hints import Any
+from commonplace.storage.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
+from commonplace.storage.machine_files import parsed
+
+CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
+NAMES = {kind: name for name, kind in CHANGES.items()}
+SHAPES: dict[type, list[type]] = {
+    Append: [str, int, str, int, bool],
+    Cut: [str, tuple],
+    Text: [str, str],
+    Gone: [str],
+}
+"""The types of what a change tells."""
+TEXT = {str}
+PLAIN = ("op", "ids", "removed", "origin", "session", "why", "undoes", "data", "lines")
+TUPLES = ("ids", "removed", "lines")
+DEFAULTS: dict[str, Any] = {**dict.fromkeys(TUPLES, ()), "undoes": -1, "data": {}}
+
+
+def first_line(mark: str, *, since: str) -> bytes:
+    """What a journal begins with: who it is."""
+    return _coded({"journal": mark, "since": since})
+
+
+def mark_in(line: bytes) -> str:
+    """The identity that the first line of a journal gives it; empty for a damaged one."""
+    try:
+        return str(parsed(line)["journal"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def long_parts(entry: Entry) -> dict[str, bytes]:
+    """The parts of an entry that may take long to write down, as they stand in its line."""
+    return {name: _json(getattr(entry, name)) for name in TUPLES if getattr(entry, name)}
+
+
+def line_of(entry: Entry, written: Mapping[str, bytes] | None = None) -> list[bytes]:
+    """An entry as a line, with its end, in pieces: to join long ones takes its time.
+
+    `written` are its `long_parts`, if somebody has them.
+    """
+    if not written:
+        return [_coded(_value(entry, but=()))]
+    pieces = [_json(_value(entry, but=written))[:-1]]
+    for name, part in written.items():
+        pieces += (b"," + _json(name) + b":", part)
+    return [*pieces, b"}\n"]
+
+
+def _value(entry: Entry, *, but: Container[str]) -> dict[str, Any]:
+    value: dict[str, Any] = {"at": entry.at}
+    for name in PLAIN:
+        part = getattr(entry, name)
+        if name not in but and part != DEFAULTS.get(name, ""):
+            value[name] = part
+    value["changes"] = [
+        [NAMES[type(change)], *change.__dict__.values()] for change in entry.changes
+    ]
+    return value
+
+
+def entry_in(line: bytes) -> Entry | None:
+    """The entry a line holds; None for the first line and for a torn or damaged one."""
+    try:
+        value = parsed(line)
+        changes = tuple(_change(*parts) for parts in value.pop("changes"))
+        for name in TUPLES:
+            value[name] = tuple(value.get(name, ()))
+        entry = Entry(**value, changes=changes)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return entry if _is_sound(entry) else None
+
+
+def _is_sound(entry: Entry) -> bool:
+    """Whether each part is of its type: a vault that came from somebody else brings its journal."""
+    said = (entry.at, entry.op, entry.origin, entry.session, entry.why)
+    return (
+        {*map(type, said + entry.ids + entry.removed + entry.lines)} == TEXT
+        and type(entry.undoes) is int
+        and type(entry.data) is dict
+        and all(
+            SHAPES[type(each)] == [*map(type, each.__dict__.values())] for each in entry.changes
+        )
+    )
+
+
+def _change(kind: str, document: str, *rest: Any) -> Change:
+    if kind == "cut":
+        return Cut(document, tuple((int(start), int(length)) for start, length in rest[0]))
+    return CHANGES[kind](document, *rest)
+
+
+def _coded(value: dict[str, Any]) -> bytes:
+    return _json(value) + b"\n"
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def written(text: str) -> bytes:
+    """A text as it stands inside a line."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def blanked(line: bytes, ids: Iterable[str], clean: Callable[[bytes], bytes]) -> bytes:
+    """The same entry, as many bytes long, without the texts of these records."""
+    wanted = set(ids)
+    try:
+        value = parsed(line)
+        texts, names = value["lines"], value.get("ids", ())
+    except (ValueError, KeyError, TypeError):
+        return line
+    whole = {at for at, name in enumerate(names) if name in wanted and len(names) == len(texts)}
+    value["lines"] = [
+        (BLANK * len(text.encode()) if at in whole else clean(text.encode())).decode()
+        for at, text in enumerate(texts)
+    ]
+    for name in wanted.intersection(value.get("data", ())):
+        del value["data"][name]
+    blank = _coded(value)[:-1]
+    return blank.ljust(len(line)) if value["lines"] != texts else line
+
+
+def packed(text: bytes) -> bytes:
+    """A whole text as it is kept."""
+    return zlib.compress(text, 1)
+
+
+def unpacked(data: bytes) -> bytes | None:
+    """The text that was kept; None when it is damaged."""
+    try:
+        return zlib.decompress(data)
+    except zlib.error:
+        return None
+
+
+def cleaned(text: bytes, needles: Iterable[bytes], clean: Callable[[bytes], bytes]) -> bytes:
+    """A kept text as it is to be kept once what the needles tell of is forgotten."""
+    return clean(text) if any(needle in text for needle in needles) else text

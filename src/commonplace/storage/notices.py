@@ -1,0 +1,84 @@
+"""What the owner of a vault should hear: the next command says it once, `doctor` for some days.
+
+A notice names what happened to a document and the command that undoes it. It holds no text of a
+document: what was taken out stands in the journal, where `forget` finds it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from commonplace.model.clock import Clock, stamp
+from commonplace.model.hints import Any
+from commonplace.model.values import frozen, replace
+from commonplace.storage.machine_files import parsed
+from commonplace.storage.notes import Notes
+
+NAME = "notices.json"
+KEPT = timedelta(days=14)
+
+
+@frozen
+class Notice:
+    """One thing that happened to a document, and what to do about it."""
+
+    change: int
+    """The number of the change in the journal."""
+    document: str
+    says: str
+    fix: str
+    at: str
+    pieces: tuple[tuple[int, str], ...] = ()
+    """What was taken out: the change that had brought each, and the record's id if it has one."""
+    told: bool = False
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.says} {self.fix}"
+
+
+class Notices:
+    """The notices of one vault. Written under the vault's lock."""
+
+    def __init__(self, notes: Notes, clock: Clock) -> None:
+        self._notes = notes
+        self._clock = clock
+
+    def open(self) -> list[Notice]:
+        """Those that nobody has settled, oldest first."""
+        if not self._notes.has(NAME):
+            return []
+        first = stamp(self._clock.now() - KEPT)
+        return [notice for notice in self._read() if notice.at >= first]
+
+    def _read(self) -> list[Notice]:
+        try:
+            rows: list[dict[str, Any]] = parsed(self._notes.read(NAME) or b"[]")
+            return [Notice(**{**row, "pieces": tuple(map(tuple, row["pieces"]))}) for row in rows]
+        except (ValueError, TypeError, KeyError):
+            return []
+
+    def add(self, notice: Notice) -> None:
+        self._write([*self.open(), notice])
+
+    def tell(self) -> list[Notice]:
+        """Those that no command has said yet; from now on they are said."""
+        found = self.open()
+        if any(not notice.told for notice in found):
+            self._write([replace(notice, told=True) for notice in found])
+        return [notice for notice in found if not notice.told]
+
+    def settle(self, change: int) -> None:
+        """Let go of the notices of one change."""
+        self._keep(lambda notice: notice.change != change)
+
+    def _keep(self, is_kept: Callable[[Notice], bool]) -> None:
+        self._write([notice for notice in self.open() if is_kept(notice)])
+
+    def _write(self, notices: Sequence[Notice]) -> None:
+        if notices:
+            self._notes.write(NAME, json.dumps([notice.__dict__ for notice in notices]).encode())
+        else:
+            self._notes.remove(NAME)

@@ -1,0 +1,259 @@
+"""A dialect: one seed's tools, with its names, limits and wording. Here is what a tool is made of.
+
+It does not know the doors: each derives its own form from these values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+from commonplace.model.errors import BadValue, TooLong
+from commonplace.model.hints import Any
+from commonplace.model.limits import check_list
+from commonplace.model.values import frozen
+from commonplace.tools.coercion import coerced
+
+JSON_TYPES: dict[Any, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+}
+SPOKEN = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list of texts",
+}
+
+
+@frozen
+class Argument:
+    """What is said of a tool's argument beside its type."""
+
+    description: str
+    max_length: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    max_items: int | None = None
+    item_length: int | None = None
+
+
+@frozen
+class Answer:
+    """What a tool answers: data for programs, and the text a reader gets."""
+
+    data: Any
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or json.dumps(self.data, ensure_ascii=False)
+
+
+@frozen
+class Parameter:
+    """One argument of a tool, as its function's signature tells it."""
+
+    name: str
+    type: str
+    required: bool
+    default: Any
+    about: Argument
+    choices: tuple[str, ...] = ()
+
+    def schema(self) -> dict[str, Any]:
+        limits = {
+            "maxLength": self.about.max_length,
+            "minimum": self.about.minimum,
+            "maximum": self.about.maximum,
+            "maxItems": self.about.max_items,
+        }
+        schema: dict[str, Any] = {"type": self.type, "description": self.about.description}
+        schema |= {name: limit for name, limit in limits.items() if limit is not None}
+        if self.choices:
+            schema["enum"] = list(self.choices)
+        if self.type == "array":
+            item = {"type": "string"}
+            longest = {"maxLength": self.about.item_length} if self.about.item_length else {}
+            schema["items"] = item | longest
+        if not self.required and self.default not in (None, "", ()):
+            schema["default"] = self.default
+        return schema
+
+    def checked(self, value: Any) -> Any:
+        """The value when it means what the schema asks for; otherwise the error that says so."""
+        sent, value = value, coerced(value, self.type)
+        if not self._is_typed(value):
+            raise BadValue(
+                self.name,
+                f"{_short(sent)} is not {SPOKEN[self.type]}",
+                next_step=f"Send {SPOKEN[self.type]}.",
+            )
+        if self.choices and value not in self.choices:
+            raise BadValue(
+                self.name,
+                f"{_short(value)} is not known",
+                next_step=f"Use {', '.join(self.choices)}.",
+            )
+        self._check_limits(value)
+        return value
+
+    def _is_typed(self, value: Any) -> bool:
+        if self.type == "array":
+            return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        kinds = {"string": str, "integer": int, "number": float, "boolean": bool}
+        return isinstance(value, kinds[self.type]) and (
+            self.type == "boolean" or not isinstance(value, bool)
+        )
+
+    def _check_limits(self, value: Any) -> None:
+        about = self.about
+        if self.type == "array":
+            check_list(value, argument=self.name)
+        if about.max_length is not None and len(value) > about.max_length:
+            raise TooLong(self.name, length=len(value), limit=about.max_length)
+        low, high = about.minimum, about.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            bounds = f"{low} to {high}" if high is not None else f"{low} or more"
+            raise BadValue(self.name, f"{value} is out of range", next_step=f"Use {bounds}.")
+
+
+@frozen
+class Tool:
+    """One tool: a function with types and a docstring, and how it behaves."""
+
+    name: str
+    run: Callable[..., Answer]
+    description: str
+    read_only: bool = False
+    destructive: bool = False
+    always: bool = False
+    """Whether clients that load tools on demand should show this one from the start."""
+    obstacle: Callable[[Any], str] | None = None
+    """Says why a session may not have it, or nothing; without it, every session may."""
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return tuple(_parameters(self.run))
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+        required = [parameter.name for parameter in self.parameters if parameter.required]
+        schema: dict[str, Any] = {"type": "object", "properties": properties}
+        return (
+            schema | ({"required": required} if required else {}) | {"additionalProperties": False}
+        )
+
+    def is_for(self, memory: Any) -> bool:
+        """Whether this session may have it."""
+        return not (self.obstacle and self.obstacle(memory))
+
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function takes them; fails on what it does not take."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in arguments:
+            if name not in known:
+                named = ", ".join(known) or "none"
+                raise BadValue(
+                    str(name),
+                    f"{self.name} has no such argument",
+                    next_step=f"Its arguments: {named}.",
+                )
+        sent = {name: value for name, value in arguments.items() if value is not None}
+        given = {name: known[name].checked(value) for name, value in sent.items()}
+        for parameter in self.parameters:
+            if parameter.required and parameter.name not in given:
+                raise BadValue(
+                    parameter.name, "it is missing", next_step=parameter.about.description
+                )
+        return given
+
+    def call(self, memory: Any, arguments: Mapping[str, Any]) -> Answer:
+        """Check the arguments, run the tool, and mark what of its answer waits for approval."""
+        given = self.checked(arguments)
+        memory.waiting_shown()
+        answer = self.run(memory, **given)
+        if not isinstance(answer, Answer):
+            return answer  # A route of the gateway answers with its own form.
+        if waiting := memory.waiting_shown():
+            from commonplace.tools.waiting import marked
+
+            answer = marked(answer, waiting)
+        return answer if self.read_only else _told(answer, memory, given)
+
+
+def _told(answer: Answer, memory: Any, given: Mapping[str, Any]) -> Answer:
+    """The answer, with what was redacted from the texts that the tool was given."""
+    from commonplace.tools.redactions import redactions
+
+    gone = redactions(given, memory.options)
+    if not gone.names:
+        return answer
+    if not answer.text and isinstance(answer.data, dict):
+        note = f"{answer.data.get('note', '')} {gone}".strip()
+        return Answer(answer.data | {"note": note})
+    data = answer.data
+    if isinstance(data, dict):
+        data = data | {"redacted": list(gone.names)}
+    return Answer(data, f"{answer} {gone}")
+
+
+def tool(
+    *,
+    read_only: bool = False,
+    destructive: bool = False,
+    always: bool = False,
+    name: str = "",
+    obstacle: Callable[[Any], str] | None = None,
+) -> Callable[[Callable[..., Answer]], Tool]:
+    """Make a tool of a function whose first argument is the memory."""
+
+    def made(function: Callable[..., Answer]) -> Tool:
+        return Tool(
+            name or function.__name__,
+            function,
+            _unwrapped(function.__doc__ or ""),
+            read_only,
+            destructive,
+            always,
+            obstacle,
+        )
+
+    return made
+
+
+def _parameters(function: Callable[..., Answer]) -> list[Parameter]:
+    # Read from the function itself: importing inspect would cost a cold start 8 ms.
+    code = function.__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ())))
+    defaults |= function.__kwdefaults__ or {}
+    return [_parameter(name, _hint(function, name), defaults) for name in names]
+
+
+def _hint(function: Callable[..., Answer], name: str) -> Any:
+    """What the signature says of an argument: a type, or a tuple of choices, and an `Argument`."""
+    return eval(function.__annotations__[name], function.__globals__)
+
+
+def _parameter(name: str, hint: Any, defaults: Mapping[str, Any]) -> Parameter:
+    kind, about = hint
+    choices: tuple[str, ...] = tuple(kind) if isinstance(kind, tuple) else ()
+    json_type = "string" if choices else JSON_TYPES[getattr(kind, "__origin__", kind)]
+    return Parameter(name, json_type, name not in defaults, defaults.get(name), about, choices)
+
+
+def _unwrapped(docstring: str) -> str:
+    """A docstring as paragraphs without its indentation and line breaks."""
+    paragraphs = docstring.strip().split("\n\n")
+    return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "…"

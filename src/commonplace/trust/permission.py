@@ -1,0 +1,83 @@
+"""Permission: what a writer may do to what others wrote, by how far both are believed.
+
+Each function either returns or raises an error that says whom to ask. It knows origins and records,
+not sessions: that who has read untrusted text writes as whoever wrote it, others have seen to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from commonplace.model.errors import LessTrusted, NoSuchRecord, Refused
+from commonplace.model.records import PASSAGE, Hit, Record
+from commonplace.storage.journal import Entry
+from commonplace.trust.safety import Trust, may_supersede, trust_of
+
+
+def is_believed(origin: str) -> bool:
+    """Whether what is written may be taken for an agent's own words."""
+    return trust_of(origin) >= Trust.AGENT
+
+
+def check_record(hit: Hit) -> Record:
+    """The record that was found, unless it is prose of a document, which no record replaces."""
+    if hit.record.kind == PASSAGE:
+        names = dict.fromkeys(place.document for place in hit.places)
+        raise NoSuchRecord(hit.record.id, said_in=tuple(names))
+    return hit.record
+
+
+def check_replaces(record: Record, hit: Hit) -> None:
+    """Nothing is replaced by who is trusted less, and prose by no record at all."""
+    old = check_record(hit)
+    if not may_supersede(record.origin, old.origin):
+        raise LessTrusted(old.id, old=old.origin, new=record.origin)
+
+
+def check_erases(origin: str, records: Iterable[Record]) -> None:
+    """Who has read untrusted text erases nothing of who is trusted more."""
+    for record in records if not is_believed(origin) else ():
+        if not may_supersede(origin, record.origin):
+            raise Refused(
+                f"{record.id} comes from {record.origin}, and this may come from untrusted text.",
+                next_step=f"Ask the user: 'commonplace forget {record.id}' in a terminal.",
+            )
+
+
+def check_steers(origin: str, document: str) -> None:
+    """Nor does that one write what agents are told to be and to do."""
+    if not is_believed(origin):
+        raise Refused(
+            f"{document} tells agents who they are and what to do, and this may come from "
+            "untrusted text.",
+            next_step="Ask the user to change it, or change it in a session that has read no "
+            "such text.",
+        )
+
+
+def check_takes_back(origin: str, entry: Entry) -> None:
+    """Nobody takes back a change of one who is trusted more."""
+    if not may_supersede(origin, entry.origin):
+        raise Refused(
+            f"Change {entry.position} comes from {entry.origin}, and {origin} may not take it "
+            "back.",
+            next_step=f"Ask the user: 'commonplace undo --change {entry.position}' in a terminal.",
+        )
+
+
+def check_erases_messages(origin: str) -> None:
+    """Nor does that one erase what was said."""
+    if not is_believed(origin):
+        raise Refused(
+            "Only who has read no untrusted text erases what was said in conversations.",
+            next_step="Ask the user: 'commonplace forget WORDS --history' in a terminal.",
+        )
+
+
+def check_restores(origin: str) -> None:
+    """What others have changed is brought back by who has read no untrusted text."""
+    if not is_believed(origin):
+        raise Refused(
+            "Only who has read no untrusted text brings back what others have changed.",
+            next_step="Ask the user: 'commonplace restore --as-of TIME' in a terminal.",
+        )

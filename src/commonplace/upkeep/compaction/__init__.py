@@ -1,0 +1,1 @@
+"""Shorten what has grown: plan, summarize, write, and expand a summary again."""

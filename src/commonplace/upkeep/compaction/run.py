@@ -1,0 +1,579 @@
+"""Compaction: old records leave the main document, and a line for each group of them says what
+they said, in the document of long-term memory.
+
+What goes, and what it becomes, `plans` says. A run takes its lock, keeps a copy, writes once, looks
+whether all is well and takes it back if not. It knows neither schedules nor doors, and holds the
+vault's lock only while it writes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime, timedelta
+from functools import partial
+from io import BytesIO
+
+from commonplace.library import undo
+from commonplace.library.erase import spans_of
+from commonplace.library.library import Library
+from commonplace.library.record_reader import decoded
+from commonplace.markdown import record_lines
+from commonplace.markdown.documents import Item, Parsed
+from commonplace.markdown.layouts import Layout
+from commonplace.model.clock import monotonic, stamp
+from commonplace.model.errors import Busy, CommonplaceError, NoSuchDocument, ToBeFinished
+from commonplace.model.hints import Any
+from commonplace.model.options import Options
+from commonplace.model.records import PASSAGE, SYSTEM, Record
+from commonplace.model.values import frozen, replace
+from commonplace.search.index import Query
+from commonplace.storage.journal import Cut, Entry, Op, Text, without
+from commonplace.storage.journal_format import long_parts
+from commonplace.storage.notes import Notes
+from commonplace.storage.replay import grown
+from commonplace.storage.vault import Staged
+from commonplace.upkeep.compaction.beside import HELD as BESIDE
+from commonplace.upkeep.compaction.extractive import Summarizer
+from commonplace.upkeep.compaction.plan import Plan, in_scope, must_stay, plan, shown
+from commonplace.upkeep.compaction.reports import Report, log
+from commonplace.upkeep.window import archived, as_line, joined
+
+CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary")
+"""What a scan after a run looks for. Problems and the index are looked at in the document itself:
+nothing else can come of records that leave.
+"""
+HEADER = "# Long-term memory\n\n"
+LONG, SHARE = 1_000_000, 4
+"""Characters from which the archive is written anew, and how many times as long it may be."""
+LOCK = "compaction.lock"
+NOTHING = "this layout has no document to compact"
+
+
+@frozen
+class Settings:
+    """What a run may touch, and from which age on."""
+
+    document: str
+    long_document: str
+    archive: str
+    """Where every record goes that leaves …"""
+    refuge: str
+    """… or those only that stand in no other document."""
+    enabled: bool = False
+    threshold_records: int = 0
+    threshold_characters: int = 0
+    min_age_days: float = 30
+    text_limit: int = 2000
+
+
+def settings_of(layout: Layout, options: Options, *, min_age_days: float | None = None) -> Settings:
+    return Settings(
+        layout.memory,
+        layout.long_memory,
+        options.memory_archive_path,
+        layout.trims_to,
+        enabled=options.memory_compaction_enabled,
+        threshold_records=options.memory_compaction_threshold_records,
+        threshold_characters=options.memory_compaction_threshold_chars,
+        min_age_days=options.memory_compaction_min_age_days
+        if min_age_days is None
+        else min_age_days,
+        text_limit=options.text_limit,
+    )
+
+
+class Unwell(Exception):
+    """What was written is not what a compaction may leave behind."""
+
+
+class _Snapshot:
+    """The main document as it was read, without keeping anyone from writing on."""
+
+    def __init__(self, name: str, data: bytes, position: int, parsed: Parsed) -> None:
+        self.name = name
+        self.data = data
+        self.position = position
+        """Where the journal ended then."""
+        self.text = decoded(name, data)
+        self.parsed = parsed
+        self.items = [item for item in parsed.items if item.record.kind != PASSAGE]
+        self.records = [item.record for item in self.items]
+
+
+@frozen
+class _Prepared:
+    """What a run writes, as far as it can be said before it has the lock."""
+
+    entry: Entry
+    """What is journalled, but for the changes …"""
+    written: dict[str, bytes]
+    """… and the long parts of it, written down."""
+    spans: tuple[tuple[int, int], ...]
+    """What is cut out of the main document …"""
+    left: bytes
+    """… and what is left of it."""
+    added: str
+    """The lines of the summaries."""
+    long_before: bytes | None
+    long_after: bytes
+    version: str
+    archive: _Archive | None
+
+
+@frozen
+class _Archive:
+    """A long archive before and after, the version of that, and where the journal ended then."""
+
+    before: bytes | None
+    after: bytes
+    version: str
+    position: int
+
+
+class _Growing:
+    """A long text that a little is added to: to add it to bytes would copy all of them."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self._buffer = BytesIO()
+        self._buffer.writelines(parts)
+        self._size = self._buffer.tell()
+
+    def with_(self, tail: bytes) -> bytes:
+        self._buffer.seek(self._size)
+        self._buffer.truncate()
+        self._buffer.write(tail)
+        return self._buffer.getvalue()
+
+
+@frozen
+class _Level:
+    """The main document before and after, with what was appended to it up to a position."""
+
+    position: int
+    before: _Growing
+    after: _Growing
+
+
+class Compaction:
+    """One run, from the checks to the report."""
+
+    def __init__(
+        self,
+        library: Library,
+        settings: Settings,
+        *,
+        notes: Notes,
+        summarizer: Summarizer,
+        checkpoint: Callable[[], object] = lambda: None,
+        findings: Callable[[], Iterable[Any]] = lambda: (),
+        beside: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        self.library = library
+        self.settings = settings
+        self.notes = notes
+        self.summarizer = summarizer
+        self.checkpoint = checkpoint
+        self.findings = findings
+        self.beside = beside
+        """Keeps other programs that compact the same documents away."""
+
+    def run(self, *, forced: bool = False, scheduled: bool = False) -> Report:
+        """Compact if it is time to. Whatever goes wrong, the documents are as they were."""
+        why = self.not_due(scheduled=scheduled)
+        if why and not (forced and self.settings.document):
+            return Report("skipped", why, at=self.library.clock.stamp())
+        started = monotonic()
+        try:
+            report = self._run()
+        except (CommonplaceError, OSError, Unwell) as error:
+            report = Report("failed", str(error))
+        return self._logged(replace(report, seconds=round(monotonic() - started, 3)))
+
+    def not_due(self, *, scheduled: bool = False) -> str:
+        """Why this is not the time; empty when it is."""
+        settings = self.settings
+        if not settings.document:
+            return NOTHING
+        if not settings.enabled:
+            return "memory_compaction_enabled is off"
+        return "" if scheduled or self.is_over() else "no threshold is exceeded"
+
+    def is_over(self) -> bool:
+        """Whether the main document has more records or characters than it should."""
+        most, characters = self.settings.threshold_records, self.settings.threshold_characters
+        self.library.refresh()
+        known = self.library.known_of(self.settings.document)
+        if known is None:
+            return False
+        # Cheap bounds first: neither are there more records than lines, nor characters than bytes.
+        over_lines = most and known.lines > most
+        over_bytes = characters and known.signature.size > characters
+        if not (over_lines or over_bytes):
+            return False
+        now = self._read()
+        return bool(
+            (most and len(now.records) > most) or (characters and len(now.text) > characters)
+        )
+
+    def planned(self) -> tuple[Plan, str]:
+        """What a run would do now, and that as a difference. Nothing is written."""
+        if not self.settings.document:
+            return Plan(), f"{NOTHING.capitalize()}."
+        now = self._read()
+        made = self._plan(now)
+        settings = self.settings
+        return made, shown(
+            made, now.records, document=settings.document, long_document=settings.long_document
+        )
+
+    def _run(self) -> Report:
+        if not self._in_scope(self._read()):
+            return Report("skipped", "no record is in scope")
+        try:
+            with self.notes.alone(LOCK), self.beside():
+                if name := self._open_in_editor():
+                    return Report("skipped", f"{name} is open in an editor")
+                return self._work()
+        except Busy as busy:
+            held = f" ({BESIDE})" if BESIDE in busy.what else ""
+            return Report("skipped", f"another compaction is running{held}")
+
+    def _work(self) -> Report:
+        if not any(record.is_checkpoint for record in self._read().records[-1:]):
+            self.checkpoint()  # The one before is of a run that was left off.
+        since = self.library.clock.stamp()
+        found = set(map(_key, self.findings()))
+        before = self._read()
+        made = self._plan(before)
+        backup = self.library.journal.keep(before.data)
+        entry = self._changed(made, before, backup)
+        if isinstance(entry, str):
+            return Report("skipped", entry)
+        try:
+            self.library.level()
+            after = self._read()
+            self._validate(made, before, after)
+            sizes = len(before.records), len(before.text)
+            del before  # What a scan holds is as large.
+            self._check_findings(found, since=since)
+        except Exception as error:
+            self._take_back(entry, error)
+            raise Unwell(f"{error} It was taken back.") from error
+        return Report(
+            "done",
+            records_before=sizes[0],
+            records_after=len(after.records),
+            characters_before=sizes[1],
+            characters_after=len(after.text),
+            compacted=len(entry.removed),
+            summaries=len(entry.ids) - len(entry.removed),
+            summarizer=self.summarizer.name,
+            refused=made.refused,
+            position=entry.position,
+            backup=backup,
+        )
+
+    def _changed(self, made: Plan, was: _Snapshot, backup: str) -> Entry | str:
+        """Do what was planned. Returns what was journalled, or why nothing was done."""
+        prepared = self._prepared(made, was, backup)
+        with self._staged(prepared) as staged:
+            level = self._caught_up(was, prepared)
+            return self.library.locked(partial(self._write, prepared, level, staged))
+
+    def _take_back(self, entry: Entry, error: Exception) -> None:
+        try:
+            undo.undo(self.library, author=SYSTEM, position=entry.position)
+        except (CommonplaceError, OSError):
+            raise ToBeFinished(error) from error
+
+    def _open_in_editor(self) -> str:
+        names = (self.settings.document, self.settings.long_document)
+        return next((name for name in names if self.library.vault.being_edited(name)), "")
+
+    def _before(self) -> str:
+        days = timedelta(days=self.settings.min_age_days)
+        oldest = datetime.fromisoformat("0001-01-02T00:00:00+00:00")
+        now = self.library.clock.now()
+        return stamp(now - days if now - oldest > days else oldest)
+
+    def _in_scope(self, snapshot: _Snapshot) -> list[Record]:
+        records, waiting = self._known(snapshot)
+        return in_scope(records, before=self._before(), waiting=waiting)
+
+    def _known(self, snapshot: _Snapshot) -> tuple[list[Record], frozenset[str]]:
+        """The records with the origin that the index knows, and those that wait for approval."""
+        self.library.refresh()
+        known = self.library.index.get_all(record.id for record in snapshot.records)
+        records = [
+            replace(record, origin=known[record.id].origin) if record.id in known else record
+            for record in snapshot.records
+        ]
+        return records, self.library.waiting_among(records)
+
+    def _plan(self, snapshot: _Snapshot) -> Plan:
+        records, waiting = self._known(snapshot)
+        return plan(
+            records,
+            before=self._before(),
+            waiting=waiting,
+            summarizer=self.summarizer,
+            new_id=self.library.clock.new_id,
+            text_limit=self.settings.text_limit,
+            day_of=self.library.clock.day_of,
+        )
+
+    def _read(self) -> _Snapshot:
+        name = self.settings.document
+        data, position = self._text_of(name)
+        parsed = self.library.parse(name, decoded(name, data or b""))
+        return _Snapshot(name, data or b"", position, parsed)
+
+    def _text_of(self, name: str) -> tuple[bytes | None, int]:
+        """What a document says, None when it is not there, and where the journal ended then.
+
+        It is read without the lock, which a long one would hold too long.
+        """
+        library = self.library
+
+        def look() -> tuple[int, int]:
+            known = library.look(name)
+            return known.signature.size if known else -1, library.journal.end()
+
+        while True:
+            size, position = library.locked(look)
+            if size < 0:
+                return None, position
+            with suppress(NoSuchDocument):
+                data = library.vault.read(name)[:size]
+                if library.locked(partial(self._grown, name, position)) is not None:
+                    return data, position
+
+    def _grown(self, name: str, since: int) -> bytes | None:
+        """What we appended to a document, under the lock; None when it was changed otherwise."""
+        self.library.look(name)
+        return grown(self.library.journal, name, since=since)
+
+    def _moved(self, made: Plan, was: _Snapshot) -> tuple[str, ...]:
+        """Of the records that leave, those that go to the archive, and are not there yet."""
+        archive, library = self.settings.archive, self.library
+        if not archive and not self.settings.refuge:
+            return ()
+        leaving = set(made.leaving)
+        if archive:
+            there = set(archived(library, archive, [r for r in was.records if r.id in leaving]))
+        else:
+            there = library.index.standing_outside(self.settings.document)
+        there |= {record.id for record in was.records if record.is_checkpoint}
+        return tuple(key for key in made.leaving if key not in there)
+
+    def _prepared(self, made: Plan, was: _Snapshot, backup: str) -> _Prepared:
+        """Everything that takes time and does not need the lock."""
+        library, settings = self.library, self.settings
+        added = "".join(record_lines.write(each, library.layout.line) for each in made.summaries)
+        long_before, _ = self._text_of(settings.long_document)
+        long_after = self._lengthened(long_before, added)
+        spans = joined(spans_of(was.text, was.parsed, set(made.leaving)))
+        left = without(was.data, spans)
+        entry = self._entry(made, was, backup)
+        return _Prepared(
+            entry,
+            long_parts(entry),
+            spans,
+            left,
+            added,
+            long_before,
+            long_after,
+            library.journal.keep(long_after),
+            self._archive(entry),
+        )
+
+    def _archive(self, entry: Entry) -> _Archive | None:
+        """The archive as a whole text, where much comes to it, and it is not much longer than that.
+
+        To append as much, and to journal its lines, takes long: that would be under the lock.
+        """
+        name, library = self._archive_name, self.library
+        size = sum(map(len, entry.lines))
+        if size < LONG or library.vault.transactional:
+            return None
+        before, position = self._text_of(name)
+        change = library.locked(partial(library.to_append, name))
+        if change.at != len(before or b"") or change.at > SHARE * size:
+            return None
+        after = (before or b"") + entry.appended(change)
+        return _Archive(before, after, library.journal.keep(after), position)
+
+    @property
+    def _archive_name(self) -> str:
+        return self.settings.archive or self.settings.refuge
+
+    def _caught_up(self, was: _Snapshot, prepared: _Prepared) -> _Level:
+        """Take in what others stored while all was made: little comes to it until the lock."""
+        library = self.library
+        library.locked(library.levelling.bring_up)
+        position = library.locked(library.journal.end)
+        tail = grown(library.journal, was.name, since=was.position, until=position)
+        if tail is None:
+            position, tail = was.position, b""
+        return _Level(position, _Growing(was.data, tail), _Growing(prepared.left, tail))
+
+    @contextmanager
+    def _staged(self, prepared: _Prepared) -> Iterator[dict[str, Staged]]:
+        """The texts on disk, beside the documents whose place they take."""
+        vault, settings = self.library.vault, self.settings
+        texts = {settings.long_document: prepared.long_after, settings.document: prepared.left}
+        if prepared.archive:
+            texts[self._archive_name] = prepared.archive.after
+        staged: dict[str, Staged] = {}
+        try:
+            for name, text in texts.items():
+                staged[name] = vault.stage(name, text)
+            yield staged
+        finally:
+            for each in staged.values():
+                vault.unstage(each)
+
+    def _entry(self, made: Plan, was: _Snapshot, backup: str) -> Entry:
+        """What is journalled, but for the changes to the documents."""
+        moved = self._moved(made, was)
+        archived = set(moved)
+        rest = (key for key in made.leaving if key not in archived)
+        return self.library.entry(
+            Op.COMPACT,
+            (),
+            ids=(*moved, *rest, *(summary.id for summary in made.summaries)),
+            removed=made.leaving,
+            lines=tuple(_lines_of(was, moved)),
+            why=f"backup {backup}",
+            author=SYSTEM,
+        )
+
+    def _write(self, prepared: _Prepared, level: _Level, staged: dict[str, Staged]) -> Entry | str:
+        """Make the change, under the lock: the entry, or why nothing was done."""
+        library, settings = self.library, self.settings
+        if name := self._open_in_editor():
+            return f"{name} is open in an editor"
+        tail = self._grown(settings.document, level.position)
+        if tail is None:
+            return f"{settings.document} changed meanwhile"
+        library.look(settings.long_document)
+        long_before, long_after, version = self._long_text(prepared)
+        entry, written, texts = self._archiving(prepared)
+        changes = (
+            *entry.changes,
+            Text(settings.long_document, version),
+            Cut(settings.document, prepared.spans),
+        )
+        texts[settings.long_document] = long_before, long_after
+        texts[settings.document] = level.before.with_(tail), level.after.with_(tail)
+        entry = replace(entry, at=library.clock.stamp(), changes=changes)
+        return library.replace_long_texts(entry, texts, written=written, staged=staged)
+
+    def _archiving(
+        self, prepared: _Prepared
+    ) -> tuple[Entry, dict[str, bytes], dict[str, tuple[bytes | None, bytes | None]]]:
+        """The entry with what it does to the archive, its long parts, and the archive's text.
+
+        It comes first of all texts: what leaves stands there before it is gone.
+        """
+        entry, written, archive = prepared.entry, prepared.written, prepared.archive
+        name = self._archive_name
+        if not entry.lines:
+            return entry, written, {}
+        if archive is None or self._grown(name, archive.position) != b"":
+            return replace(entry, changes=(self.library.to_append(name),)), written, {}
+        short = {part: text for part, text in written.items() if part != "lines"}
+        entry = replace(entry, lines=(), changes=(Text(name, archive.version),))
+        return entry, short, {name: (archive.before, archive.after)}
+
+    def _long_text(self, prepared: _Prepared) -> tuple[bytes | None, bytes, str]:
+        """The long document before and after, and the name of the version that is kept of it."""
+        vault, name = self.library.vault, self.settings.long_document
+        now = vault.read(name) if vault.stat(name) else None
+        if now == prepared.long_before:
+            return now, prepared.long_after, prepared.version
+        after = self._lengthened(now, prepared.added)
+        return now, after, self.library.journal.keep(after)
+
+    def _lengthened(self, before: bytes | None, added: str) -> bytes:
+        text = decoded(self.settings.long_document, before or b"") or HEADER
+        guard = "" if text.endswith("\n") else "\n"
+        newline = "\r\n" if text.endswith("\r\n") else "\n"
+        return (text + guard + added.replace("\n", newline)).encode()
+
+    def _validate(self, made: Plan, before: _Snapshot, after: _Snapshot) -> None:
+        """Look whether a compaction did what it may, and nothing else."""
+        leaving, there = set(made.leaving), {record.id: record for record in after.records}
+        limit = self._before()
+        for record in before.records:
+            stays = must_stay(record, before=limit) and not record.is_checkpoint
+            if record.id in leaving and stays:
+                raise Unwell(f"{record.id} should have stayed.")
+            if record.id not in leaving and there.get(record.id) != record:
+                raise Unwell(f"{record.id} is not there any more.")
+        fresh = there.keys() - {record.id for record in before.records}
+        if leaving & there.keys() or len(there) > len(before.records) + len(fresh):
+            raise Unwell("There are not fewer records than before.")
+        if [summary.id for summary in made.summaries if self.library.index.get(summary.id) is None]:
+            raise Unwell("A summary cannot be found.")
+        if wrong := _whats(after) - _whats(before):
+            raise Unwell(f"The document has a new problem: {min(wrong)}.")
+        self._check_index(after)
+
+    def _check_findings(self, found: set[tuple[str, tuple[str, ...]]], *, since: str) -> None:
+        """Look whether a scan finds what it did not find before."""
+        told: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
+        for kind, ids in found:
+            group = frozenset(ids)  # One for all of them: a session may have thousands.
+            for key in ids if len(ids) > 1 else ():
+                told[kind, key].append(group)
+        for kind, ids in map(_key, self.findings()):
+            # Of a group of which some left, the rest is nothing new.
+            before = told.get((kind, ids[0]), ()) if ids else ()
+            if (kind, ids) in found or any(group.issuperset(ids) for group in before):
+                continue
+            if not self._stored_since(ids, since):
+                raise Unwell(f"The scan finds something new: {kind} {', '.join(ids[:3])}.")
+
+    def _stored_since(self, ids: Iterable[str], since: str) -> bool:
+        """Whether one of these is a record that somebody stored since, which is not our doing."""
+        hits = (self.library.index.get(key) for key in ids)
+        return any(hit and hit.record.timestamp >= since for hit in hits)
+
+    def _check_index(self, after: _Snapshot) -> None:
+        library, name = self.library, self.settings.document
+        library.refresh()
+        if library.vault.read(name) != after.data:
+            return  # Somebody wrote meanwhile: what the index holds is newer than what was read.
+        everything = Query(
+            documents=(name,),
+            include_superseded=True,
+            include_secret=True,
+            include_passages=False,
+        )
+        indexed, written = library.index.count(everything), len({r.id for r in after.records})
+        if indexed != written:
+            raise Unwell(f"The index holds {indexed:,} of {written:,} records.")
+
+    def _logged(self, report: Report) -> Report:
+        report = replace(report, at=self.library.clock.stamp())
+        # What was done is done, whether or not it can be noted.
+        with suppress(CommonplaceError, OSError):
+            log(self.notes, report)
+        return report
+
+
+def _key(finding: Any) -> tuple[str, tuple[str, ...]]:
+    return finding.kind, finding.ids
+
+
+def _whats(snapshot: _Snapshot) -> set[str]:
+    return {problem.what for problem in snapshot.parsed.problems}
+
+
+def _lines_of(snapshot: _Snapshot, ids: Iterable[str]) -> Iterable[str]:
+    items: dict[str, Item] = {item.record.id: item for item in snapshot.items}
+    for key in ids:
+        yield as_line(snapshot.text[items[key].start : items[key].end])

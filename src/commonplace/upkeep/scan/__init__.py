@@ -1,0 +1,1 @@
+"""Find stale, contradictory, duplicate and orphaned memories."""

@@ -20,7 +20,8 @@ import time
 from pathlib import Path
 
 from commonplace.model.records import Record
-from commonplace.search.index import Asked, Known, Query, Signature
+from commonplace.model.signature import Known, Signature
+from commonplace.search.index import Asked, Query
 from commonplace.search.sqlite.index import SqliteIndex
 from commonplace.search.vectors import table, with_numpy
 

@@ -15,6 +15,7 @@ from commonplace.history.tables import IN_POSTGRES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadOption, BadUrl, NoServer
 from commonplace.model.options import Options
+from commonplace.postgres import readers
 from commonplace.upkeep.heartbeat import Heartbeat
 from tests.contracts.history import HistoryContract, told
 from tests.postgres import fresh_url
@@ -174,6 +175,7 @@ def test_the_doctor_names_the_messages_that_stayed_in_the_file(tmp_path: Path) -
 
 def test_psql_has_a_reader_of_the_messages(tmp_path: Path) -> None:
     memory = opened(tmp_path)
-    made = memory.conversations.make_reader("analyst")
-    assert memory.conversations.readers() == ["analyst"]
-    assert memory.conversations.revoke_reader("analyst") == made.role
+    database = memory.stores.in_database()
+    made = readers.make_reader(database, "analyst")
+    assert readers.readers_of(database) == ["analyst"]
+    assert readers.revoke_reader(database, "analyst") == made.role

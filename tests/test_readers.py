@@ -12,7 +12,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from commonplace.history.tables import VIEW_NAMES
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, NoSuchReader
 from commonplace.postgres import readers
@@ -60,7 +59,7 @@ def bob() -> Database:
 
 @pytest.fixture
 def reader(alice: Database) -> Reader:
-    return make_reader(alice, "reader", VIEW_NAMES)
+    return make_reader(alice, "reader")
 
 
 def psql(reader: Reader, *statements: str) -> subprocess.CompletedProcess[str]:
@@ -156,15 +155,15 @@ def test_a_function_of_a_reader_s_own_is_shown_no_row_of_another_profile(
 def test_a_statement_of_a_reader_ends_in_time(
     alice: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert psql(make_reader(alice, "slow", VIEW_NAMES), "SHOW statement_timeout").stdout == "10s\n"
+    assert psql(make_reader(alice, "slow"), "SHOW statement_timeout").stdout == "10s\n"
     monkeypatch.setattr(readers, "SECONDS", 1)
-    slow = psql(make_reader(alice, "slow", VIEW_NAMES), "SELECT pg_sleep(30)")
+    slow = psql(make_reader(alice, "slow"), "SELECT pg_sleep(30)")
     assert "statement timeout" in slow.stderr
 
 
 def test_readers_are_listed_and_one_is_taken_away(alice: Database, bob: Database) -> None:
-    one, other = (make_reader(alice, name, VIEW_NAMES) for name in ("one", "other"))
-    make_reader(bob, "bobs", VIEW_NAMES)
+    one, other = (make_reader(alice, name) for name in ("one", "other"))
+    make_reader(bob, "bobs")
     assert readers_of(alice) == ["one", "other"]
     assert revoke_reader(alice, "one") == one.role
     assert (readers_of(alice), readers_of(bob)) == (["other"], ["bobs"])
@@ -176,7 +175,7 @@ def test_readers_are_listed_and_one_is_taken_away(alice: Database, bob: Database
 
 
 def test_a_session_of_a_reader_that_was_taken_away_reads_nothing_more(alice: Database) -> None:
-    reader = make_reader(alice, "one", VIEW_NAMES)
+    reader = make_reader(alice, "one")
     with psycopg.connect(reader.url, autocommit=True) as session:
         assert session.execute("SELECT count(*) FROM messages").fetchall() == [(2,)]
         revoke_reader(alice, "one")
@@ -187,7 +186,7 @@ def test_a_session_of_a_reader_that_was_taken_away_reads_nothing_more(alice: Dat
 @pytest.mark.parametrize("name", ["", "A", "a-b", 'a"; DROP ROLE postgres; --', "a" * 31])
 def test_a_name_that_is_no_name_is_refused(alice: Database, name: str) -> None:
     with pytest.raises(BadValue, match="not the name of a reader"):
-        make_reader(alice, name, VIEW_NAMES)
+        make_reader(alice, name)
 
 
 def test_only_the_password_that_was_shown_last_lets_a_reader_in() -> None:
@@ -197,7 +196,7 @@ def test_only_the_password_that_was_shown_last_lets_a_reader_in() -> None:
     server.stop()
     server.start()
     alice = said(opened(f"{server.url()}?profile=alice"), "Hello")
-    first, second = (make_reader(alice, "reader", VIEW_NAMES) for _ in range(2))
+    first, second = (make_reader(alice, "reader") for _ in range(2))
     assert first.role == second.role
     asked = "SELECT content FROM messages"
     assert server.psql(second.url, "-c", asked).stdout == "Hello\n"

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from commonplace.memory import Memory
 from commonplace.model.errors import NothingToUndo
 from commonplace.model.records import Hit, Record
-from commonplace.search.recall_cache import BESIDE, RecallCache
+from commonplace.search.recall import BESIDE, RecallCache
 from tests.clocks import SkippingClock
 
 TEXTS = ("Green tea is drunk", "The kettle whistles", "Tea with milk", "A cat sleeps", "Old boots")

@@ -12,15 +12,16 @@ import pytest
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError
+from commonplace.model.signature import Known, Signature
 from commonplace.postgres.connection import Database
 from commonplace.postgres.journal import PostgresJournal
+from commonplace.postgres.progress import ProfileHeads
 from commonplace.postgres.urls import place_of
 from commonplace.postgres.vault import PostgresVault
-from commonplace.search.index import Known, Signature
 from commonplace.storage.file_journal import FileJournal
 from commonplace.storage.file_vault import FileVault
 from commonplace.storage.journal import Journal
-from commonplace.storage.progress import FileHeads, Heads, Marks, ProfileHeads
+from commonplace.storage.progress import FileHeads, Heads, Marks
 from commonplace.storage.vault import Cancelled, Vault
 from tests.contracts.journal import JournalContract, entry
 from tests.contracts.vault import LOCK_SECONDS, NAME, VaultContract, append

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.model.records import Hit, Place, Record, said
+from commonplace.model.signature import Known, Signature
 from commonplace.model.values import replace
 from commonplace.search.encoders.hashed import HashedEncoder
-from commonplace.search.index import Asked, Candidate, Index, Known, Query, Signature
+from commonplace.search.index import Asked, Candidate, Index, Query
 
 RANK = LAYOUTS["native"].rank
 MEMORY, DAILY, OTHER = "MEMORY.md", "memory/2026-11-15.md", "notes/home.md"

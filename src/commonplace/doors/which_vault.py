@@ -46,7 +46,7 @@ def left_out(vault: str) -> str:
     here = "" if vault else vault_here()
     if not here:
         return ""
-    from commonplace.roots import find_root
+    from commonplace.opening import find_root
     from commonplace.storage.trusted import command_for, lapsed
     from commonplace.trust.safety import one_line
 
@@ -88,7 +88,7 @@ def vault_here() -> str:
 
 
 def _is_trusted(path: str) -> bool:
-    from commonplace.roots import find_root
+    from commonplace.opening import find_root
     from commonplace.storage.trusted import trusted
 
     return trusted(find_root(path)) is not None
@@ -98,7 +98,7 @@ def _is_vault(path: str) -> bool:
     """Whether a directory was made a vault, or holds what some dialect keeps its memory in."""
     if os.path.isdir(f"{path}/.commonplace") or os.path.isfile(f"{path}/commonplace.toml"):
         return True
-    from commonplace.roots import has_layout
+    from commonplace.opening import has_layout
 
     try:
         return has_layout(path)
@@ -130,7 +130,7 @@ def open_vault(
     `for_tools`: a dialect that is named means its tools; a vault stays what it is.
     """
     from commonplace.memory import Memory
-    from commonplace.roots import has_layout
+    from commonplace.opening import has_layout
 
     environ = dict(environ)
     try:

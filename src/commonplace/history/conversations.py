@@ -12,19 +12,15 @@ from contextlib import suppress
 from commonplace.history.messages import History, Message, Table, checked
 from commonplace.model import limits
 from commonplace.model.errors import BadValue, CommonplaceError, NotFound, Refused
-from commonplace.model.hints import TYPE_CHECKING
-from commonplace.model.lazy import Lazy
+from commonplace.model.hints import TYPE_CHECKING, Protocol
 from commonplace.model.records import BY_TOOL
-from commonplace.opening import Stores
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from commonplace.postgres import readers
-    from commonplace.postgres.readers import Reader
+    from commonplace.model.clock import Clock
+    from commonplace.model.options import Options
     from commonplace.storage.leases import Lease, Leases
-else:
-    readers = Lazy("postgres.readers")
 
 HEARTBEAT = "heartbeat"
 """The agent of a heartbeat's command, as the environment names it: what it does is no conversation.
@@ -36,12 +32,30 @@ Shown = Callable[[Iterable[tuple[str, str]]], None]
 """Is told the session and the role of each message that was shown."""
 
 
+class Place(Protocol):
+    """Where the messages of one vault are kept, and who is talking in it."""
+
+    clock: Clock
+    options: Options
+    read_only: bool
+
+    def history(self) -> History: ...
+
+    def has_history(self) -> bool:
+        """Whether any message may have been kept."""
+
+    def leases(self) -> Leases: ...
+
+    def refusal(self) -> CommonplaceError:
+        """The error for a write where `read_only` is set."""
+
+
 class Conversations:
     """The conversations of one vault, as one session and its agent see them."""
 
     def __init__(
         self,
-        stores: Stores,
+        place: Place,
         *,
         session: str,
         agent: str,
@@ -49,7 +63,7 @@ class Conversations:
         clean: Callable[[str], str],
         shown: Shown,
     ) -> None:
-        self._stores = stores
+        self._place = place
         self._session = session
         self._agent = agent
         self._alone = alone
@@ -60,12 +74,12 @@ class Conversations:
     @property
     def _history(self) -> History:
         """The messages, as they were recorded."""
-        return self._stores.history()
+        return self._place.history()
 
     @property
     def leases(self) -> Leases:
         """Which conversations are running."""
-        return self._stores.leases()
+        return self._place.leases()
 
     def record(
         self,
@@ -84,7 +98,7 @@ class Conversations:
         is now, unless it was said before.
         """
         self._check_writable()
-        clock = self._stores.clock
+        clock = self._place.clock
         limits.check_text(content, limit=limits.DOCUMENT_LIMIT, argument="content")
         message = Message(
             id=limits.check_word(message_id, argument="id") or clock.new_message_id(),
@@ -113,7 +127,7 @@ class Conversations:
 
         Nobody is told of it: who asks looks for the user's words, and shows no others.
         """
-        if not session or not self._stores.has_history():
+        if not session or not self._place.has_history():
             return []
         said = self._history.last(session, MOST_SAID)
         return [each for each in said if each.role == "user" and each.channel != BY_TOOL]
@@ -177,8 +191,8 @@ class Conversations:
 
         A disk or a server that takes no note is no reason to stop talking.
         """
-        if self._agent != HEARTBEAT and not self._stores.read_only:
-            limit = self._stores.options.conversation_minutes * 60 if seconds is None else seconds
+        if self._agent != HEARTBEAT and not self._place.read_only:
+            limit = self._place.options.conversation_minutes * 60 if seconds is None else seconds
             with suppress(OSError, CommonplaceError):
                 self.leases.note(self._session, seconds=limit)
 
@@ -194,20 +208,6 @@ class Conversations:
         """Whether any conversation is going on in this vault."""
         return bool(self.leases.running())
 
-    def make_reader(self, name: str) -> Reader:
-        """Make a login with which another program reads these messages in PostgreSQL."""
-        from commonplace.history.tables import VIEW_NAMES
-
-        return readers.make_reader(self._stores.in_database(), name, VIEW_NAMES)
-
-    def readers(self) -> list[str]:
-        """The names of the logins that were made."""
-        return readers.readers_of(self._stores.in_database())
-
-    def revoke_reader(self, name: str) -> str:
-        """Take a login away. Returns the name of its role."""
-        return readers.revoke_reader(self._stores.in_database(), name)
-
     def _of(self, session: str | None) -> str:
         return self._session if session is None or self._alone else session
 
@@ -217,5 +217,5 @@ class Conversations:
 
     def _check_writable(self) -> None:
         """A message that went into the state of this process alone would be lost with it."""
-        if self._stores.read_only:
-            raise self._stores.refusal()
+        if self._place.read_only:
+            raise self._place.refusal()

@@ -37,6 +37,7 @@ from commonplace.model.records import (
 from commonplace.model.values import frozen, replace
 from commonplace.search.engine import Asker
 from commonplace.search.index import Query
+from commonplace.search.recall import most_alike
 from commonplace.storage.brackets import Brackets
 from commonplace.storage.journal import Change, Gone, Op, Text
 from commonplace.storage.notices import Notice, Notices
@@ -691,6 +692,18 @@ class Library(Erasing):
             lacking = " ".join((found.degraded, *self.troubles.values(), *self.unmerged())).strip()
             found = Found(found, mode=found.mode, degraded=lacking)
         return found
+
+    def recall(self, text: str, *, limit: int, newest: int, writes: bool) -> list[Hit]:
+        """The records most like a text, from the cache while nothing has changed."""
+        question, glance = (text, limit), self.glance()
+        hits = self.recalls.get(question, glance=glance)
+        if hits is None:
+            self.refresh()
+            hits = most_alike(self.index, text, limit=limit, newest=newest, writes=writes)
+            # A change during the search may be missing from its answer.
+            if glance == self.glance():
+                self.recalls.put(question, hits, glance=glance)
+        return hits
 
     def unmerged(self) -> list[str]:
         """A sentence for each copy that a sync program put beside a document."""

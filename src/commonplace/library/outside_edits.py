@@ -16,8 +16,9 @@ from commonplace.model.errors import NoSuchDocument, Unreadable
 from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import DERIVED, SYSTEM, Author, Origin, Record, etag_of
+from commonplace.model.signature import Known, Signature
 from commonplace.model.values import replace
-from commonplace.search.index import Known, Query, Signature
+from commonplace.search.index import Query
 from commonplace.storage.journal import Gone, Op, Text, new_entry
 from commonplace.storage.vault import Stat
 

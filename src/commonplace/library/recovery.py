@@ -14,8 +14,8 @@ from commonplace.library.record_reader import decoded
 from commonplace.markdown.merge import merged_bytes
 from commonplace.model.errors import Unreadable
 from commonplace.model.records import Record
+from commonplace.model.signature import Known, Signature
 from commonplace.model.values import replace
-from commonplace.search.index import Known, Signature
 from commonplace.storage.journal import BLANK, Append, Entry, Op, Text
 from commonplace.storage.progress import Marks
 from commonplace.storage.replay import state, states

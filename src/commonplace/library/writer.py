@@ -25,9 +25,10 @@ from commonplace.model.errors import (
 from commonplace.model.hints import TYPE_CHECKING, Any, TypeVar
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import OWNER, SYSTEM, Author, Record
+from commonplace.model.signature import Known, Signature
 from commonplace.model.values import replace
-from commonplace.search.index import Index, Known, Signature
-from commonplace.search.recall_cache import RecallCache
+from commonplace.search.index import Index
+from commonplace.search.recall import RecallCache
 from commonplace.storage.journal import Append, Change, Entry, Journal, Op, Text, new_entry
 from commonplace.storage.progress import Heads, Marks
 from commonplace.storage.vault import Cancelled, Moved, Staged, Stat, Vault

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from commonplace.library.undo import Redone, Restored
     from commonplace.markdown import documents
     from commonplace.memory import status
-    from commonplace.search import encoders, recall, time_phrases
+    from commonplace.search import encoders, time_phrases
     from commonplace.search.engine import Miss
     from commonplace.trust import admission, permission
     from commonplace.upkeep import forget as forgetting
@@ -104,7 +104,7 @@ else:
         Lazy("search.encoders"),
     )
     accounts, copies = Lazy("library.accounts"), Lazy("library.copies")
-    undo, permission, recall = Lazy("library.undo"), Lazy("trust.permission"), Lazy("search.recall")
+    undo, permission = Lazy("library.undo"), Lazy("trust.permission")
     quoting, steering = Lazy("library.quoting"), Lazy("library.steering")
     rewriting, status, time_phrases = (
         Lazy("library.rewriting"),
@@ -855,9 +855,7 @@ class Memory:
         budgets.check_type(text, str, "query")
         budgets.check_limit(limit, most=1 << 30)
         newest = self.options.memory_embeddings_max_records
-        hits = recall.recalled(
-            self.library, text, limit=limit, newest=newest, writes=not self.read_only
-        )
+        hits = self.library.recall(text, limit=limit, newest=newest, writes=not self.read_only)
         hits = [hit for hit in hits if not hit.record.is_checkpoint]
         self._tell_beside()
         self.note_shown(hit.record for hit in hits)
@@ -1466,7 +1464,7 @@ class Memory:
     def _check_takes_back(self, entry: Entry | None) -> None:
         """`entry` is the change that is named by its number, if one is."""
         if entry:
-            permission.check_takes_back(self.author.origin, entry)
+            permission.check_takes_back(self.author.origin, change=entry.position, of=entry.origin)
         elif not self.session:
             raise Refused(
                 "There is no session, so nothing tells which changes are its own.",

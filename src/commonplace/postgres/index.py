@@ -15,6 +15,7 @@ from functools import lru_cache
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.hints import Any
 from commonplace.model.records import Hit, Place, Record
+from commonplace.model.signature import Known
 from commonplace.postgres import index_queries
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import (
@@ -39,7 +40,7 @@ from commonplace.postgres.index_rows import PostgresRecords
 from commonplace.postgres.index_vectors import PostgresVectors
 from commonplace.search import rows as tellings
 from commonplace.search.filters import narrow
-from commonplace.search.index import Asked, Candidate, Entry, Followed, Known, Query, Result
+from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
 from commonplace.search.lexemes import lexemes, terms_of
 from commonplace.search.rows import CONFIDENCE, FIELDS, SHOWN, Row, Told
 from commonplace.search.sqlite.counts import Remembered

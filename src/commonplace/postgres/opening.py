@@ -17,10 +17,10 @@ from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.notes import PostgresLeases, PostgresNotes
+from commonplace.postgres.progress import ProfileHeads
 from commonplace.postgres.urls import place_of
 from commonplace.postgres.vault import PostgresVault
 from commonplace.storage.error_log import log_path
-from commonplace.storage.progress import ProfileHeads
 
 if TYPE_CHECKING:
     from commonplace.history.messages import History

@@ -7,10 +7,10 @@ so, and not by what it sets; it owns nothing, may write nothing, and its stateme
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 
 import psycopg
 
+from commonplace.history.tables import VIEW_NAMES
 from commonplace.model.errors import BadValue, NoSuchReader
 from commonplace.model.hints import Any
 from commonplace.model.lazy import pattern
@@ -39,7 +39,7 @@ class Reader:
     url: str
 
 
-def make_reader(database: Database, name: str, views: Sequence[str]) -> Reader:
+def make_reader(database: Database, name: str) -> Reader:
     """Make a reader of this profile; one of that name gets a new password."""
     role, password = _role(database, _checked(name)), secrets.token_urlsafe(24)
 
@@ -55,7 +55,7 @@ def make_reader(database: Database, name: str, views: Sequence[str]) -> Reader:
         limits = {"statement_timeout": f"{SECONDS}s", "search_path": database.place.schema}
         for setting, value in {**SETTINGS, **limits}.items():
             connection.execute(f"alter role {quoted(role)} set {setting} = '{value}'")
-        let_read(connection, database.place.schema, role, views)
+        let_read(connection, database.place.schema, role, VIEW_NAMES)
         connection.execute(KEEP, (role, database.profile))
 
     changed(database, work)

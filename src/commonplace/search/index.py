@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 
 from commonplace.model.hints import Any, NamedTuple, Protocol, TypeVar
 from commonplace.model.records import Hit, Place, Record
+from commonplace.model.signature import Known
 from commonplace.model.values import frozen
 
 Result = TypeVar("Result")
@@ -22,32 +23,6 @@ NEAREST = 50
 """How many the vectors give: what is further away is found by its words, or not wanted."""
 STEEP = 10.0
 """The rank that says half as much as the first."""
-
-
-@frozen
-class Signature:
-    """What tells, without reading it, that a document is still the one that was read."""
-
-    size: int
-    mtime_ns: int
-    inode: int
-    digest: str = ""
-    racy: bool = False
-    """Whether it was written so short ago that a later change may have left the same time."""
-    atime_ns: int = 0
-    """When somebody else had last read it."""
-
-
-@frozen
-class Known:
-    """What the index knows of one document."""
-
-    signature: Signature
-    lines: int
-    base: int
-    """The journal position of its last whole text."""
-    glimpse: str = ""
-    """What was seen of outside saves that are not taken in yet, as whoever notes it writes it."""
 
 
 @frozen

@@ -13,9 +13,10 @@ from operator import attrgetter
 from commonplace.model.hints import Any, NamedTuple
 from commonplace.model.lean import blake2b
 from commonplace.model.records import Record, said
+from commonplace.model.signature import Known, Signature
 from commonplace.model.values import fields_of
 from commonplace.search.filters import listed, unlisted
-from commonplace.search.index import Entry, Known, Signature
+from commonplace.search.index import Entry
 from commonplace.search.words import STOP, indexed
 
 AT_ONCE = 2000

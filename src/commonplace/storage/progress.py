@@ -11,12 +11,9 @@ import json
 import os
 
 from commonplace.model.errors import ReadOnly
-from commonplace.model.hints import TYPE_CHECKING, Protocol, StrPath
-from commonplace.search.index import Known, Signature
+from commonplace.model.hints import Protocol, StrPath
+from commonplace.model.signature import Known, Signature
 from commonplace.storage.machine_files import opened, parsed
-
-if TYPE_CHECKING:
-    from commonplace.postgres.connection import Database
 
 BOOT = "/proc/sys/kernel/random/boot_id"
 
@@ -82,11 +79,11 @@ class FileHeads:
         self._process = 0
 
     def load(self) -> Marks:
-        return _marks_in(os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0])
+        return marks_in(os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0])
 
     def save(self, marks: Marks) -> None:
         # What an older, longer text leaves behind the line's end is never read.
-        os.pwrite(self._open(), _text_of(marks).encode() + b"\n", 0)
+        os.pwrite(self._open(), text_of(marks).encode() + b"\n", 0)
 
     def _open(self) -> int:
         if self._process == os.getpid():
@@ -105,25 +102,8 @@ class FileHeads:
         self._descriptor, self._process = -1, 0
 
 
-class ProfileHeads:
-    """The marks in the row of a profile, which is written with what they tell of."""
-
-    boot = home = ""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def load(self) -> Marks:
-        return _marks_in(self._database.head().marks)
-
-    def save(self, marks: Marks) -> None:
-        self._database.set_head(marks=_text_of(marks))
-
-    def close(self) -> None:
-        """The row is the database's."""
-
-
-def _marks_in(text: str | bytes) -> Marks:
+def marks_in(text: str | bytes) -> Marks:
+    """The marks that a text tells; empty ones when it cannot be read."""
     try:
         value = parsed(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
@@ -137,7 +117,8 @@ def _marks_in(text: str | bytes) -> Marks:
         return Marks()
 
 
-def _text_of(marks: Marks) -> str:
+def text_of(marks: Marks) -> str:
+    """The marks as the text that `marks_in` reads."""
     rows = {name: _row(known) for name, known in marks.documents.items()}
     value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
     if marks.home:

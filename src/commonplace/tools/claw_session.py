@@ -17,7 +17,7 @@ from commonplace.model.errors import BadValue
 from commonplace.model.hints import Any
 from commonplace.model.options import snake
 from commonplace.model.values import frozen
-from commonplace.roots import find_root
+from commonplace.opening import find_root
 from commonplace.storage.sessions import SessionKind, session_kind
 
 KEPT = 8

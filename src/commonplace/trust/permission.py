@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from commonplace.model.errors import LessTrusted, NoSuchRecord, Refused
 from commonplace.model.records import PASSAGE, Hit, Record
-from commonplace.storage.journal import Entry
 from commonplace.trust.safety import Trust, may_supersede, trust_of
 
 
@@ -55,13 +54,12 @@ def check_steers(origin: str, document: str) -> None:
         )
 
 
-def check_takes_back(origin: str, entry: Entry) -> None:
-    """Nobody takes back a change of one who is trusted more."""
-    if not may_supersede(origin, entry.origin):
+def check_takes_back(origin: str, *, change: int, of: str) -> None:
+    """Nobody takes back a change of an origin that is trusted more."""
+    if not may_supersede(origin, of):
         raise Refused(
-            f"Change {entry.position} comes from {entry.origin}, and {origin} may not take it "
-            "back.",
-            next_step=f"Ask the user: 'commonplace undo --change {entry.position}' in a terminal.",
+            f"Change {change} comes from {of}, and {origin} may not take it back.",
+            next_step=f"Ask the user: 'commonplace undo --change {change}' in a terminal.",
         )
 
 

@@ -15,7 +15,7 @@ from commonplace.model.errors import BadValue
 from commonplace.model.options import FILE
 from commonplace.model.records import OWNER
 from commonplace.model.values import frozen
-from commonplace.roots import find_root, make_directory
+from commonplace.opening import find_root, make_directory
 from commonplace.storage import machine_files
 from commonplace.storage.journal import Op, Text
 

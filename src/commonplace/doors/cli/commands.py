@@ -114,7 +114,7 @@ def _is_vault(path: Path) -> bool:
 
 def _detected(path: Path) -> str:
     """The dialect of what is there already; empty where nothing tells."""
-    from commonplace.roots import dialect_of, find_root
+    from commonplace.opening import dialect_of, find_root
 
     if not path.is_dir():
         return ""

@@ -231,15 +231,18 @@ def reader(arguments: argparse.Namespace) -> int:
 
     The URL is shown this once; made again, the reader has a new password.
     """
+    from commonplace.postgres import readers
+
     with open_memory(arguments) as memory:
+        database = memory.stores.in_database()
         if arguments.list:
-            names = memory.conversations.readers()
+            names = readers.readers_of(database)
             answer = Answer({"readers": names}, "\n".join(names) or "There are none.")
         elif arguments.revoke:
-            role = memory.conversations.revoke_reader(arguments.name)
+            role = readers.revoke_reader(database, arguments.name)
             answer = Answer({"revoked": role}, f"{role} can no longer log in.")
         else:
-            made = memory.conversations.make_reader(arguments.name)
+            made = readers.make_reader(database, arguments.name)
             answer = Answer(made.__dict__, f"psql '{made.url}'")
     show(answer, as_json=arguments.json)
     return 0

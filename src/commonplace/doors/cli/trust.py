@@ -17,7 +17,7 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError, Conflict, NotFound, Refused
 from commonplace.model.hints import Any
 from commonplace.model.options import VaultFiles, is_url, shown_value, vault_files, why_distrusted
-from commonplace.roots import find_root
+from commonplace.opening import find_root
 from commonplace.storage.state_places import STATE
 from commonplace.storage.trusted import (
     Trusted,

@@ -169,7 +169,7 @@ def open_for(asked: Asked, session: str) -> Memory:
     from commonplace.doors.session_id import NAMED, is_clients_own
     from commonplace.doors.which_vault import agents_path, open_vault
     from commonplace.model.options import is_url
-    from commonplace.roots import has_layout
+    from commonplace.opening import has_layout
     from commonplace.storage.state_places import STATE
 
     path = agents_path(asked.vault, asked.dialect)

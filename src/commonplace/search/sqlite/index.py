@@ -15,9 +15,10 @@ from commonplace.model.errors import CommonplaceError
 from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Hit, Place, Record
+from commonplace.model.signature import Known
 from commonplace.model.values import replace
 from commonplace.search.filters import SUPERSEDED, as_json, clean, fits
-from commonplace.search.index import Asked, Candidate, Entry, Followed, Known, Query, Result
+from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
 from commonplace.search.rows import (
     COUNT,
     SHOWN,

@@ -1,0 +1,31 @@
+"""The signature of a document, and what the index knows of the document."""
+
+from __future__ import annotations
+
+from commonplace.model.values import frozen
+
+
+@frozen
+class Signature:
+    """What tells, without reading it, that a document is still the one that was read."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    digest: str = ""
+    racy: bool = False
+    """Whether it was written so short ago that a later change may have left the same time."""
+    atime_ns: int = 0
+    """When somebody else had last read it."""
+
+
+@frozen
+class Known:
+    """What the index knows of one document."""
+
+    signature: Signature
+    lines: int
+    base: int
+    """The journal position of its last whole text."""
+    glimpse: str = ""
+    """What was seen of outside saves that are not taken in yet, as whoever notes it writes it."""

@@ -263,15 +263,15 @@ def test_times_are_told_in_utc_whatever_the_zone_of_the_server() -> None:
 
 
 def test_who_could_read_the_messages_before_the_times_changed_still_can() -> None:
+    database, server = opened(), own_server()
     history = PostgresHistory(database)
-    history, views = PostgresHistory(database), ("messages", "sessions")
     history.append([message(1)])
     reader = make_reader(database, "analyst")
     history.sql("SELECT 1", limit=1)
     with database.transaction():
         for statement in times_of_messages(database.engine):
             database.rows(statement)
-    for view in views:
+    for view in ("messages", "sessions"):
         asked = server.psql(reader.url, "-c", f"SELECT count(*) FROM {view}")
         assert (asked.stdout, asked.stderr) == ("1\n", "")
     assert history.sql("SELECT count(*) FROM sessions", limit=1).rows == ((1,),)

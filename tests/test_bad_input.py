@@ -39,8 +39,8 @@ from commonplace.model.errors import (
     Unreadable,
     WouldLose,
 )
-from commonplace.model.options import FILE
 from commonplace.model.records import Hit
+from commonplace.storage.option_files import FILE
 from tests.clocks import SkippingClock
 from tests.data import contents, example
 from tests.plain_user import as_plain_user

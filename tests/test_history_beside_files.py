@@ -14,8 +14,8 @@ from commonplace.history.messages import History
 from commonplace.history.tables import IN_POSTGRES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadOption, BadUrl, NoServer
-from commonplace.model.options import Options
 from commonplace.postgres import readers
+from commonplace.storage.option_files import options_of
 from commonplace.upkeep.heartbeat import Heartbeat
 from tests.contracts.history import HistoryContract, told
 from tests.postgres import fresh_url
@@ -81,7 +81,7 @@ def test_a_file_that_nobody_trusted_does_not_name_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["history.db", "mysql://me:pa55@h/db", "/tmp/pa55"])
 def test_what_is_no_url_of_postgresql_is_refused_and_not_repeated(value: str) -> None:
     with pytest.raises(BadOption) as error:
-        Options.load(None, environ={}, arguments={"history": value})
+        options_of(None, environ={}, arguments={"history": value})
     assert "pa55" not in str(error.value)
 
 
@@ -96,7 +96,7 @@ def test_what_is_no_url_of_postgresql_is_refused_and_not_repeated(value: str) ->
     ],
 )
 def test_no_list_of_options_shows_its_password(value: str, shown: str) -> None:
-    options = Options.load(None, environ={}, arguments={"history": value})
+    options = options_of(None, environ={}, arguments={"history": value})
     [told] = [each["value"] for each in options.described() if each["name"] == "history"]
     assert told == shown
 

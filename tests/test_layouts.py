@@ -11,9 +11,9 @@ import pytest
 from commonplace.markdown.layouts import LAYOUTS, detect, layout_named
 from commonplace.memory import Memory
 from commonplace.model.errors import UnknownDialect
-from commonplace.model.options import FILE
 from commonplace.model.records import Problem, Record
 from commonplace.model.values import fields_of
+from commonplace.storage.option_files import FILE
 from tests.clocks import SkippingClock
 from tests.data import EXAMPLES, clock_at, contents, example
 

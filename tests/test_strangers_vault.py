@@ -25,7 +25,8 @@ import pytest
 from commonplace import Memory
 from commonplace.doors.admin.doctor import examine
 from commonplace.model.errors import BadOption, NotTrusted
-from commonplace.model.options import OPTIONS, Options, vault_files
+from commonplace.model.options import OPTIONS, Options
+from commonplace.storage.option_files import options_of, vault_files
 from commonplace.storage.trusted import all_trusted, trusted
 from tests.mcp_client import call, initialize
 from tests.test_cli import Ran, on_terminal
@@ -307,18 +308,18 @@ def test_a_harmful_key_counts_only_where_it_was_trusted(
     (tmp_path / "commonplace.toml").write_text(text)
     for _ in range(2):
         try:
-            options = Options.load(tmp_path, environ=environ)
+            options = options_of(tmp_path, environ=environ)
         except BadOption:
             assert spelling in SPELLINGS[4:]
             return
         assert options == Options()
     trust_as_it_is(tmp_path, environ)
-    assert getattr(Options.load(tmp_path, environ=environ), name) == value
+    assert getattr(options_of(tmp_path, environ=environ), name) == value
     (tmp_path / "commonplace.toml").write_text(text + "\n# the same keys\n")
-    assert getattr(Options.load(tmp_path, environ=environ), name) == value
+    assert getattr(options_of(tmp_path, environ=environ), name) == value
     another = json.dumps(f"{value}x" if isinstance(value, str) else value + 1)
     (tmp_path / "commonplace.toml").write_text(text.replace(json.dumps(value), another))
-    assert Options.load(tmp_path, environ=environ) == Options()
+    assert options_of(tmp_path, environ=environ) == Options()
 
 
 @pytest.mark.parametrize("name", HARMFUL)
@@ -327,12 +328,12 @@ def test_the_persons_own_file_environment_and_arguments_set_anything(
 ) -> None:
     value = value_of(name)
     variable = {**environ, f"COMMONPLACE_{name.upper()}": str(value)}
-    assert getattr(Options.load(tmp_path, environ=variable), name) == value
-    assert getattr(Options.load(tmp_path, environ=environ, arguments={name: value}), name) == value
+    assert getattr(options_of(tmp_path, environ=variable), name) == value
+    assert getattr(options_of(tmp_path, environ=environ, arguments={name: value}), name) == value
     own = Path(environ["HOME"]) / ".config" / "commonplace" / "commonplace.toml"
     own.parent.mkdir(parents=True)
     own.write_text(written(name, value))
-    assert getattr(Options.load(tmp_path, environ=environ), name) == value
+    assert getattr(options_of(tmp_path, environ=environ), name) == value
 
 
 def test_a_home_that_hangs_on_the_working_directory_is_none(
@@ -344,8 +345,8 @@ def test_a_home_that_hangs_on_the_working_directory_is_none(
         (tmp_path / name / "commonplace.toml").write_text(written("secrets", "allow"))
     trust_as_it_is(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})
     relative = {"XDG_CONFIG_HOME": ".", "XDG_DATA_HOME": "."}
-    assert Options.load(tmp_path, environ=relative) == Options()
-    assert Options.load(None, environ=relative) == Options()
+    assert options_of(tmp_path, environ=relative) == Options()
+    assert options_of(None, environ=relative) == Options()
 
 
 def test_nothing_of_cursorclaws_file_counts_until_it_is_trusted(
@@ -354,10 +355,10 @@ def test_nothing_of_cursorclaws_file_counts_until_it_is_trusted(
     said = {"memoryMaxRecords": 3, "secrets": "allow", "heartbeatCommand": "touch x"}
     (tmp_path / "openclaw.json").write_text(json.dumps({"continuity": said}))
     (tmp_path / "commonplace.toml").write_text("memory_max_chars = 9000\n")
-    assert Options.load(tmp_path, environ=environ) == Options(memory_max_chars=9000)
+    assert options_of(tmp_path, environ=environ) == Options(memory_max_chars=9000)
     trust_as_it_is(tmp_path, environ)
     known = Options(memory_max_chars=9000, memory_max_records=3)
-    assert Options.load(tmp_path, environ=environ) == known
+    assert options_of(tmp_path, environ=environ) == known
 
 
 @pytest.mark.parametrize(
@@ -535,12 +536,12 @@ def test_a_vault_is_trusted_at_a_terminal_after_a_look(tmp_path: Path, canary: P
     assert "summarizer_command = " in done.out
     assert str(canary) in done.out
     assert "pa55" not in done.out
-    assert Options.load(root).summarizer == "command"
+    assert options_of(root).summarizer == "command"
     listed = on_terminal("trust", "--list")
     assert str(root) in listed.out
     assert on_terminal("trust", "--revoke", str(root)).code == 0
     assert trusted(root) is None
-    assert Options.load(root).summarizer == "extractive"
+    assert options_of(root).summarizer == "extractive"
 
 
 def test_trust_in_a_directory_that_is_gone_is_taken_back_as_it_is_listed(
@@ -615,7 +616,7 @@ def test_two_who_trust_at_once_both_have_done_it(
         process.communicate(timeout=120)
         assert process.returncode == 0
     for root in roots:
-        assert Options.load(root, environ=environ).summarizer == "command"
+        assert options_of(root, environ=environ).summarizer == "command"
 
 
 def test_init_and_setup_trust_what_they_make_and_not_what_was_there(
@@ -633,11 +634,11 @@ def test_init_and_setup_trust_what_they_make_and_not_what_was_there(
         assert done.code == 0, done
         assert "commonplace trust" in done.err
         assert "summarizer_command" in done.err
-        assert Options.load(theirs, environ=environ).summarizer == "extractive"
+        assert options_of(theirs, environ=environ).summarizer == "extractive"
     trust_as_it_is(theirs, environ)
     done = run("init", str(theirs), "--yes", cwd=tmp_path, environ=environ)
     assert (done.code, done.err) == (0, "")
-    assert Options.load(theirs, environ=environ).summarizer == "command"
+    assert options_of(theirs, environ=environ).summarizer == "command"
 
 
 def test_what_an_agent_makes_is_not_trusted(tmp_path: Path, environ: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from commonplace.model.options import vault_files
+from commonplace.storage.option_files import vault_files
 from commonplace.storage.trusted import trust
 
 AT = "2026-11-17T23:00:00.000Z"

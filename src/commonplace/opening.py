@@ -19,7 +19,7 @@ from commonplace.model.errors import (
     StrangeFile,
 )
 from commonplace.model.hints import TYPE_CHECKING, Any, Protocol, StrPath
-from commonplace.model.options import Options, is_url, load
+from commonplace.model.options import Options, is_url
 from commonplace.search.index import Index
 from commonplace.search.sqlite.index import SqliteIndex
 from commonplace.storage import machine_files
@@ -28,6 +28,7 @@ from commonplace.storage.file_vault import FileVault
 from commonplace.storage.journal import Journal
 from commonplace.storage.machine_files import look
 from commonplace.storage.notes import FileNotes, Notes
+from commonplace.storage.option_files import load
 from commonplace.storage.progress import FileHeads, Heads
 from commonplace.storage.safe_paths import Tree
 from commonplace.storage.state_places import STATE, check_unused, own_place, was_written

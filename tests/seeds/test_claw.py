@@ -15,9 +15,10 @@ from commonplace.doors.admin.init import begin
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadOption
-from commonplace.model.options import FILE, Options, snake
+from commonplace.model.options import Options, snake
 from commonplace.model.records import Record
 from commonplace.search.encoders.hashed import HashedEncoder
+from commonplace.storage.option_files import FILE, options_of
 from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
 
@@ -294,7 +295,7 @@ def test_a_continuity_key_is_accepted_with_its_type_and_has_its_default(
     default, other = KEYS[key]
     spelled = json.dumps(other)
     (tmp_path / FILE).write_text(f"[continuity]\n{key} = {spelled}\n", encoding="utf-8")
-    assert getattr(Options.load(tmp_path, environ={}), snake(key)) == other
+    assert getattr(options_of(tmp_path, environ={}), snake(key)) == other
     dotted = Options().overlaid({f"continuity.{key}": other}, source="a test")
     assert getattr(dotted, snake(key)) == other
     with pytest.raises(BadOption, match=snake(key)):

@@ -62,7 +62,7 @@ def left_out(vault: str) -> str:
 
 def _keys_left_out(root: str) -> str:
     from commonplace.model.errors import CommonplaceError
-    from commonplace.model.options import load
+    from commonplace.storage.option_files import load
     from commonplace.trust.safety import one_line
 
     try:

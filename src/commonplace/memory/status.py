@@ -8,9 +8,9 @@ from __future__ import annotations
 from commonplace.library.library import Library
 from commonplace.model.errors import VaultTrouble
 from commonplace.model.hints import Any
-from commonplace.model.options import MEND_UNREAD
 from commonplace.opening import Stores
 from commonplace.search.index import Query
+from commonplace.storage.option_files import MEND_UNREAD
 from commonplace.storage.trusted import command_for
 from commonplace.upkeep import heartbeat, schedule
 from commonplace.upkeep.compaction import reports

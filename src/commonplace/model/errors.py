@@ -166,6 +166,8 @@ class BadOption(BadInput):
     """An unknown option or a value it does not take."""
 
     def __init__(self, option: str, problem: str, *, source: str) -> None:
+        self.option = option
+        self.problem = problem
         super().__init__(
             f"Option {option} ({source}): {problem}.",
             next_step="'commonplace status --options' lists every option with what it takes.",

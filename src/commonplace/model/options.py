@@ -1,33 +1,16 @@
-"""The options: one value, filled from defaults < files < environment < arguments.
-
-It does not know what an option does, only its name, type and whether the files of a vault that
-nobody trusted by hand may set it.
-"""
+"""The options of a vault: their names, types, defaults and descriptions."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 
 from commonplace.model.clock import zone_of
-from commonplace.model.errors import BadOption, BrokenOptions, Unreadable
-from commonplace.model.hints import Any, StrPath
+from commonplace.model.errors import BadOption
+from commonplace.model.hints import Any
 from commonplace.model.values import field, fields_of, frozen, replace
-from commonplace.storage.trusted import Trusted, lapsed, trusted, unheeded
 
-FILE = "commonplace.toml"
-CLAW_FILE = "openclaw.json"
-CLAW_NAMES = {
-    "memoryCompactionScheduleCron": "memory_compaction_schedule",
-    "memoryCompactionMaxRecords": "memory_compaction_threshold_records",
-    "memoryCompactionMaxChars": "memory_compaction_threshold_chars",
-}
-"""Keys of CursorClaw's configuration that are called otherwise here."""
 URLS = ("postgresql://", "postgres://")
-LONGEST = 1 << 20
-"""Bytes of a file of options that are read."""
-MEND_UNREAD = "Put a plain file there, or take it away."
 
 
 def is_url(vault: object) -> bool:
@@ -166,39 +149,19 @@ class Options:
         False, "write tmp/memory-embeddings.json and tmp/experience-store.json, as CursorClaw does"
     )
 
-    @classmethod
-    def load(
-        cls,
-        root: StrPath | None,
-        *,
-        environ: Mapping[str, str] = os.environ,
-        arguments: Mapping[str, Any] | None = None,
-    ) -> Options:
-        """The options in force: later sources win."""
-        return load(root, environ=environ, arguments=arguments).options
-
     def overlaid(self, values: Mapping[str, Any], *, source: str) -> Options:
         """These options with `values` laid over them."""
-        return self._laid(_flattened(values), source=source)
+        return self.laid(flattened(values), source=source)
 
-    def _laid(self, values: Mapping[str, Any], *, source: str) -> Options:
+    def laid(self, values: Mapping[str, Any], *, source: str) -> Options:
         """The same, of values that have the options' own names."""
         changes: dict[str, Any] = {}
         for key, value in values.items():
             try:
                 changes[key] = _fitting(key, value)
             except ValueError as problem:
-                raise BadOption(key, str(problem), source=_with_line(source, key)) from None
+                raise BadOption(key, str(problem), source=source) from None
         return replace(self, **changes) if changes else self
-
-    def of_vault(self, found: VaultFiles, *, root: StrPath, is_trusted: bool) -> Options:
-        """These options with what a vault's files say, as far as it counts."""
-        options = self
-        for name, said in ((CLAW_FILE, found.claw), (FILE, found.own)):
-            ignored = {} if is_trusted else found.harmful.get(name, {})
-            counts = {key: value for key, value in said.items() if key not in ignored}
-            options = options._laid(counts, source=os.path.join(root, name))
-        return options
 
     def described(self) -> list[dict[str, Any]]:
         """Every option with its value, without passwords, and what it does."""
@@ -216,112 +179,7 @@ class Options:
 OPTIONS = fields_of(Options)
 
 
-@frozen
-class VaultFiles:
-    """What the files in a vault set: its own, and CursorClaw's."""
-
-    own: Mapping[str, Any]
-    claw: Mapping[str, Any]
-
-    @property
-    def harmful(self) -> dict[str, dict[str, Any]]:
-        """For each file what counts only where the person has trusted the vault.
-
-        All that CursorClaw's says is harmful: it is a program's, and comes with its workspace.
-        """
-        own = {key: value for key, value in self.own.items() if not _is_harmless(key)}
-        return {name: dict(said) for name, said in ((CLAW_FILE, self.claw), (FILE, own)) if said}
-
-    @property
-    def keys(self) -> str:
-        """The hash of what is harmful; empty where nothing is."""
-        if not self.harmful:
-            return ""
-        import json
-
-        from commonplace.model.lean import blake2b
-
-        said = json.dumps(self.harmful, sort_keys=True, default=str)
-        return blake2b(said.encode(), digest_size=32).hexdigest()
-
-    def is_trusted(self, by: Trusted | None) -> bool:
-        """Whether the person has trusted the vault with just these harmful keys."""
-        return by is not None and by.keys == self.keys
-
-
-@frozen
-class Loaded:
-    """The options in force, and for each file of the vault what it sets that does not count."""
-
-    options: Options
-    ignored: Mapping[str, Mapping[str, Any]]
-    distrusted: str = ""
-    """The same as a sentence, with the reason; also where trust in the vault itself lapsed."""
-    unread: tuple[str, ...] = ()
-    """A sentence on each file of options that is not read, as it is no plain file."""
-
-
-def load(
-    root: StrPath | None,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    arguments: Mapping[str, Any] | None = None,
-) -> Loaded:
-    """The options in force, later sources winning, and what of the vault's files does not count."""
-    options, ignored, distrusted = Options(), dict[str, dict[str, Any]](), ""
-    if os.path.isfile(own := _user_file(environ)):
-        options = options.overlaid(_read(own), source=own)
-    if path := environ.get("CURSORCLAW_CONFIG_PATH", "") if root else "":
-        options = options.overlaid(_continuity(path), source=path)
-    if root:
-        found = vault_files(root, environ)
-        ignored = found.harmful
-        if ignored and found.is_trusted(trusted(root, environ=environ)):
-            ignored = {}
-        distrusted = unheeded(ignored, why_distrusted(root, found, environ))
-        options = options.of_vault(found, root=root, is_trusted=not ignored)
-    prefix = "COMMONPLACE_"
-    spoken = {
-        name: environ[prefix + name.upper()] for name in OPTIONS if prefix + name.upper() in environ
-    }
-    options = options.overlaid(spoken, source="environment")
-    given = {name: value for name, value in (arguments or {}).items() if value is not None}
-    named = [own, os.path.join(root, FILE)] if root else [own]
-    unread = tuple(filter(None, map(_why_unread, named)))
-    return Loaded(options.overlaid(given, source="arguments"), ignored, distrusted, unread)
-
-
-def _why_unread(path: str) -> str:
-    """A sentence on what stands where a file of options would be; empty if one does, or nothing."""
-    if os.path.isfile(path) or not os.path.lexists(path):
-        return ""
-    flaw = "it is no plain file"
-    if os.path.islink(path):
-        flaw = f"it is a link to {'no plain file' if os.path.exists(path) else 'nothing'}"
-    return f"{path} is not read: {flaw}."
-
-
-def why_distrusted(
-    root: StrPath, found: VaultFiles, environ: Mapping[str, str] = os.environ
-) -> str:
-    """Why the person's trust in a vault, or in its harmful keys, counts no longer; else empty."""
-    said = trusted(root, environ=environ)
-    if said and found.harmful and not found.is_trusted(said):
-        return "the keys changed since it was trusted"
-    return "" if said else lapsed(root, environ=environ)
-
-
-def vault_files(root: StrPath, environ: Mapping[str, str] = os.environ) -> VaultFiles:
-    """What the files in a vault set. CursorClaw's is left out where the person names another."""
-    own, claw = os.path.join(root, FILE), os.path.join(root, CLAW_FILE)
-    named = environ.get("CURSORCLAW_CONFIG_PATH", "")
-    return VaultFiles(
-        _flattened(_read(own)) if os.path.isfile(own) else {},
-        _continuity(claw) if not named and os.path.isfile(claw) else {},
-    )
-
-
-def _is_harmless(key: str) -> bool:
+def is_harmless(key: str) -> bool:
     """Whether any vault may set it. That there is no such option is said of any vault too."""
     return key not in OPTIONS or bool(OPTIONS[key].about["harmless"])
 
@@ -334,7 +192,7 @@ def shown_value(value: Any) -> Any:
     return re.sub(r"(?<=[?&])password=[^&]*&?", "", value).rstrip("?&")
 
 
-def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with claw's `continuity` table spelled as ours."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
@@ -345,48 +203,9 @@ def _flattened(values: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _continuity(path: str) -> dict[str, Any]:
-    """What CursorClaw's configuration says of memory, as far as it is an option of ours.
-
-    It is a program's of its own: what else is in it, or that it is no JSON, is not for us to say.
-    """
-    import json
-
-    try:
-        with open(path, "rb") as file:
-            said = json.loads(file.read(LONGEST))["continuity"]
-        pairs = [_ours(name, value) for name, value in said.items()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
-    return {
-        name: value
-        for name, value in pairs
-        if name in OPTIONS and OPTIONS[name].about["harmless"] and value is not None
-    }
-
-
-def _ours(name: str, value: Any) -> tuple[str, Any]:
-    """One of CursorClaw's keys under our name."""
-    if name == "memoryCompactionIntervalMs" and isinstance(value, int):
-        return "memory_compaction_schedule", f"{max(1, value // 60_000)}m"
-    return CLAW_NAMES.get(name, snake(name)), value
-
-
 def snake(name: str) -> str:
     """`memoryMaxRecords` as `memory_max_records`."""
     return name if name.islower() else re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def _with_line(source: str, key: str) -> str:
-    """Where an option is set: the file with its line, where that is found."""
-    if not os.path.isfile(source):
-        return source
-    with open(source, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            name = re.split("[=:]", line)[0].strip(" \t\r\n\"'[]")
-            if snake(name.removeprefix("continuity.")) == key:
-                return f"{source}, line {number}"
-    return source
 
 
 def _fitting(key: str, value: Any) -> Any:
@@ -446,31 +265,3 @@ CHOICES = {
 TRUTH = {"1": True, "true": True, "yes": True, "on": True}
 TRUTH |= {"0": False, "false": False, "no": False, "off": False}
 NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
-
-def _read(path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            data = file.read(LONGEST + 1)
-    except OSError as error:
-        raise Unreadable(path, error.strerror or str(error)) from None
-    if len(data) > LONGEST:
-        raise BrokenOptions(path, f"it is longer than {LONGEST:,} bytes")
-    try:
-        return tomllib.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BrokenOptions(path, f"it is not UTF-8 (at line {line})") from None
-    except ValueError as error:
-        raise BrokenOptions(path, str(error)) from None
-    except RecursionError:
-        raise BrokenOptions(path, "it is nested too deeply") from None
-
-
-def _user_file(environ: Mapping[str, str]) -> str:
-    home = environ.get("XDG_CONFIG_HOME") or (
-        environ.get("HOME", "") and environ["HOME"] + "/.config"
-    )
-    return os.path.join(home, "commonplace", FILE) if os.path.isabs(home) else ""

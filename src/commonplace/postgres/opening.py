@@ -12,7 +12,7 @@ from commonplace.markdown.layouts import LAYOUTS, SHARED, Layout, configured, la
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, ReadOnlyDatabase
 from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
-from commonplace.model.options import Options, load
+from commonplace.model.options import Options
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.journal import PostgresJournal
@@ -21,6 +21,7 @@ from commonplace.postgres.progress import ProfileHeads
 from commonplace.postgres.urls import place_of
 from commonplace.postgres.vault import PostgresVault
 from commonplace.storage.error_log import log_path
+from commonplace.storage.option_files import load
 
 if TYPE_CHECKING:
     from commonplace.history.messages import History

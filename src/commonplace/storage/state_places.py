@@ -13,9 +13,10 @@ from contextlib import suppress
 
 from commonplace.model.errors import NotTrusted, ReadOnly, StateTaken, StrangeFile, VaultTrouble
 from commonplace.model.lean import digest
-from commonplace.model.options import FILE, Loaded, Options
+from commonplace.model.options import Options
 from commonplace.model.values import frozen
 from commonplace.storage import machine_files
+from commonplace.storage.option_files import FILE, Loaded
 from commonplace.storage.trusted import command_for, data_directory, trusted
 from commonplace.storage.version_control import is_kept
 

@@ -22,13 +22,13 @@ from commonplace.markdown.layouts import SKIPPED, flaw_of
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import BadOption, CommonplaceError, NoDirectory
-from commonplace.model.options import MEND_UNREAD, is_url
+from commonplace.model.options import is_url
 from commonplace.model.values import frozen
-from commonplace.opening import HISTORY
-from commonplace.roots import find_root
+from commonplace.opening import HISTORY, find_root
 from commonplace.search.index import Query
 from commonplace.storage import error_log
 from commonplace.storage.machine_files import is_shared
+from commonplace.storage.option_files import MEND_UNREAD
 from commonplace.storage.state_places import STATE, strange_in
 from commonplace.storage.trusted import command_for, data_directory, trusted
 from commonplace.trust.safety import neutralise, one_line

@@ -12,12 +12,12 @@ from commonplace.markdown.layouts import Layout, layout_named
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue
-from commonplace.model.options import FILE
 from commonplace.model.records import OWNER
 from commonplace.model.values import frozen
 from commonplace.opening import find_root, make_directory
 from commonplace.storage import machine_files
 from commonplace.storage.journal import Op, Text
+from commonplace.storage.option_files import FILE
 
 SETTINGS = """\
 # Options of this vault; 'commonplace status --options' lists them all with what they do.

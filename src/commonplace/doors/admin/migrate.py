@@ -16,10 +16,11 @@ from commonplace.history.messages import History, message_of
 from commonplace.library.experiences import NAME as EXPERIENCES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, NotTheSame, TargetTaken
-from commonplace.model.options import FILE, is_url
+from commonplace.model.options import is_url
 from commonplace.model.values import frozen
 from commonplace.opening import Stores, stores_at
 from commonplace.search.index import Query
+from commonplace.storage.option_files import FILE
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
 from commonplace.storage.state_places import STATE
 from commonplace.storage.vault import Cancelled, Stat

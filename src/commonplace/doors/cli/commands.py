@@ -39,6 +39,7 @@ from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.options import Options, is_url
 from commonplace.model.records import Origin
 from commonplace.storage.journal import Entry
+from commonplace.storage.option_files import options_of
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import neutralise, one_line
 
@@ -119,7 +120,7 @@ def _detected(path: Path) -> str:
     if not path.is_dir():
         return ""
     root = find_root(path)
-    return Options.load(root).dialect or dialect_of(root)
+    return options_of(root).dialect or dialect_of(root)
 
 
 def _agrees(path: Path, count: int) -> bool:

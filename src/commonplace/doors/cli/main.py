@@ -186,7 +186,7 @@ def _said_of_place(memory: Memory) -> Iterator[str]:
     if memory.stores.apart:
         yield memory.stores.apart
     if memory.stores.unread:
-        from commonplace.model.options import MEND_UNREAD
+        from commonplace.storage.option_files import MEND_UNREAD
 
         yield from (f"{each} {MEND_UNREAD}" for each in memory.stores.unread)
 

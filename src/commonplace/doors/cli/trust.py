@@ -16,8 +16,9 @@ from commonplace.doors.which_vault import vault_here
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError, Conflict, NotFound, Refused
 from commonplace.model.hints import Any
-from commonplace.model.options import VaultFiles, is_url, shown_value, vault_files, why_distrusted
+from commonplace.model.options import is_url, shown_value
 from commonplace.opening import find_root
+from commonplace.storage.option_files import VaultFiles, vault_files, why_distrusted
 from commonplace.storage.state_places import STATE
 from commonplace.storage.trusted import (
     Trusted,

@@ -10,8 +10,9 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from commonplace.doors.admin.evaluate import Case, Turn, cases_in, run, summed
-from commonplace.model.values import replace
 
 Change = Callable[[Turn], Turn]
 LESS: dict[str, Change] = {

@@ -10,7 +10,7 @@ from commonplace import tools
 from commonplace.doors.cli.main import COMMANDS
 from commonplace.doors.cli.parser import build_parser
 from commonplace.model import errors
-from commonplace.model.options import OPTIONS
+from commonplace.model.options import DEFAULTS, HARMFUL, descriptions
 
 HEAD = """\
 # Reference
@@ -90,9 +90,9 @@ def options() -> list[str]:
         "| option | default | what it does |",
         "|---|---|---|",
     ]
-    for name, option in OPTIONS.items():
-        star = "" if option.about["harmless"] else " *"
-        lines.append(f"| `{name}`{star} | `{option.default!r}` | {option.about['description']} |")
+    for name, description in descriptions().items():
+        star = " *" if name in HARMFUL else ""
+        lines.append(f"| `{name}`{star} | `{DEFAULTS[name]!r}` | {description} |")
     return lines
 
 

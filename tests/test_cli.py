@@ -22,7 +22,7 @@ from commonplace.doors.cli.parser import build_parser
 from commonplace.doors.cli.terminal import has_colour
 from commonplace.memory import Memory
 from commonplace.model.errors import HeldForReview
-from commonplace.model.options import OPTIONS
+from commonplace.model.options import DEFAULTS
 from commonplace.trust.safety import SUGGESTIONS
 from tests.clocks import SkippingClock
 from tests.data import HERE, contents, example
@@ -767,7 +767,7 @@ def test_status_lists_every_option_with_its_value_and_meaning(
     listed = {
         option["name"]: option for option in run("status", "--options", "--json").data["options"]
     }
-    assert list(listed) == list(OPTIONS)
+    assert list(listed) == list(DEFAULTS)
     assert listed["text_limit"] == {
         "name": "text_limit",
         "value": 150,

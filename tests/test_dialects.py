@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from commonplace import tools
 from commonplace.markdown import record_lines as lines
@@ -24,7 +25,6 @@ from commonplace.model.errors import (
     TooLong,
     UnknownTool,
 )
-from commonplace.model.values import replace
 from commonplace.tools import anthropic
 from commonplace.tools.tool import Parameter, Tool
 from tests.clocks import FixedClock, SkippingClock

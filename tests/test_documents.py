@@ -6,6 +6,7 @@ from datetime import date
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commonplace.markdown import record_lines
 from commonplace.markdown.documents import (
@@ -28,7 +29,6 @@ from commonplace.markdown.documents import (
 from commonplace.markdown.merge import Merge, diff, merge
 from commonplace.markdown.record_lines import Reading
 from commonplace.model.records import PASSAGE, Origin, Problem, Record, derived_id
-from commonplace.model.values import replace
 from tests import strategies
 
 DAY = date(2026, 11, 15)

@@ -6,10 +6,10 @@ from datetime import date
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commonplace.markdown.record_lines import Line, Reading, canonical, noted, read, write
 from commonplace.model.records import Origin, Record, derived_id
-from commonplace.model.values import replace
 from tests.strategies import records, stamps, texts
 
 DAY = date(2026, 11, 15)

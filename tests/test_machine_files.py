@@ -32,7 +32,7 @@ from commonplace.doors.mcp.http import token_in
 from commonplace.history.messages import Message
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, StrangeFile
-from commonplace.model.lean import unfinished
+from commonplace.model.files import unfinished
 from commonplace.storage import error_log
 from commonplace.storage.journal_format import entry_in
 from commonplace.storage.machine_files import make, opened, read, share, write

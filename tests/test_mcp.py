@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import mcp_types
@@ -37,7 +37,6 @@ from commonplace.model.errors import (
     UnknownDialect,
     UnknownTool,
 )
-from commonplace.model.hints import Annotated
 from commonplace.tools.tool import Answer, Argument, Tool, tool
 from commonplace.trust.safety import FRAMING
 from mcp import Client, StdioServerParameters

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from commonplace.doors.admin import doctor
 from commonplace.memory import Memory
@@ -131,7 +132,7 @@ def test_a_run_that_ended_with_its_process_is_begun_again_but_not_for_ever(
     for wanted in (["scan"], ["scan"], []):
         runs = read_runs(FileNotes(tmp_path))
         cut = runs["scan"].cut
-        half = {"scan": runs["scan"].__dict__ | {"outcome": "running"}}
+        half = {"scan": asdict(runs["scan"]) | {"outcome": "running"}}
         (tmp_path / "upkeep.json").write_text(json.dumps(half), encoding="utf-8")
         kill_in_the_middle(bench)
         assert bench.ran == wanted, cut

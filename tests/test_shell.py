@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory import Memory
-from commonplace.model.options import OPTIONS
+from commonplace.model.options import DEFAULTS
 from tests.data import contents, example
 from tests.plain_user import as_plain_user
 
@@ -222,7 +222,7 @@ def test_the_options_are_listed_also_where_one_of_them_is_bad(vault: Path, bad: 
     assert str(vault / "commonplace.toml") in out.splitlines()[0]
     assert "tag_limit = 10  # most tags of a record" in out
     data = json.loads(shell("c status --options --json")[1])
-    assert {option["name"] for option in data["options"]} == set(OPTIONS)
+    assert {option["name"] for option in data["options"]} == set(DEFAULTS)
     assert shell("c status")[0] == 2
 
 

@@ -25,14 +25,13 @@ import pytest
 from commonplace import Memory
 from commonplace.doors.admin.doctor import examine
 from commonplace.model.errors import BadOption, NotTrusted
-from commonplace.model.options import OPTIONS, Options
+from commonplace.model.options import DEFAULTS, HARMFUL, Options
 from commonplace.storage.option_files import options_of, vault_files
 from commonplace.storage.trusted import all_trusted, trusted
 from tests.mcp_client import call, initialize
 from tests.test_cli import Ran, on_terminal
 from tests.trusting import trust_as_it_is
 
-HARMFUL = [name for name, option in OPTIONS.items() if not option.about["harmless"]]
 MUST_BE = {
     "state_dir",
     "history",
@@ -68,7 +67,7 @@ FILES = {
 
 
 def value_of(name: str) -> Any:
-    default = OPTIONS[name].default
+    default = DEFAULTS[name]
     return OTHER.get(name, default + 7 if isinstance(default, int) else "word")
 
 
@@ -295,11 +294,11 @@ def camel(name: str) -> str:
 
 def test_what_could_do_harm_is_harmful() -> None:
     assert set(HARMFUL) >= MUST_BE
-    assert {name for name in OPTIONS if name.endswith(("_command", "_url"))} <= set(HARMFUL)
+    assert {name for name in DEFAULTS if name.endswith(("_command", "_url"))} <= set(HARMFUL)
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("name", sorted(HARMFUL))
 def test_a_harmful_key_counts_only_where_it_was_trusted(
     tmp_path: Path, environ: dict[str, str], name: str, spelling: str
 ) -> None:
@@ -322,7 +321,7 @@ def test_a_harmful_key_counts_only_where_it_was_trusted(
     assert options_of(tmp_path, environ=environ) == Options()
 
 
-@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("name", sorted(HARMFUL))
 def test_the_persons_own_file_environment_and_arguments_set_anything(
     tmp_path: Path, environ: dict[str, str], name: str
 ) -> None:

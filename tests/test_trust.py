@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commonplace import tools
 from commonplace.markdown.layouts import LAYOUTS
@@ -23,7 +24,6 @@ from commonplace.model.errors import (
     WouldLose,
 )
 from commonplace.model.records import Origin
-from commonplace.model.values import replace
 from commonplace.storage.sessions import Session
 from tests.clocks import FixedClock, SkippingClock
 from tests.ordinary_lines import ordinary_lines

@@ -6,7 +6,7 @@ command does not pay for a heavy one.
 
 from __future__ import annotations
 
-from commonplace.model.hints import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

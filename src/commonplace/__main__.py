@@ -5,8 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-
-from commonplace.model.hints import NoReturn
+from typing import NoReturn
 
 UNTIL_COLLECTED = 50_000
 

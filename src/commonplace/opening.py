@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.markdown.layouts import LAYOUTS, SHARED, Layout, configured, detect, layout_named
 from commonplace.model.clock import Clock
@@ -18,7 +19,7 @@ from commonplace.model.errors import (
     ReadOnly,
     StrangeFile,
 )
-from commonplace.model.hints import TYPE_CHECKING, Any, Protocol, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.options import Options, is_url
 from commonplace.search.index import Index
 from commonplace.search.sqlite.index import SqliteIndex

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from commonplace.history.messages import Conversation, History, Message
 from commonplace.history.tables import IN_SQLITE
@@ -282,7 +283,7 @@ class HistoryContract:
         history.append([message(number, f"Line\n{number} \u2028 é 🎉") for number in range(50)])
         lines = list(history.dump())
         assert [json.loads(line) for line in lines] == [
-            each.__dict__ for each in history.last("monday", 99)
+            asdict(each) for each in history.last("monday", 99)
         ]
         other = self.fresh()
         assert (other.load(lines), other.load(lines)) == (50, 0)
@@ -313,8 +314,8 @@ class HistoryContract:
     def test_a_bad_line_is_named_and_nothing_is_loaded(
         self, history: History, changes: dict[str, Any], problem: str
     ) -> None:
-        good = json.dumps(message(1).__dict__)
-        bad = json.dumps({**message(2).__dict__, **changes})
+        good = json.dumps(asdict(message(1)))
+        bad = json.dumps({**asdict(message(2)), **changes})
         with pytest.raises(BadLines) as raised:
             history.load([good, "", bad, "{", good])
         assert (history.count(), len(raised.value.problems)) == (0, 2)
@@ -329,7 +330,7 @@ class HistoryContract:
         assert "…" in str(raised.value)
 
     def test_a_time_with_an_offset_is_kept_in_utc(self, history: History) -> None:
-        line = json.dumps({**message(1).__dict__, "time": "2026-11-15T15:30:00+01:00"})
+        line = json.dumps({**asdict(message(1)), "time": "2026-11-15T15:30:00+01:00"})
         history.load([line])
         assert history.last("", 1)[0].time == "2026-11-15T14:30:00.000Z"
 

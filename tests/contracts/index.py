@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.model.records import Hit, Place, Record, said
 from commonplace.model.signature import Known, Signature
-from commonplace.model.values import replace
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.search.index import Asked, Candidate, Index, Query
 

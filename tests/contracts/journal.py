@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from commonplace.model.values import replace
 from commonplace.storage.journal import BLANK, Append, Cut, Entry, Gone, Journal, Op, Text
 from commonplace.storage.journal_format import long_parts
 

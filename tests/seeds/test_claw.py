@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from commonplace.doors.admin.init import begin
 from commonplace.memory import Memory
@@ -316,7 +317,7 @@ def test_every_continuity_key_is_listed_with_its_meaning_and_default(tmp_path: P
         listed = {option["name"]: option for option in memory.options_described()}
     assert {snake(key) for key in KEYS} <= set(listed)
     assert [name for name, option in listed.items() if len(option["description"]) < 10] == []
-    assert {name: option["default"] for name, option in listed.items()} == Options().__dict__
+    assert {name: option["default"] for name, option in listed.items()} == asdict(Options())
 
 
 @pytest.mark.claim("claw.archive-is-not-a-day")

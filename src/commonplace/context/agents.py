@@ -7,6 +7,9 @@ calls the model, nor what comes back.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.context.budget import (
     UNLIMITED,
@@ -22,9 +25,7 @@ from commonplace.context.sections import State, as_it_stands, page, prompt_of
 from commonplace.context.templates import framed, relevant_section, template_of
 from commonplace.context.tokens import counter
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.limits import check_type
-from commonplace.model.values import replace
 from commonplace.trust.safety import neutralise, one_line
 
 if TYPE_CHECKING:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.context.tokens import Counter, estimate
-from commonplace.model.hints import NamedTuple
-from commonplace.model.values import field, frozen, replace
 from commonplace.trust.safety import neutralise
 
 UNLIMITED = 1 << 40
@@ -24,8 +26,7 @@ SPARE = 0.02
 ATTEMPTS = 4
 
 
-@frozen
-class Line:
+class Line(Struct, frozen=True, dict=True):
     """One line of a context: what it says, where it is from and why it is there, or is not."""
 
     text: str
@@ -45,7 +46,7 @@ class Line:
     """Whether it is a heading that is a passage of its own, for want of prose below it."""
     role: str = ""
     """Who said it, for a line that is a message."""
-    count: Counter | None = field(default=None, compare=False)
+    count: Counter | None = None
     """What counts its tokens; None for a line that is left out, and costs nothing."""
 
     @cached_property
@@ -54,8 +55,7 @@ class Line:
         return self.count(shown(self, self.section)) if self.count else 0
 
 
-@frozen
-class Section:
+class Section(Struct, frozen=True):
     """Some lines under a heading, and what of the budget they may take."""
 
     name: str
@@ -79,8 +79,7 @@ class Section:
     """Whether what stands above it says already how far to believe it."""
 
 
-@frozen
-class Frame:
+class Frame(Struct, frozen=True):
     """What stands around the memory, and what is said of lines that did not fit."""
 
     opening: str = ""
@@ -100,8 +99,7 @@ class Budget(NamedTuple):
         return Budget(int(self.characters * part), int(self.tokens * part))
 
 
-@frozen
-class Context:
+class Context(Struct, frozen=True, dict=True):
     """What is injected, line by line and as one text, with what was left out."""
 
     text: str = ""
@@ -112,11 +110,11 @@ class Context:
     """How many lines there was no room for, those that were not read too."""
     system: str = ""
     """The text without the conversation."""
-    messages: tuple[Line, ...] = field(default=())
+    messages: tuple[Line, ...] = ()
     """The conversation: what was said before, and the message or prompt that the agent is to
     answer, last.
     """
-    count: Counter = field(default=estimate, compare=False)
+    count: Counter = estimate
 
     @cached_property
     def tokens(self) -> int:

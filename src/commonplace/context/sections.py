@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.context.budget import Line
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError, NoSuchDocument
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.model.lazy import Lazy, pattern
 from commonplace.model.options import Options
 from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Origin, Record, Sensitivity
 from commonplace.model.validity import Now, is_over, is_to_come, now_of
-from commonplace.model.values import field, frozen, replace
 from commonplace.storage.sessions import SessionKind
 from commonplace.trust.safety import Trust, neutralise, one_line, trust_of
 
@@ -47,8 +49,7 @@ Find = Callable[[str, int], Sequence[Hit]]
 """What fits a message best, at most so many."""
 
 
-@frozen
-class State:
+class State(Struct, frozen=True, dict=True):
     """What the stages of a context are made from: one vault, one message, one kind of agent."""
 
     library: Library
@@ -72,9 +73,9 @@ class State:
     """The last messages before this one, oldest first."""
     last: int | None = None
     """How many of them; None: as the options say."""
-    seen: dict[str, Record] = field(default_factory=dict, compare=False)
+    seen: dict[str, Record] = field(default_factory=dict)
     """Records by their lines: most stand in two documents."""
-    unreadable: dict[str, str] = field(default_factory=dict, compare=False)
+    unreadable: dict[str, str] = field(default_factory=dict)
     """Documents that were to be shown and cannot be read, each with a sentence that says why."""
     counts: bool = True
     """Whether what is not read is counted: not where the index knows how many records there are."""
@@ -113,8 +114,7 @@ class State:
             return None  # Not every line that a person wrote says when.
 
 
-@frozen
-class Page:
+class Page(Struct, frozen=True):
     """The lines of a document, and which of them are worth most."""
 
     lines: tuple[Line, ...] = ()

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from commonplace.context.budget import Frame, Line, Section
 from commonplace.context.relevance import relevant_hits
 from commonplace.context.sections import (
@@ -29,7 +32,6 @@ from commonplace.context.sections import (
     unfit,
 )
 from commonplace.model.records import PASSAGE, Origin, Record, short_id
-from commonplace.model.values import frozen, replace
 from commonplace.search.importance import by_standing
 from commonplace.search.index import Query
 from commonplace.storage.sessions import SessionKind
@@ -414,8 +416,7 @@ def _entry(state: State, record: Record, raw: str = "") -> str:
     return f"- {text} [{one_line(', '.join(about))}]"
 
 
-@frozen
-class Template:
+class Template(Struct, frozen=True):
     """A dialect's memory in a prompt."""
 
     stage: Callable[[State], list[Section]]

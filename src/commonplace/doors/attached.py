@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from commonplace.doors import runs
-from commonplace.model.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.doors.runs import Find

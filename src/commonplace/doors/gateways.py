@@ -10,10 +10,12 @@ import json
 import os
 import socket
 from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.doors.http.access_tokens import tokens_file
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 from commonplace.storage.notes import FileNotes
 
 NOTE = "gateways.json"
@@ -23,8 +25,7 @@ SECONDS = 1.0
 """How long a gateway on this machine may take to be connected to."""
 
 
-@frozen
-class Started:
+class Started(Struct, frozen=True):
     """A gateway that was started, and may run still."""
 
     host: str
@@ -49,7 +50,7 @@ def note(started: Started) -> None:
     def changed(data: bytes | None) -> bytes:
         others = [each for each in _kept(data) if _address(each) != _address(started)]
         newest = [*others, started][-MOST:]
-        return json.dumps([vars(each) for each in newest]).encode()
+        return json.dumps([asdict(each) for each in newest]).encode()
 
     notes.change(NOTE, changed)
 

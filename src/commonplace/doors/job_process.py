@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from commonplace.doors.cli.signals import stopped_by_signals
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
-from commonplace.model.hints import Any
 from commonplace.trust.safety import one_line
 from commonplace.upkeep.compaction.summarizers import end_programs
 from commonplace.upkeep.errands import BEGUN, GRACE

@@ -5,7 +5,7 @@ It knows uvicorn's connections, and nothing of what is asked over them.
 
 from __future__ import annotations
 
-from commonplace.model.hints import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from asyncio import Protocol

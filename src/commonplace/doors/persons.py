@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from commonplace.doors.attached import agents_session, notes_of_user
 from commonplace.doors.runs import SHELLS, Find, Process, all_above
 from commonplace.model.errors import NotThePerson
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.trust.safety import one_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from commonplace.model.values import frozen
+from msgspec import Struct
 
 SHELLS = frozenset(
     [
@@ -90,8 +90,7 @@ DEEPEST = 64
 MOST_WORDS = 8
 
 
-@frozen
-class Process:
+class Process(Struct, frozen=True):
     """A process that is running, as far as it matters here."""
 
     pid: int

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from commonplace.model.errors import NoSuchVault, Unreadable, VaultTrouble
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.options import is_url
 
 if TYPE_CHECKING:

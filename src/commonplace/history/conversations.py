@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.history.messages import History, Message, Table, checked
 from commonplace.model import limits
 from commonplace.model.errors import BadValue, CommonplaceError, NotFound, Refused
-from commonplace.model.hints import TYPE_CHECKING, Protocol
 from commonplace.model.records import BY_TOOL
 
 if TYPE_CHECKING:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.model.clock import parse_stamp, stamp
 from commonplace.model.errors import BadLines, BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any, Protocol
-from commonplace.model.values import fields_of, frozen
 
 if TYPE_CHECKING:
     from commonplace.model.clock import Clock
@@ -26,8 +28,7 @@ PROBLEMS = 20
 """How many bad lines of a dump are named."""
 
 
-@frozen
-class Message:
+class Message(Struct, frozen=True):
     """One message of a conversation."""
 
     id: str
@@ -40,11 +41,10 @@ class Message:
     """UTC, ISO 8601 with milliseconds."""
 
 
-FIELDS = tuple(fields_of(Message))
+FIELDS = Message.__struct_fields__
 
 
-@frozen
-class Conversation:
+class Conversation(Struct, frozen=True):
     """What was said in one session, counted."""
 
     session: str
@@ -53,8 +53,7 @@ class Conversation:
     last: str
 
 
-@frozen
-class Table:
+class Table(Struct, frozen=True):
     """What a question in SQL found."""
 
     columns: tuple[str, ...]
@@ -118,7 +117,7 @@ class History(Protocol):
 
 def line_of(message: Message) -> str:
     """A message as one line of a dump."""
-    return json.dumps(message.__dict__, ensure_ascii=False)
+    return json.dumps(asdict(message), ensure_ascii=False)
 
 
 def message_of(line: str) -> Message:
@@ -143,7 +142,7 @@ def loaded(lines: Iterable[str], clean: Callable[[str], str]) -> Iterator[Messag
             continue
         try:
             message = message_of(line)
-            kept = Message(**{**message.__dict__, "content": clean(message.content)})
+            kept = Message(**{**asdict(message), "content": clean(message.content)})
         except BadValue as error:
             problems.append(f"line {number}: {error.what}")
             continue
@@ -165,7 +164,7 @@ def checked(message: Message) -> Message:
         time = stamp(parse_stamp(message.time))
     except ValueError:
         raise _bad("time", f"{message.time!r} is no time", "Use ISO 8601.") from None
-    return message if time == message.time else Message(**{**message.__dict__, "time": time})
+    return message if time == message.time else Message(**{**asdict(message), "time": time})
 
 
 def _bad(argument: str, problem: str, next_step: str = "A dump shows what one looks like.") -> Any:

@@ -7,9 +7,9 @@ words, what was said right before and after, whose they are and when decide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from commonplace.model.clock import Clock
-from commonplace.model.hints import Any, Protocol
 from commonplace.model.records import MESSAGE, Beside, Found, Hit, Origin, Record
 from commonplace.search.filters import clean
 from commonplace.search.index import Candidate, Query

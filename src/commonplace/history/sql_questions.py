@@ -14,7 +14,7 @@ from commonplace.history.messages import Table
 from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, Bounds, table
 from commonplace.model.clock import monotonic
 from commonplace.model.errors import BadStatement, TooSlow
-from commonplace.model.hints import StrPath
+from commonplace.model.files import StrPath
 from commonplace.storage import machine_files
 
 FUNCTIONS_OF_ROWS = ("json_each", "json_tree")

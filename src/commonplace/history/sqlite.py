@@ -9,11 +9,12 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from commonplace.history.messages import FIELDS, Conversation, Message, Table, line_of, loaded
 from commonplace.history.migrations import migrate
 from commonplace.model.errors import BadValue, CommonplaceError
-from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.lazy import Lazy
 from commonplace.search.index import BEST
 from commonplace.search.sqlite.connections import Connections

@@ -6,10 +6,11 @@ It knows the two views and how long an answer may be, not what is asked or how.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace.history.messages import Table
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 
 VIEWS = (
     "messages(id, session, agent, channel, role, content, time) and "
@@ -22,8 +23,7 @@ IN_POSTGRES = LAST_HOUR.format(since="now() - interval '1 hour'")
 """The same question in the words of each."""
 
 
-@frozen
-class Bounds:
+class Bounds(Struct, frozen=True):
     """How much one question may take."""
 
     seconds: float = 5.0

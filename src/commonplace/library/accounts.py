@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
 from commonplace.history.messages import Message
 from commonplace.library import quoting, steering
 from commonplace.library.library import Library
 from commonplace.model.records import BEHAVIORAL, INFERRED, Record
-from commonplace.model.values import frozen, replace
 from commonplace.search.index import Query
 from commonplace.storage.sessions import Sessions
 from commonplace.trust.evidence import sentences, untyped
 from commonplace.trust.safety import one_line
 
 
-@frozen
-class Account:
+class Account(Struct, frozen=True):
     """What one record rests on."""
 
     state: str = ""
@@ -191,4 +192,4 @@ class Accounts:
 
 def data_of(account: Account) -> dict[str, object]:
     """An account as plain data, without what is empty."""
-    return {name: value for name, value in account.__dict__.items() if value}
+    return {name: value for name, value in asdict(account).items() if value}

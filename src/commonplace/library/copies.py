@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from msgspec import Struct
+
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown import record_lines
@@ -16,15 +18,13 @@ from commonplace.markdown.merge import merge
 from commonplace.model.errors import NoSuchDocument, Unreadable
 from commonplace.model.lazy import pattern
 from commonplace.model.records import DERIVED, SYSTEM, Author
-from commonplace.model.values import frozen
 from commonplace.storage.journal import Append, Change, Gone, Op, Text
 
 NUMBERED = pattern(r"(.+?)(?: \(\d\)| \d|-[^/]+)\.md\Z")
 """How iCloud, Google Drive and OneDrive name a copy, and people what they please."""
 
 
-@frozen
-class United:
+class United(Struct, frozen=True):
     """A copy that is part of its document now."""
 
     copy: str

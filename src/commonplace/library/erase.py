@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.library.record_reader import decoded
 from commonplace.library.tombstones import Tombstones, normal, pieces
@@ -19,7 +23,6 @@ from commonplace.model.errors import (
     ToBeFinished,
     VaultTrouble,
 )
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import (
     DERIVED,
@@ -31,7 +34,6 @@ from commonplace.model.records import (
     Record,
     derived_id,
 )
-from commonplace.model.values import frozen, replace
 from commonplace.search.index import Query
 from commonplace.storage.journal import BLANK, Cut, Op, Text, without
 from commonplace.trust.safety import one_line
@@ -60,8 +62,7 @@ BACK = "'commonplace unlink {}' brings it back"
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 
 
-@frozen
-class Receipt:
+class Receipt(Struct, frozen=True):
     """What was erased when records were forgotten, and what could not be reached."""
 
     ids: tuple[str, ...]
@@ -105,16 +106,14 @@ class Receipt:
         )
 
 
-@frozen
-class Departed:
+class Departed(Struct, frozen=True):
     """A record that stands in no document any more, and how it was written."""
 
     record: Record
     raws: frozenset[bytes]
 
 
-@frozen
-class _Struck:
+class _Struck(Struct, frozen=True):
     """A document before and after records are taken out of it, and where they stood, in bytes."""
 
     change: Cut | Text

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.library.library import Library
-from commonplace.model.hints import Any
 from commonplace.model.records import COMPACTION, PASSAGE, Hit, Record, Sensitivity
-from commonplace.model.values import frozen, replace
 from commonplace.search.encoders import Encoder
 from commonplace.search.index import Query
 from commonplace.search.vectors.cosine import closest
@@ -28,8 +30,7 @@ MOST = 5000
 """Experiences that are kept; beyond it the oldest go."""
 
 
-@frozen
-class Experience:
+class Experience(Struct, frozen=True):
     """The id of a record and its vector."""
 
     id: str
@@ -37,8 +38,7 @@ class Experience:
     norm: float
 
 
-@frozen
-class Shelf:
+class Shelf(Struct, frozen=True):
     """What the note holds."""
 
     model: str = ""

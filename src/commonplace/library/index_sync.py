@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.library.record_reader import Reader, count_lines, decoded
 from commonplace.model.errors import CommonplaceError, ReadOnly
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.records import Record
 from commonplace.model.signature import Known, Signature
-from commonplace.model.values import replace
 from commonplace.search.index import Index
 from commonplace.storage.journal import Append, Entry, Journal
 from commonplace.storage.progress import Heads, Marks

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.library.erase import Erasing
 from commonplace.library.record_reader import decoded
@@ -19,7 +23,6 @@ from commonplace.model.errors import (
     Refused,
     Unreadable,
 )
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import (
     DERIVED,
@@ -34,7 +37,6 @@ from commonplace.model.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.model.values import frozen, replace
 from commonplace.search.engine import Asker
 from commonplace.search.index import Query
 from commonplace.search.recall import most_alike
@@ -65,8 +67,7 @@ FORGOTTEN = "forgotten"
 """Begins the reason for which a record is held that the owner forgot."""
 
 
-@frozen
-class Written:
+class Written(Struct, frozen=True):
     """A document after a write: its text's mark, and whether other changes were merged into it."""
 
     document: str

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
+from msgspec import Struct
+
 from commonplace.markdown import documents
 from commonplace.markdown.documents import Item, Parsed
 from commonplace.model.lazy import pattern
 from commonplace.model.records import PASSAGE
-from commonplace.model.values import frozen
 from commonplace.trust.safety import one_line
 
 WORD = pattern(r"\w+")
@@ -28,8 +29,7 @@ WHOLE = ""
 """In place of a section's title: the whole document."""
 
 
-@frozen
-class Loss:
+class Loss(Struct, frozen=True, dict=True):
     """What one text has and another lacks."""
 
     before: str

@@ -6,13 +6,14 @@ Which records are to be marked `chains` knows. Where lines carry no data the jou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.library.record_reader import decoded
 from commonplace.library.writer import Ledger
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import SYSTEM, Record
-from commonplace.model.values import replace
 from commonplace.search import chains
 from commonplace.search.chains import Marks
 from commonplace.storage.journal import Change, Op, Text

@@ -7,17 +7,18 @@ know, nor what a dead writer left half done.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.library.index_sync import Levelling
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.layouts import copy_of
 from commonplace.model.clock import Clock, from_ns, monotonic
 from commonplace.model.errors import NoSuchDocument, Unreadable
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import DERIVED, SYSTEM, Author, Origin, Record, etag_of
 from commonplace.model.signature import Known, Signature
-from commonplace.model.values import replace
 from commonplace.search.index import Query
 from commonplace.storage.journal import Gone, Op, Text, new_entry
 from commonplace.storage.vault import Stat

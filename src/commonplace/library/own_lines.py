@@ -6,8 +6,9 @@ text lacks both. It does not know the documents' files.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from commonplace.library.stale import Appended
-from commonplace.model.values import replace
 from commonplace.storage.journal import Append, Entry, Journal, Op, Text
 from commonplace.storage.replay import after
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from commonplace.history.messages import Message
 from commonplace.model.errors import BadValue
 from commonplace.model.records import BEHAVIORAL, INFERRED, Origin, Record
-from commonplace.model.values import frozen, replace
 from commonplace.trust.evidence import (
     LONGEST,
     SHORTEST,
@@ -31,8 +33,7 @@ LATELY = 50
 """How many of the last messages are looked through for a sentence in a clean session."""
 
 
-@frozen
-class Grounds:
+class Grounds(Struct, frozen=True):
     """What becomes of one memory: the sentence that is told, and the wording that waits."""
 
     told: Record | None = None

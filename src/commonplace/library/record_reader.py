@@ -6,14 +6,15 @@ Where the documents are, and how they got there, it does not know.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Unreadable
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import DERIVED, Origin, Record
-from commonplace.model.values import replace
 from commonplace.storage.journal import Entry, Journal, Op
 
 if TYPE_CHECKING:

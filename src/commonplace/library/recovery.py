@@ -8,6 +8,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from commonplace.library.index_sync import Levelling
 from commonplace.library.outside_edits import Outside, went_back
 from commonplace.library.record_reader import decoded
@@ -15,7 +17,6 @@ from commonplace.markdown.merge import merged_bytes
 from commonplace.model.errors import Unreadable
 from commonplace.model.records import Record
 from commonplace.model.signature import Known, Signature
-from commonplace.model.values import replace
 from commonplace.storage.journal import BLANK, Append, Entry, Op, Text
 from commonplace.storage.progress import Marks
 from commonplace.storage.replay import state, states

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from commonplace.library.library import Library, Written
 from commonplace.library.losses import WHOLE, Loss
 from commonplace.library.record_reader import decoded
@@ -16,7 +18,6 @@ from commonplace.markdown import documents
 from commonplace.markdown import merge as merging
 from commonplace.model.errors import DocumentChanged, WouldLose
 from commonplace.model.records import Author, Origin, etag_of
-from commonplace.model.values import frozen
 from commonplace.storage.journal import Op
 from commonplace.trust.safety import neutralise
 
@@ -24,8 +25,7 @@ Rewording = Callable[[str], str]
 """A change of a document's text."""
 
 
-@frozen
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """A new text of a document, or a change of the old one, and who brings it."""
 
     name: str
@@ -42,8 +42,7 @@ class Rewrite:
     """Whether it is a change of the text as it is then, whatever the writer was shown."""
 
 
-@frozen
-class _Made:
+class _Made(Struct, frozen=True):
     """A new text, the writer's own part in it, and how it came about."""
 
     text: str

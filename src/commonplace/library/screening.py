@@ -5,7 +5,8 @@ The index knows which documents hold secret records. It does not know who asks.
 
 from __future__ import annotations
 
-from commonplace.model.hints import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from commonplace.model.records import Sensitivity, etag_of
 from commonplace.search.index import Query
 

@@ -14,8 +14,9 @@ import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+
 from commonplace.model.clock import from_ns, parse_stamp
-from commonplace.model.values import frozen
 
 UNKNOWN = -1
 """The time of a read that can't be told any more."""
@@ -29,8 +30,7 @@ DOUBTFUL = timedelta(minutes=1)
 """What a save takes out this soon after it was written, its owner is told of."""
 
 
-@frozen
-class Appended:
+class Appended(Struct, frozen=True):
     """A piece of text that we appended to a document: a record's line, or any text."""
 
     id: str
@@ -47,8 +47,7 @@ class Appended:
         return self.id or self.line
 
 
-@frozen
-class Glimpse:
+class Glimpse(Struct, frozen=True):
     """What was made of the outside saves seen so far: a piece is judged when it is first missing.
 
     Several saves may follow each other before the document comes to rest, and only the first

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from commonplace.library import quoting
 from commonplace.library.library import Library
 from commonplace.library.rewriting import Rewording, Rewrite, rewrite
@@ -15,7 +18,6 @@ from commonplace.markdown import documents, merge
 from commonplace.model.clock import Clock
 from commonplace.model.errors import WouldLose
 from commonplace.model.records import Author, Origin, Record
-from commonplace.model.values import frozen, replace
 from commonplace.trust.evidence import Alike, Evidence, Said
 from commonplace.trust.safety import one_line
 
@@ -23,8 +25,7 @@ DOCUMENT = "document"
 """The kind of a held text that is meant for a document."""
 
 
-@frozen
-class Change:
+class Change(Struct, frozen=True):
     """What a document is to say: a text, and whether it is added, sets a section or is all."""
 
     content: str
@@ -33,8 +34,7 @@ class Change:
     etag: str = ""
 
 
-@frozen
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A change that waits, and the sentences of the user's that were written meanwhile."""
 
     id: str

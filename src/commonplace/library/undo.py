@@ -9,6 +9,8 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from datetime import datetime
 
+from msgspec import Struct
+
 from commonplace.library import marking
 from commonplace.library.erase import spans_of
 from commonplace.library.library import Library
@@ -17,7 +19,6 @@ from commonplace.markdown.merge import merged_bytes
 from commonplace.model.clock import stamp
 from commonplace.model.errors import NoSuchDocument, NothingToRedo, NothingToUndo
 from commonplace.model.records import SYSTEM, Author
-from commonplace.model.values import frozen
 from commonplace.search import chains
 from commonplace.storage import replay
 from commonplace.storage.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
@@ -35,8 +36,7 @@ EDITS_TOLD = 3
 Texts = dict[str, tuple[bytes | None, bytes | None]]
 
 
-@frozen
-class Blame:
+class Blame(Struct, frozen=True):
     """One line of a document and the change that brought it; None if the journal is younger."""
 
     line: int
@@ -44,8 +44,7 @@ class Blame:
     entry: Entry | None
 
 
-@frozen
-class Undone:
+class Undone(Struct, frozen=True):
     """A change that was taken back, and the documents that this changed."""
 
     entry: Entry
@@ -58,8 +57,7 @@ class Undone:
         return _ways_back(self.edits)
 
 
-@frozen
-class Redone:
+class Redone(Struct, frozen=True):
     """A change that was made again, the undo that had taken it back, and the documents changed."""
 
     entry: Entry
@@ -67,8 +65,7 @@ class Redone:
     documents: tuple[str, ...]
 
 
-@frozen
-class Restored:
+class Restored(Struct, frozen=True):
     """The documents that say again what they said, and those that are taken away."""
 
     documents: tuple[str, ...]

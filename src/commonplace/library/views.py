@@ -9,10 +9,11 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
-from commonplace.model.hints import Any
-from commonplace.model.lean import digest
-from commonplace.model.values import frozen
+from msgspec import Struct
+
+from commonplace.model.files import digest
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 
@@ -20,8 +21,7 @@ DIRECTORY = "views"
 MOST_ASKED = 8
 
 
-@frozen
-class Given:
+class Given(Struct, frozen=True):
     """A text that a session was shown, by its mark."""
 
     etag: str

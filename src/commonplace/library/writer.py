@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from commonplace.library.index_sync import Levelling
 from commonplace.library.outside_edits import Outside, Unsettled
@@ -22,11 +25,9 @@ from commonplace.model.errors import (
     ToBeFinished,
     VaultTrouble,
 )
-from commonplace.model.hints import TYPE_CHECKING, Any, TypeVar
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import OWNER, SYSTEM, Author, Record
 from commonplace.model.signature import Known, Signature
-from commonplace.model.values import replace
 from commonplace.search.index import Index
 from commonplace.search.recall import RecallCache
 from commonplace.storage.journal import Append, Change, Entry, Journal, Op, Text, new_entry

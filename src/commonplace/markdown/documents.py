@@ -14,14 +14,16 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.markdown import record_lines as lines
 from commonplace.markdown.merge import newline_of, with_newlines
 from commonplace.markdown.record_lines import Reading
-from commonplace.model.hints import NamedTuple
 from commonplace.model.lazy import pattern
 from commonplace.model.records import PASSAGE, Problem, Record, derived_id
-from commonplace.model.values import frozen, replace
 
 PASSAGE_LIMIT = 1200
 """The longest passage, with the headings above it."""
@@ -69,8 +71,7 @@ class Item(NamedTuple):
     headings: int = 0
 
 
-@frozen
-class Parsed:
+class Parsed(Struct, frozen=True):
     """What a document's text says."""
 
     items: tuple[Item, ...]
@@ -78,8 +79,7 @@ class Parsed:
     lines: int
 
 
-@frozen
-class Section:
+class Section(Struct, frozen=True):
     """A heading and all below it, to the next heading of its level; `body` is where that starts."""
 
     title: str

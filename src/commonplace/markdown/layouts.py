@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from commonplace.model.errors import BadName, BadOption, UnknownDialect
 from commonplace.model.lazy import pattern
 from commonplace.model.options import Options
-from commonplace.model.values import frozen, replace
 
 DAY = pattern(r"\d{4}-\d{2}-\d{2}\Z")
 DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
@@ -58,8 +60,7 @@ already covers: instructions on how to work belong in SYSTEM_PROMPT.md.
 """
 
 
-@frozen
-class Layout:
+class Layout(Struct, frozen=True):
     """One dialect's map of a vault: what its documents are called and how its lines are written."""
 
     name: str

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from commonplace.model.hints import NamedTuple
-from commonplace.model.values import frozen
+from msgspec import Struct
 
 WIDTH = 200
 """Characters of a line that a difference shows."""
@@ -18,8 +18,7 @@ DEEPEST = 6
 """The deepest level of a heading."""
 
 
-@frozen
-class Merge:
+class Merge(Struct, frozen=True):
     """Two changes of one text in one, and how often they met in the same lines."""
 
     text: str

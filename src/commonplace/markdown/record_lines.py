@@ -16,12 +16,14 @@ import json
 import re
 from datetime import UTC, date
 from functools import lru_cache
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import moment_of, parse_stamp, stamp
-from commonplace.model.hints import Any, NamedTuple
 from commonplace.model.lazy import pattern
 from commonplace.model.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
-from commonplace.model.values import fields_of, frozen, replace
 
 NAME = pattern(r"[\w.-]+\Z")
 STAMP = pattern(
@@ -53,7 +55,7 @@ MARKED = ("--", "<", ">", "\x7f")
 CARRIED = pattern(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
 
 LISTS = frozenset(("tags", "sources", "seen", "evidence", "found_by"))
-FIELDS = frozenset(fields_of(Record))
+FIELDS = frozenset(Record.__struct_fields__)
 STRINGS = FIELDS - LISTS - {"confidence", "origin"}
 ORIGINS = tuple(Origin)
 CLAW_KEYS = {"id": "id", "sessionId": "session", "category": "kind", "text": "text"}
@@ -84,8 +86,7 @@ _decode = json.JSONDecoder().raw_decode
 _unsaid = Record(id="", kind="note", text="", timestamp="")
 
 
-@frozen
-class Reading:
+class Reading(Struct, frozen=True):
     """What a line does not say itself: where it stands and what follows from that."""
 
     document: str
@@ -194,7 +195,7 @@ def _write_native(record: Record) -> str:
 
 
 def _write_claw(record: Record) -> str:
-    values = record.__dict__
+    values = asdict(record)
     data: dict[str, Any] = {key: values[name] for key, name in CLAW_KEYS.items()}
     data["provenance"] = {key: values[name] for key, name in CLAW_PROVENANCE.items()}
     data.update({n: values[n] for n in CLAW_EXTRAS if values[n] != DEFAULTS[n]})

@@ -9,6 +9,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from commonplace.library.erase import Receipt
 from commonplace.library.library import Library, Written
@@ -37,9 +41,9 @@ from commonplace.model.errors import (
     Unreadable,
     WouldLose,
 )
-from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.lazy import Lazy
-from commonplace.model.options import OPTIONS
+from commonplace.model.options import DEFAULTS
 from commonplace.model.records import (
     BEHAVIORAL,
     CHECKPOINT,
@@ -55,7 +59,6 @@ from commonplace.model.records import (
     Problem,
     Record,
 )
-from commonplace.model.values import field, frozen, replace
 from commonplace.opening import Stores, stores_at
 from commonplace.search.importance import by_standing
 from commonplace.search.index import Query
@@ -130,8 +133,7 @@ PLACES = ("memory", "history", "all")
 """What a search may look through."""
 
 
-@frozen
-class Document:
+class Document(Struct, frozen=True):
     """One document with its text and the mark of that text."""
 
     name: str
@@ -139,8 +141,7 @@ class Document:
     etag: str
 
 
-@frozen
-class Remembered:
+class Remembered(Struct, frozen=True):
     """A memory that was stored, or was there already."""
 
     record: Record
@@ -149,8 +150,7 @@ class Remembered:
     """The id of the agent's wording, where the record is in the user's words and that waits."""
 
 
-@frozen
-class _Stored:
+class _Stored(Struct, frozen=True):
     """What became of memories that were given: now there, or waiting for a person."""
 
     stored: tuple[Record, ...]
@@ -274,7 +274,7 @@ class Memory:
 
     def _opening(self) -> dict[str, Any]:
         """What opens the same vault in the same way, but for the clock, as plain data."""
-        kept = {name: getattr(self.options, name) for name in OPTIONS}
+        kept = {name: getattr(self.options, name) for name in DEFAULTS}
         whose = {
             "session": self.session,
             "group": self.group,

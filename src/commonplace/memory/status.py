@@ -5,9 +5,10 @@ It does not know who asks, nor how any of it is shown.
 
 from __future__ import annotations
 
+from typing import Any
+
 from commonplace.library.library import Library
 from commonplace.model.errors import VaultTrouble
-from commonplace.model.hints import Any
 from commonplace.opening import Stores
 from commonplace.search.index import Query
 from commonplace.storage.option_files import MEND_UNREAD

@@ -6,8 +6,7 @@ It knows names, not what the modules and patterns are for.
 from __future__ import annotations
 
 import re
-
-from commonplace.model.hints import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 
 def module(name: str) -> Any:

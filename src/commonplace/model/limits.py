@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
+from typing import Any
 
 from commonplace.model.clock import end_of, parse_stamp, stamp, start_of
 from commonplace.model.errors import BadValue, TooLong
-from commonplace.model.hints import Any
 from commonplace.model.lazy import pattern
 from commonplace.model.options import Options
 from commonplace.model.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Annotated, Any, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.model.clock import zone_of
 from commonplace.model.errors import BadOption
-from commonplace.model.hints import Any
-from commonplace.model.values import field, fields_of, frozen, replace
 
 URLS = ("postgresql://", "postgres://")
 
@@ -18,136 +20,138 @@ def is_url(vault: object) -> bool:
     return isinstance(vault, str) and vault.startswith(URLS)
 
 
-def _option(default: Any, description: str, *, harmless: bool = True) -> Any:
-    return field(default=default, about={"description": description, "harmless": harmless})
+HARMFUL = frozenset(
+    {
+        "state_dir",
+        "history",
+        "document_limit",
+        "secrets",
+        "trust",
+        "main_sessions",
+        "encoder",
+        "encoder_path",
+        "encoder_url",
+        "encoder_model",
+        "summarizer",
+        "summarizer_command",
+        "summarizer_url",
+        "summarizer_model",
+        "summarizer_daily_tokens",
+        "heartbeat_schedule",
+        "heartbeat_command",
+    }
+)
+"""Options that a vault may set only where its person has trusted it."""
 
 
-@frozen
-class Options:
+class Options(Struct, frozen=True):
     """Every option. `continuity.memoryMaxRecords` is another name for `memory_max_records`."""
 
-    dialect: str = _option("", "native, earl, journal, notebook, claw; empty: detected")
-    timezone: str = _option("", "zone of the user's calendar day; empty: this machine's")
-    state_dir: str = _option(
-        "",
-        "where journal and index of this vault live; empty: .commonplace in the vault",
-        harmless=False,
+    dialect: Annotated[str, "native, earl, journal, notebook, claw; empty: detected"] = ""
+    timezone: Annotated[str, "zone of the user's calendar day; empty: this machine's"] = ""
+    state_dir: Annotated[
+        str, "where journal and index of this vault live; empty: .commonplace in the vault"
+    ] = ""
+    history: Annotated[
+        str, "postgresql://… that keeps the messages of a vault in files; empty: a file beside it"
+    ] = ""
+    text_limit: Annotated[int, "longest text of a record, in characters"] = 2000
+    tag_limit: Annotated[int, "most tags of a record"] = 10
+    tag_length: Annotated[int, "longest tag, in characters"] = 50
+    query_limit: Annotated[int, "longest query of the typed search tool, in characters"] = 500
+    document_cap: Annotated[
+        int, "characters of a notebook's document past which it must be condensed first; 0: none"
+    ] = 4000
+    document_limit: Annotated[
+        int, "bytes up to which a document is read and written; 0: any number"
+    ] = 8_000_000
+    secrets: Annotated[str, "what to do with a secret in a text: redact, refuse or allow"] = (
+        "redact"
     )
-    history: str = _option(
-        "",
-        "postgresql://… that keeps the messages of a vault in files; empty: a file beside it",
-        harmless=False,
-    )
-    text_limit: int = _option(2000, "longest text of a record, in characters")
-    tag_limit: int = _option(10, "most tags of a record")
-    tag_length: int = _option(50, "longest tag, in characters")
-    query_limit: int = _option(500, "longest query of the typed search tool, in characters")
-    document_cap: int = _option(
-        4000, "characters of a notebook's document past which it must be condensed first; 0: none"
-    )
-    document_limit: int = _option(
-        8_000_000,
-        "bytes up to which a document is read and written; 0: any number",
-        harmless=False,
-    )
-    secrets: str = _option(
-        "redact", "what to do with a secret in a text: redact, refuse or allow", harmless=False
-    )
-    trust: str = _option(
-        "quotes",
+    trust: Annotated[
+        str,
         "rules of sessions that read untrusted text: quotes tells them in the user's words, hold "
         "lets all rules of agents wait, open lets those of such sessions wait",
-        harmless=False,
+    ] = "quotes"
+    session_stores: Annotated[int, "stores of agents' tools a session; 0: any number"] = 20
+    session_supersedes: Annotated[int, "replacements of agents' tools a session; 0: any number"] = 5
+    session_deletes: Annotated[int, "deletes of agents' tools a session; 0: any number"] = 5
+    main_sessions: Annotated[
+        str, "ids of sessions that are claw's main one, with commas; * stands for any text"
+    ] = ""
+    tokenizer: Annotated[str, "how tokens are counted: estimate, or o200k (an extra)"] = "estimate"
+    context_tokens: Annotated[
+        int, "most tokens of a conversation's or a heartbeat's context; 0: any number"
+    ] = 32000
+    context_messages: Annotated[int, "messages of history in a conversation's context"] = 20
+    heartbeat_document: Annotated[str, "document of the heartbeat prompt, if any"] = "HEARTBEAT.md"
+    session_sweep: Annotated[
+        int,
+        "turns of the user after which an agent that stops is asked once to look back; 0: never",
+    ] = 6
+    lose_share: Annotated[
+        float, "share of a document's entries that a rewrite may drop without a confirm token"
+    ] = 0.3
+    lock_seconds: Annotated[float, "how long to wait for another writer"] = 30.0
+    conversation_minutes: Annotated[
+        int, "how long after its last turn a conversation keeps the heartbeat away"
+    ] = 10
+    memory_max_records: Annotated[int, "rolling window of MEMORY.md in records; 0: none"] = 0
+    memory_max_chars: Annotated[int, "rolling window of MEMORY.md in characters; 0: none"] = 0
+    memory_archive_path: Annotated[str, "document that takes what the window trims"] = ""
+    memory_embeddings_enabled: Annotated[bool, "offer claw's recall by likeness"] = False
+    memory_embeddings_max_records: Annotated[int, "records that claw's recall looks at"] = 3000
+    encoder: Annotated[str, "what makes the vectors of search: static, hashed, onnx or remote"] = (
+        "static"
     )
-    session_stores: int = _option(20, "stores of agents' tools a session; 0: any number")
-    session_supersedes: int = _option(5, "replacements of agents' tools a session; 0: any number")
-    session_deletes: int = _option(5, "deletes of agents' tools a session; 0: any number")
-    main_sessions: str = _option(
-        "",
-        "ids of sessions that are claw's main one, with commas; * stands for any text",
-        harmless=False,
-    )
-    tokenizer: str = _option("estimate", "how tokens are counted: estimate, or o200k (an extra)")
-    context_tokens: int = _option(
-        32000, "most tokens of a conversation's or a heartbeat's context; 0: any number"
-    )
-    context_messages: int = _option(20, "messages of history in a conversation's context")
-    heartbeat_document: str = _option("HEARTBEAT.md", "document of the heartbeat prompt, if any")
-    session_sweep: int = _option(
-        6, "turns of the user after which an agent that stops is asked once to look back; 0: never"
-    )
-    lose_share: float = _option(
-        0.3, "share of a document's entries that a rewrite may drop without a confirm token"
-    )
-    lock_seconds: float = _option(30.0, "how long to wait for another writer")
-    conversation_minutes: int = _option(
-        10, "how long after its last turn a conversation keeps the heartbeat away"
-    )
-    memory_max_records: int = _option(0, "rolling window of MEMORY.md in records; 0: none")
-    memory_max_chars: int = _option(0, "rolling window of MEMORY.md in characters; 0: none")
-    memory_archive_path: str = _option("", "document that takes what the window trims")
-    memory_embeddings_enabled: bool = _option(False, "offer claw's recall by likeness")
-    memory_embeddings_max_records: int = _option(3000, "records that claw's recall looks at")
-    encoder: str = _option(
-        "static", "what makes the vectors of search: static, hashed, onnx or remote", harmless=False
-    )
-    encoder_path: str = _option(
-        "",
+    encoder_path: Annotated[
+        str,
         "file of a static model or folder of an onnx one; empty: the static one that comes along",
-        harmless=False,
+    ] = ""
+    encoder_url: Annotated[
+        str, "endpoint of the remote encoder, such as http://127.0.0.1:11434/v1"
+    ] = ""
+    encoder_model: Annotated[str, "model that the remote encoder is asked for"] = ""
+    recall_cache_entries: Annotated[int, "answers of recall kept in memory; 0: none"] = 256
+    recall_cache_seconds: Annotated[float, "how long such an answer is kept; 0: any time"] = 300.0
+    session_memory_enabled: Annotated[bool, "inject memory at session start"] = True
+    session_memory_cap: Annotated[int, "most characters injected at session start"] = 32000
+    long_memory_path: Annotated[str, "document of the long-term summaries"] = "LONGMEMORY.md"
+    include_long_memory_in_session: Annotated[bool, "inject the long-term summaries first"] = True
+    memory_compaction_enabled: Annotated[bool, "compact old records on a schedule"] = False
+    memory_compaction_threshold_records: Annotated[
+        int, "compact past this many records; 0: not by their number"
+    ] = 500
+    memory_compaction_threshold_chars: Annotated[
+        int, "compact past this many characters; 0: not by their number"
+    ] = 0
+    memory_compaction_min_age_days: Annotated[int, "youngest record to compact, in days"] = 30
+    memory_compaction_schedule: Annotated[
+        str, "when to compact: cron or an interval; empty: not by the clock"
+    ] = "daily"
+    summarizer: Annotated[str, "who sums up what is compacted: extractive, command or openai"] = (
+        "extractive"
     )
-    encoder_url: str = _option(
-        "", "endpoint of the remote encoder, such as http://127.0.0.1:11434/v1", harmless=False
-    )
-    encoder_model: str = _option("", "model that the remote encoder is asked for", harmless=False)
-    recall_cache_entries: int = _option(256, "answers of recall kept in memory; 0: none")
-    recall_cache_seconds: float = _option(300.0, "how long such an answer is kept; 0: any time")
-    session_memory_enabled: bool = _option(True, "inject memory at session start")
-    session_memory_cap: int = _option(32000, "most characters injected at session start")
-    long_memory_path: str = _option("LONGMEMORY.md", "document of the long-term summaries")
-    include_long_memory_in_session: bool = _option(True, "inject the long-term summaries first")
-    memory_compaction_enabled: bool = _option(False, "compact old records on a schedule")
-    memory_compaction_threshold_records: int = _option(
-        500, "compact past this many records; 0: not by their number"
-    )
-    memory_compaction_threshold_chars: int = _option(
-        0, "compact past this many characters; 0: not by their number"
-    )
-    memory_compaction_min_age_days: int = _option(30, "youngest record to compact, in days")
-    memory_compaction_schedule: str = _option(
-        "daily", "when to compact: cron or an interval; empty: not by the clock"
-    )
-    summarizer: str = _option(
-        "extractive", "who sums up what is compacted: extractive, command or openai", harmless=False
-    )
-    summarizer_command: str = _option(
-        "", "program that reads text and prints its summary", harmless=False
-    )
-    summarizer_url: str = _option(
-        "", "OpenAI-compatible endpoint, such as http://localhost:11434/v1", harmless=False
-    )
-    summarizer_model: str = _option("", "model that the endpoint is asked for", harmless=False)
-    summarizer_daily_tokens: int = _option(
-        0,
-        "most tokens a day that go to the endpoint; 0: none, so it is never asked",
-        harmless=False,
-    )
-    experience_schedule: str = _option(
-        "", "when to take in experiences; empty: with compaction, or daily"
-    )
-    scan_schedule: str = _option("", "when to look the vault over; empty: never")
-    heartbeat_schedule: str = _option(
-        "", "when upkeep runs the heartbeat; empty: never", harmless=False
-    )
-    heartbeat_command: str = _option(
-        "", "the agent's command that upkeep's heartbeat runs", harmless=False
-    )
-    experience_store_enabled: bool = _option(False, "keep a store of distinct experiences")
-    experience_uniqueness_threshold: float = _option(0.8, "likeness from which nothing is new")
-    inject_experience_context: bool = _option(False, "inject past experiences like the message")
-    cursorclaw_files: bool = _option(
-        False, "write tmp/memory-embeddings.json and tmp/experience-store.json, as CursorClaw does"
-    )
+    summarizer_command: Annotated[str, "program that reads text and prints its summary"] = ""
+    summarizer_url: Annotated[
+        str, "OpenAI-compatible endpoint, such as http://localhost:11434/v1"
+    ] = ""
+    summarizer_model: Annotated[str, "model that the endpoint is asked for"] = ""
+    summarizer_daily_tokens: Annotated[
+        int, "most tokens a day that go to the endpoint; 0: none, so it is never asked"
+    ] = 0
+    experience_schedule: Annotated[
+        str, "when to take in experiences; empty: with compaction, or daily"
+    ] = ""
+    scan_schedule: Annotated[str, "when to look the vault over; empty: never"] = ""
+    heartbeat_schedule: Annotated[str, "when upkeep runs the heartbeat; empty: never"] = ""
+    heartbeat_command: Annotated[str, "the agent's command that upkeep's heartbeat runs"] = ""
+    experience_store_enabled: Annotated[bool, "keep a store of distinct experiences"] = False
+    experience_uniqueness_threshold: Annotated[float, "likeness from which nothing is new"] = 0.8
+    inject_experience_context: Annotated[bool, "inject past experiences like the message"] = False
+    cursorclaw_files: Annotated[
+        bool, "write tmp/memory-embeddings.json and tmp/experience-store.json, as CursorClaw does"
+    ] = False
 
     def overlaid(self, values: Mapping[str, Any], *, source: str) -> Options:
         """These options with `values` laid over them."""
@@ -165,23 +169,30 @@ class Options:
 
     def described(self) -> list[dict[str, Any]]:
         """Every option with its value, without passwords, and what it does."""
+        about = descriptions()
         return [
             {
                 "name": name,
                 "value": shown_value(getattr(self, name)),
-                "default": option.default,
-                "description": option.about["description"],
+                "default": default,
+                "description": about[name],
             }
-            for name, option in OPTIONS.items()
+            for name, default in DEFAULTS.items()
         ]
 
 
-OPTIONS = fields_of(Options)
+def descriptions() -> dict[str, str]:
+    """What each option does, by its name."""
+    hints = get_type_hints(Options, include_extras=True)
+    return {name: hints[name].__metadata__[0] for name in DEFAULTS}
+
+
+DEFAULTS = dict(zip(Options.__struct_fields__, Options.__struct_defaults__))
 
 
 def is_harmless(key: str) -> bool:
     """Whether any vault may set it. That there is no such option is said of any vault too."""
-    return key not in OPTIONS or bool(OPTIONS[key].about["harmless"])
+    return key not in HARMFUL
 
 
 def shown_value(value: Any) -> Any:
@@ -210,9 +221,9 @@ def snake(name: str) -> str:
 
 def _fitting(key: str, value: Any) -> Any:
     """The value in the type of its option; a ValueError says why it takes none such."""
-    if key not in OPTIONS:
+    if key not in DEFAULTS:
         raise ValueError("there is no such option")
-    typed = _typed(value, type(OPTIONS[key].default))
+    typed = _typed(value, type(DEFAULTS[key]))
     _check_choice(key, typed)
     return typed
 

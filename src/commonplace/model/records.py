@@ -6,11 +6,15 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any
 
-from commonplace.model.hints import Any, StrEnum
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from commonplace.model.files import digest
 from commonplace.model.lazy import pattern
-from commonplace.model.lean import blake2b, digest
-from commonplace.model.values import fields_of, frozen
 
 
 class Origin(StrEnum):
@@ -69,8 +73,7 @@ KIND = pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 ID = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
 
 
-@frozen
-class Record:
+class Record(Struct, frozen=True):
     """One memory."""
 
     id: str
@@ -142,7 +145,7 @@ class Record:
         """Everything but the text, with what has its default value left out."""
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in self.__dict__.items()
+            for name, value in asdict(self).items()
             if name != "text" and value != DEFAULTS.get(name)
         }
 
@@ -167,15 +170,12 @@ def said(record: Record) -> int:
     return int.from_bytes(digested, "big", signed=True) or 1
 
 
-DEFAULTS: dict[str, Any] = {
-    name: field.default
-    for name, field in fields_of(Record).items()
-    if name not in ("id", "kind", "text", "timestamp")
-}
+DEFAULTS: dict[str, Any] = dict(
+    zip(Record.__struct_fields__[-len(Record.__struct_defaults__) :], Record.__struct_defaults__)
+)
 
 
-@frozen
-class Author:
+class Author(Struct, frozen=True):
     """Who makes a change: its origin, as the core knows it, and the session it happens in."""
 
     origin: str = Origin.AGENT
@@ -186,16 +186,14 @@ OWNER = Author(Origin.OWNER)
 SYSTEM = Author(Origin.SYSTEM)
 
 
-@frozen
-class Place:
+class Place(Struct, frozen=True):
     """Where a record stands: a document and the line it starts on, counted from 1."""
 
     document: str
     line: int
 
 
-@frozen
-class Problem:
+class Problem(Struct, frozen=True):
     """A mistake in a person's text: where it is and what it is. Never an exception."""
 
     document: str
@@ -203,8 +201,7 @@ class Problem:
     what: str
 
 
-@frozen
-class Beside:
+class Beside(Struct, frozen=True):
     """A neighbour of something found, which may be what makes sense of it."""
 
     id: str
@@ -214,8 +211,7 @@ class Beside:
     origin: str
 
 
-@frozen
-class Hit:
+class Hit(Struct, frozen=True):
     """Something found: the record, where it stands and how well it fits (0 to 1)."""
 
     record: Record

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from commonplace.model.values import frozen
+from msgspec import Struct
 
 
-@frozen
-class Signature:
+class Signature(Struct, frozen=True):
     """What tells, without reading it, that a document is still the one that was read."""
 
     size: int
@@ -19,8 +18,7 @@ class Signature:
     """When somebody else had last read it."""
 
 
-@frozen
-class Known:
+class Known(Struct, frozen=True):
     """What the index knows of one document."""
 
     signature: Signature

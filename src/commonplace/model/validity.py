@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 
+from msgspec import Struct
+
 from commonplace.model.clock import Clock, DayOf, parse_stamp
 from commonplace.model.records import Record
-from commonplace.model.values import frozen
 
 
-@frozen
-class Now:
+class Now(Struct, frozen=True):
     """A moment, with its day on the user's calendar and what tells the day of another."""
 
     moment: datetime

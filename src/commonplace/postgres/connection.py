@@ -11,11 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.model.clock import Clock, monotonic, uuid7
 from commonplace.model.errors import CommonplaceError, MissingExtra, NoSuchVault
-from commonplace.model.hints import Any, TypeVar
-from commonplace.model.values import frozen, replace
 
 try:
     import psycopg
@@ -62,8 +64,7 @@ OUR_TABLES = """select string_agg(format('%%I.%%I', schemaname, tablename), ', '
     from pg_tables where schemaname = %s"""
 
 
-@frozen
-class Head:
+class Head(Struct, frozen=True):
     """What a profile's own row says."""
 
     dialect: str

@@ -7,6 +7,9 @@ which order is what the history in SQLite would say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import asdict
 
 from commonplace.history import search
 from commonplace.history.messages import (
@@ -22,7 +25,6 @@ from commonplace.history.search import Bounds
 from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, table
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError
-from commonplace.model.hints import Any
 from commonplace.model.records import Found
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import DIGITS, query_of, tag_of, vector_of_words
@@ -264,4 +266,6 @@ def _indexable(message: Message) -> Message:
 def _exact(message: Message) -> bytes | None:
     """The message as it was given, where PostgreSQL cannot keep it so."""
     line = line_of(message)
-    return line.encode() if "\\u0000" in line and "\0" in "".join(vars(message).values()) else None
+    return (
+        line.encode() if "\\u0000" in line and "\0" in "".join(asdict(message).values()) else None
+    )

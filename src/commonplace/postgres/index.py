@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any
 
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.hints import Any
 from commonplace.model.records import Hit, Place, Record
 from commonplace.model.signature import Known
 from commonplace.postgres import index_queries

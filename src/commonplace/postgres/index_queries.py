@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any, NamedTuple
 
-from commonplace.model.hints import Any, NamedTuple
 from commonplace.search.filters import Wording, clean, fits
 from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.search.lexemes import Lexemes, Term, terms

@@ -7,8 +7,8 @@ it knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from commonplace.model.hints import Any
 from commonplace.postgres.index_queries import kept, vector_of_words
 from commonplace.postgres.index_vectors import PostgresVectors
 from commonplace.search.lexemes import lexemes

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from commonplace.model.hints import Any
 from commonplace.postgres.index_queries import MODEL, kept, unkept, vector_text
 from commonplace.postgres.server import GRAPHS
 from commonplace.search.index import Asked

@@ -7,11 +7,12 @@ either way. It does not know the documents' own rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.model.clock import Clock
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.records import etag_of
-from commonplace.model.values import replace
 from commonplace.storage import journal_format
 from commonplace.storage.journal import Entry
 

@@ -5,11 +5,12 @@ It knows that there are steps, not what they make.
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 from psycopg import sql
 
 from commonplace.model.errors import NewerDatabase, NoSuchVault, ReadOnlyDatabase
-from commonplace.model.hints import Any
 from commonplace.postgres.schema import STEPS, index_of_vectors
 from commonplace.postgres.server import add_vectors, probe
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import Busy, DatabaseTrouble
-from commonplace.model.lean import digest
+from commonplace.model.files import digest
 from commonplace.postgres.connection import Database
 from commonplace.storage.leases import LONG_AGO, Lease
 from commonplace.storage.notes import ended, last_lines

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from commonplace.markdown.layouts import LAYOUTS, SHARED, Layout, configured, layout_named
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, ReadOnlyDatabase
-from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.options import Options
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex

@@ -12,12 +12,12 @@ import os
 import threading
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
 from commonplace.model.errors import PoolFull
-from commonplace.model.hints import Any
 from commonplace.postgres.server import SETTINGS
 
 SIZE = 10

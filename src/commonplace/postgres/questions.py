@@ -11,13 +11,13 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 import psycopg
+from msgspec import Struct
 
 from commonplace.model.errors import BadStatement, TooSlow
-from commonplace.model.hints import Any
 from commonplace.model.lazy import pattern
-from commonplace.model.values import frozen
 from commonplace.postgres.connection import Database
 from commonplace.postgres.roles import is_ours, make_ours, quoted
 from commonplace.postgres.troubles import Interrupted, may_succeed_again
@@ -51,16 +51,14 @@ STOPPED = "57014"
 NO_FAULT_OF_THE_STATEMENT = ("53", "57", "58", "XX")
 
 
-@frozen
-class Answer:
+class Answer(Struct, frozen=True):
     """What a question found, as far as it was asked for."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
 
 
-@frozen
-class Limits:
+class Limits(Struct, frozen=True):
     """How much one question may take."""
 
     seconds: float
@@ -141,8 +139,7 @@ class _Unfit(Exception):
     """What is wrong with a statement."""
 
 
-@frozen
-class _Question:
+class _Question(Struct, frozen=True):
     text: str
     names: tuple[str, ...]
     """What stands before a parenthesis: functions, and names of its own."""

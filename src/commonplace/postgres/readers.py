@@ -7,14 +7,14 @@ so, and not by what it sets; it owns nothing, may write nothing, and its stateme
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import psycopg
+from msgspec import Struct
 
 from commonplace.history.tables import VIEW_NAMES
 from commonplace.model.errors import BadValue, NoSuchReader
-from commonplace.model.hints import Any
 from commonplace.model.lazy import pattern
-from commonplace.model.values import frozen
 from commonplace.postgres.connection import Database
 from commonplace.postgres.roles import changed, is_there, let_read, quoted
 
@@ -31,8 +31,7 @@ KEEP = "insert into reader(role, profile) values (%s, %s) on conflict do nothing
 READERS = "select role::text from reader where profile = %s order by role"
 
 
-@frozen
-class Reader:
+class Reader(Struct, frozen=True):
     """A login that reads, with the URL that psql takes. The password is in it, and nowhere else."""
 
     role: str

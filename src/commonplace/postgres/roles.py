@@ -7,11 +7,11 @@ not every user of a database has.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import psycopg
 
 from commonplace.model.errors import MayNotMakeRoles
-from commonplace.model.hints import Any
 from commonplace.postgres.connection import Database
 
 TRIES = 20

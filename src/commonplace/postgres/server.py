@@ -7,11 +7,12 @@ the tables hold.
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
+from msgspec import Struct
 
 from commonplace.model.errors import OldServer
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 
 OLDEST = 140000
 OLDEST_VECTORS = (0, 8)
@@ -36,8 +37,7 @@ whatever it names. Rows of a view are seen with the rights of the view's owner.
 """
 
 
-@frozen
-class Engine:
+class Engine(Struct, frozen=True):
     """One server, as far as it matters here."""
 
     version: int

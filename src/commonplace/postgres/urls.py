@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
+from msgspec import Struct
+
 from commonplace.model.errors import BadUrl
 from commonplace.model.lazy import pattern
 from commonplace.model.options import is_url
-from commonplace.model.values import frozen
 
 OF_A_USER = ("user", "password", "passfile", "sslcert", "sslkey", "options")
 PROFILE = pattern(r"[\w][\w.@+-]{0,99}\Z")
@@ -19,8 +20,7 @@ SCHEMA_NAME = "commonplace"
 SCHEMA = pattern(r"[a-z][a-z0-9_]{0,39}\Z")
 
 
-@frozen
-class Place:
+class Place(Struct, frozen=True):
     """One profile in one schema of one database."""
 
     server: str

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from commonplace.model.errors import AlreadyReplaced
 from commonplace.model.records import Record
-from commonplace.model.values import frozen
 from commonplace.search.index import Index
 
 Marks = dict[str, str]
 """What becomes of `replaced_by`, by the id of the record."""
 
 
-@frozen
-class Loss:
+class Loss(Struct, frozen=True):
     """What the loss of some records means for those that they had replaced."""
 
     marks: Marks

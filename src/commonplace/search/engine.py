@@ -8,14 +8,16 @@ candidate better than another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.model.lazy import Lazy
-from commonplace.model.lean import RLock
 from commonplace.model.records import Beside, Found, Hit, Sensitivity
-from commonplace.model.values import frozen, replace
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
 from commonplace.search.words import match
 
@@ -31,8 +33,7 @@ else:
     ranking = Lazy("search.ranking")
 
 
-@frozen
-class Miss:
+class Miss(Struct, frozen=True):
     """Why a record is not among the first hits of a search, or that it is."""
 
     id: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring
+from typing import Any, NamedTuple
 
-from commonplace.model.hints import Any, NamedTuple
 from commonplace.model.records import BEHAVIORAL, PASSAGE, Sensitivity
 from commonplace.search.index import Query
 

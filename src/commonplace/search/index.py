@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from commonplace.model.hints import Any, NamedTuple, Protocol, TypeVar
+from msgspec import Struct
+
 from commonplace.model.records import Hit, Place, Record
 from commonplace.model.signature import Known
-from commonplace.model.values import frozen
 
 Result = TypeVar("Result")
 Entry = tuple[Record, int]
@@ -25,8 +26,7 @@ STEEP = 10.0
 """The rank that says half as much as the first."""
 
 
-@frozen
-class Query:
+class Query(Struct, frozen=True):
     """What to look for: records that fit every field that is set."""
 
     text: str = ""
@@ -56,8 +56,7 @@ class Query:
     """Whether the hits say why they stand where they do."""
 
 
-@frozen
-class Asked:
+class Asked(Struct, frozen=True):
     """A question as a vector: the model that made it, signed bytes, and their length."""
 
     model: str

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from threading import Lock
+from typing import NamedTuple
 
-from commonplace.model.hints import NamedTuple
 from commonplace.search import words
 from commonplace.search.words import TOKENIZER
 

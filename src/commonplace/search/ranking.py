@@ -13,12 +13,13 @@ from functools import lru_cache, reduce
 from itertools import islice, pairwise, repeat
 from math import exp, log
 from operator import itemgetter, or_
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from commonplace.model.clock import DayOf, utc_day
-from commonplace.model.hints import Any, NamedTuple
 from commonplace.model.lazy import pattern
 from commonplace.model.records import COMPACTION, PASSAGE, Origin
-from commonplace.model.values import frozen
 from commonplace.search.index import BEST, STEEP, Candidate
 from commonplace.search.time_phrases import Period, period_in
 from commonplace.search.words import match
@@ -99,8 +100,7 @@ class Weighed(NamedTuple):
     column: Column
 
 
-@frozen
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A candidate with how likely it is an answer, and why."""
 
     candidate: Candidate

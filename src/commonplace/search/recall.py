@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from threading import RLock
 
-from commonplace.model.lean import RLock
 from commonplace.model.records import Hit
 from commonplace.search.index import Asked, Index, Query
 

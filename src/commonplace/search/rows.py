@@ -7,14 +7,13 @@ again. One record may be told differently in two documents.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
 from math import log
 from operator import attrgetter
+from typing import Any, NamedTuple
 
-from commonplace.model.hints import Any, NamedTuple
-from commonplace.model.lean import blake2b
 from commonplace.model.records import Record, said
 from commonplace.model.signature import Known, Signature
-from commonplace.model.values import fields_of
 from commonplace.search.filters import listed, unlisted
 from commonplace.search.index import Entry
 from commonplace.search.words import STOP, indexed
@@ -28,7 +27,7 @@ COMMON = 0.5
 END = 1 << 62
 """A line after every line."""
 
-FIELDS = tuple(fields_of(Record))
+FIELDS = Record.__struct_fields__
 COUNT = len(FIELDS)
 TIMESTAMP, CONFIDENCE = map(FIELDS.index, ("timestamp", "confidence"))
 LISTED = tuple(map(FIELDS.index, ("tags", "sources", "seen", "evidence", "found_by")))

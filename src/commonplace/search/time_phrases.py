@@ -13,9 +13,10 @@ from datetime import MAXYEAR, MINYEAR, date, timedelta
 from functools import cache
 from math import exp
 
+from msgspec import Struct
+
 from commonplace.model.errors import BadValue
 from commonplace.model.lazy import pattern
-from commonplace.model.values import frozen
 
 LONGEST = 2000
 """Characters of a question that are looked at."""
@@ -26,8 +27,7 @@ LEAPS = 9
 EARLIEST, LATEST = date(MINYEAR, 1, 1), date(MAXYEAR, 12, 31)
 
 
-@frozen
-class Period:
+class Period(Struct, frozen=True):
     """Days from the first to the last, both within, and the words that named them."""
 
     first: date
@@ -50,8 +50,7 @@ def period_in(question: str, today: date) -> Period | None:
     return found and _bounded(found, text, today)
 
 
-@frozen
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened, as a question names it, and which side of it is asked about."""
 
     words: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.model.hints import TYPE_CHECKING, NamedTuple
 from commonplace.model.lazy import Lazy, pattern
 from commonplace.model.records import BEHAVIORAL, Record
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from commonplace.model.records import OWNER, Author, Origin
-from commonplace.model.values import frozen
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 
@@ -20,8 +22,7 @@ LONGEST_HOURS = 12
 """A tool that no hook saw the end of is over then."""
 
 
-@frozen
-class Bracket:
+class Bracket(Struct, frozen=True):
     """One call of a tool that has not come to its end."""
 
     session: str
@@ -61,7 +62,7 @@ class Brackets:
 
     def _change(self, new: Callable[[list[Bracket]], list[Bracket]]) -> None:
         def changed(data: bytes | None) -> bytes:
-            return json.dumps([each.__dict__ for each in new(self._read(data))]).encode()
+            return json.dumps([asdict(each) for each in new(self._read(data))]).encode()
 
         self._notes.change(NOTE, changed)
 

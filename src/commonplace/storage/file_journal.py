@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import DiskFull, ReadOnly, ToBeFinished, VaultTrouble
-from commonplace.model.hints import TYPE_CHECKING, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.records import etag_of
-from commonplace.model.values import replace
 from commonplace.storage import journal_format, machine_files
 from commonplace.storage.journal import Entry
 

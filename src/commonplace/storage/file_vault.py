@@ -15,7 +15,7 @@ from functools import lru_cache
 from commonplace.markdown.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_plain
 from commonplace.model.clock import Clock
 from commonplace.model.errors import NoSuchDocument, TooBig, Unreadable
-from commonplace.model.hints import StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.lazy import pattern
 from commonplace.storage.locks import Lock
 from commonplace.storage.machine_files import DESCRIPTORS, LEAF, SHARED_FILE, is_shared

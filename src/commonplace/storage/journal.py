@@ -6,10 +6,12 @@ It does not know where documents are kept; it can say what any of them said at a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Protocol
 
-from commonplace.model.hints import Any, Protocol, StrEnum
+from msgspec import Struct, field
+
 from commonplace.model.records import SYSTEM, Author
-from commonplace.model.values import field, frozen
 
 
 class Op(StrEnum):
@@ -47,8 +49,7 @@ class Op(StrEnum):
     """What replaced some records was lost, which is noted in their lines."""
 
 
-@frozen
-class Append:
+class Append(Struct, frozen=True):
     """`lead` and the entry's lines were added to the end of a document that was `at` bytes long."""
 
     document: str
@@ -59,24 +60,21 @@ class Append:
     crlf: bool = False
 
 
-@frozen
-class Cut:
+class Cut(Struct, frozen=True):
     """The byte ranges `(start, length)` were taken out of a document."""
 
     document: str
     spans: tuple[tuple[int, int], ...]
 
 
-@frozen
-class Text:
+class Text(Struct, frozen=True):
     """A document became the kept version of that name."""
 
     document: str
     version: str
 
 
-@frozen
-class Gone:
+class Gone(Struct, frozen=True):
     """A document went away."""
 
     document: str
@@ -87,8 +85,7 @@ BLANK = b"\x7f"
 """What stands for each byte of a forgotten text, so that positions stay true."""
 
 
-@frozen
-class Entry:
+class Entry(Struct, frozen=True):
     """One change: when, what, by whom, to which documents."""
 
     at: str

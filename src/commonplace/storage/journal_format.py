@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any
 
-from commonplace.model.hints import Any
+from msgspec.structs import asdict, astuple
+
 from commonplace.storage.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
 from commonplace.storage.machine_files import parsed
 
@@ -66,9 +68,7 @@ def _value(entry: Entry, *, but: Container[str]) -> dict[str, Any]:
         part = getattr(entry, name)
         if name not in but and part != DEFAULTS.get(name, ""):
             value[name] = part
-    value["changes"] = [
-        [NAMES[type(change)], *change.__dict__.values()] for change in entry.changes
-    ]
+    value["changes"] = [[NAMES[type(change)], *astuple(change)] for change in entry.changes]
     return value
 
 
@@ -92,9 +92,7 @@ def _is_sound(entry: Entry) -> bool:
         {*map(type, said + entry.ids + entry.removed + entry.lines)} == TEXT
         and type(entry.undoes) is int
         and type(entry.data) is dict
-        and all(
-            SHAPES[type(each)] == [*map(type, each.__dict__.values())] for each in entry.changes
-        )
+        and all(SHAPES[type(each)] == [*map(type, asdict(each).values())] for each in entry.changes)
     )
 
 

@@ -10,12 +10,14 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.model.clock import Clock, parse_stamp, stamp
 from commonplace.model.errors import Busy
-from commonplace.model.hints import Protocol, StrPath
-from commonplace.model.lean import digest
-from commonplace.model.values import frozen
+from commonplace.model.files import StrPath, digest
 from commonplace.storage import machine_files
 from commonplace.storage.locks import Lock
 
@@ -26,8 +28,7 @@ LONG_AGO = 86_400.0
 """Seconds after which an ended lease is cleared away."""
 
 
-@frozen
-class Lease:
+class Lease(Struct, frozen=True):
     """A conversation that is running, and until when at the latest."""
 
     session: str
@@ -122,7 +123,7 @@ class FileLeases:
 
 
 def _text(lease: Lease) -> bytes:
-    return json.dumps(lease.__dict__).encode()
+    return json.dumps(asdict(lease)).encode()
 
 
 def _remove(path: str) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import Busy, ReadOnly
-from commonplace.model.hints import StrPath
-from commonplace.model.lean import RLock
+from commonplace.model.files import StrPath
 from commonplace.storage.machine_files import opened
 
 

@@ -15,10 +15,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from commonplace.model.errors import StrangeFile
-from commonplace.model.hints import Any, StrPath
-from commonplace.model.lean import unfinished
+from commonplace.model.files import StrPath, unfinished
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 TOP = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)

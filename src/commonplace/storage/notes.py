@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Protocol
 
 from commonplace.model.clock import Clock
-from commonplace.model.hints import Protocol, StrPath
+from commonplace.model.files import StrPath
 from commonplace.storage import machine_files
 
 CHANGES = "notes.lock"

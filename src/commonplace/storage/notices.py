@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import Clock, stamp
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen, replace
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 
@@ -20,8 +22,7 @@ NAME = "notices.json"
 KEPT = timedelta(days=14)
 
 
-@frozen
-class Notice:
+class Notice(Struct, frozen=True):
     """One thing that happened to a document, and what to do about it."""
 
     change: int
@@ -79,6 +80,6 @@ class Notices:
 
     def _write(self, notices: Sequence[Notice]) -> None:
         if notices:
-            self._notes.write(NAME, json.dumps([notice.__dict__ for notice in notices]).encode())
+            self._notes.write(NAME, json.dumps([asdict(notice) for notice in notices]).encode())
         else:
             self._notes.remove(NAME)

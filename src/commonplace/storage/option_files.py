@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace.model.errors import BadOption, BrokenOptions, Unreadable
-from commonplace.model.hints import Any, StrPath
-from commonplace.model.options import OPTIONS, Options, flattened, is_harmless, snake
-from commonplace.model.values import frozen
+from commonplace.model.files import StrPath
+from commonplace.model.options import DEFAULTS, Options, flattened, is_harmless, snake
 from commonplace.storage.trusted import Trusted, lapsed, trusted, unheeded
 
 FILE = "commonplace.toml"
@@ -28,8 +30,7 @@ LONGEST = 1 << 20
 MEND_UNREAD = "Put a plain file there, or take it away."
 
 
-@frozen
-class VaultFiles:
+class VaultFiles(Struct, frozen=True):
     """What the files in a vault set: its own, and CursorClaw's."""
 
     own: Mapping[str, Any]
@@ -50,8 +51,7 @@ class VaultFiles:
         if not self.harmful:
             return ""
         import json
-
-        from commonplace.model.lean import blake2b
+        from hashlib import blake2b
 
         said = json.dumps(self.harmful, sort_keys=True, default=str)
         return blake2b(said.encode(), digest_size=32).hexdigest()
@@ -61,8 +61,7 @@ class VaultFiles:
         return by is not None and by.keys == self.keys
 
 
-@frozen
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The options in force, and for each file of the vault what it sets that does not count."""
 
     options: Options
@@ -94,7 +93,9 @@ def load(
         options = _with_vault(options, found, root=root, is_trusted=not ignored)
     prefix = "COMMONPLACE_"
     spoken = {
-        name: environ[prefix + name.upper()] for name in OPTIONS if prefix + name.upper() in environ
+        name: environ[prefix + name.upper()]
+        for name in DEFAULTS
+        if prefix + name.upper() in environ
     }
     options = options.overlaid(spoken, source="environment")
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
@@ -178,7 +179,7 @@ def _continuity(path: str) -> dict[str, Any]:
     return {
         name: value
         for name, value in pairs
-        if name in OPTIONS and OPTIONS[name].about["harmless"] and value is not None
+        if name in DEFAULTS and is_harmless(name) and value is not None
     }
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Protocol
 
 from commonplace.model.errors import ReadOnly
-from commonplace.model.hints import Protocol, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.signature import Known, Signature
 from commonplace.storage.machine_files import opened, parsed
 

@@ -22,7 +22,7 @@ from commonplace.model.errors import (
     TooBig,
     Unreadable,
 )
-from commonplace.model.hints import StrPath
+from commonplace.model.files import StrPath
 from commonplace.storage.machine_files import DESCRIPTORS, LEAF, SHARED_DIRECTORY, SHARED_FILE
 
 STEP = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

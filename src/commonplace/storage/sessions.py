@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from commonplace.model.errors import BudgetSpent
-from commonplace.model.hints import Any, StrEnum
-from commonplace.model.lean import digest
-from commonplace.model.values import frozen, replace
+from commonplace.model.files import digest
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.safety import one_line
@@ -55,8 +58,7 @@ def _is_named(session: str, named: str) -> bool:
     return any(fnmatchcase(session, each.strip()) for each in named.split(",") if each.strip())
 
 
-@frozen
-class Session:
+class Session(Struct, frozen=True):
     """One session so far."""
 
     id: str
@@ -137,7 +139,7 @@ class Sessions:
         if not session.id:
             self._nameless = session
         else:
-            self._notes.write(_name(session.id), json.dumps(session.__dict__).encode())
+            self._notes.write(_name(session.id), json.dumps(asdict(session)).encode())
 
 
 def named(what: str) -> str:

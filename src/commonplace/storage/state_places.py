@@ -11,10 +11,11 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
+from msgspec import Struct
+
 from commonplace.model.errors import NotTrusted, ReadOnly, StateTaken, StrangeFile, VaultTrouble
-from commonplace.model.lean import digest
+from commonplace.model.files import digest
 from commonplace.model.options import Options
-from commonplace.model.values import frozen
 from commonplace.storage import machine_files
 from commonplace.storage.option_files import FILE, Loaded
 from commonplace.storage.trusted import command_for, data_directory, trusted
@@ -29,8 +30,7 @@ OUTSIDE = "state"
 """The directory in this user's data that has the state of vaults whose own is not used."""
 
 
-@frozen
-class Place:
+class Place(Struct, frozen=True):
     """A state directory."""
 
     path: str

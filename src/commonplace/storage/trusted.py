@@ -12,10 +12,11 @@ import stat
 import sys
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from commonplace.model.errors import VaultTrouble
-from commonplace.model.hints import StrPath
-from commonplace.model.lean import digest
-from commonplace.model.values import frozen
+from commonplace.model.files import StrPath, digest
 from commonplace.storage import machine_files
 
 NAME = "trusted"
@@ -26,8 +27,7 @@ GENERATION = 0x80087601
 ENVIRON: Mapping[str, str] = os.environ
 
 
-@frozen
-class Trusted:
+class Trusted(Struct, frozen=True):
     """A vault that the person trusted: where it is, whose, and what it was allowed to set."""
 
     root: str
@@ -91,7 +91,7 @@ def trust(
 
     try:
         machine_files.make_private(os.path.dirname(path))
-        machine_files.write(path, json.dumps(said.__dict__).encode(), depth=0)
+        machine_files.write(path, json.dumps(asdict(said)).encode(), depth=0)
     except OSError as error:
         why = error.strerror or str(error)
         step = "See to its permissions and its disk, then try again."

@@ -7,27 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Protocol
+
+from msgspec import Struct, field
 
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.hints import Protocol
-from commonplace.model.values import field, frozen
 
 
-@frozen
-class Stat:
+class Stat(Struct, frozen=True, eq=False):
     """What a look at a document from outside tells."""
 
     size: int
     mtime_ns: int
     inode: int
-    atime_ns: int = field(default=0, compare=False)
+    atime_ns: int = 0
     """When someone else last read it; 0 where the system does not keep it."""
-    stamped: bool = field(default=False, compare=False)
+    stamped: bool = False
     """Whether its time is one that we set and no other write can leave."""
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both tell of the same text: reading a document changes nothing of it."""
+        return isinstance(other, Stat) and (self.size, self.mtime_ns, self.inode) == (
+            other.size,
+            other.mtime_ns,
+            other.inode,
+        )
 
-@frozen
-class Listing:
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+class Listing(Struct, frozen=True):
     """Every document there is, and what could not be read, with the reason."""
 
     documents: dict[str, Stat]
@@ -36,8 +46,7 @@ class Listing:
     """What sync programs put beside a document that two machines changed, and that document."""
 
 
-@frozen
-class Staged:
+class Staged(Struct, frozen=True):
     """A text that is written down beside a document already, to be put in its place soon."""
 
     name: str

@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from commonplace.model.hints import StrPath
+from commonplace.model.files import StrPath
 
 LISTS = (".hg/dirstate", ".jj/working_copy/tree_state", ".svn/wc.db")
 """Where others than git have the names of their files, each in full."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, UnknownDialect, UnknownTool
-from commonplace.model.hints import Any
 from commonplace.model.lazy import module
 from commonplace.tools.tool import Answer, Tool
 

@@ -15,7 +15,10 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import unquote
+
+from msgspec.structs import asdict
 
 from commonplace.library import losses
 from commonplace.library.library import Written
@@ -35,7 +38,6 @@ from commonplace.model.errors import (
     NotFound,
     Refused,
 )
-from commonplace.model.hints import TYPE_CHECKING, Annotated, Any, Literal
 from commonplace.tools import pages
 from commonplace.tools.coercion import coerced
 from commonplace.tools.tool import Answer, Argument, Parameter, Tool, tool
@@ -214,7 +216,7 @@ def run(
     return Answer({"command": command, "result": text}, text)
 
 
-class _Range(Parameter):
+class _Range(Parameter, frozen=True):
     """A list of two numbers, where the lists of other tools are of texts."""
 
     def schema(self) -> dict[str, Any]:
@@ -231,16 +233,16 @@ class _Range(Parameter):
         )
 
 
-class _MemoryTool(Tool):
+class _MemoryTool(Tool, frozen=True, dict=True):
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(
-            _Range(**vars(each)) if each.name == "view_range" else each
+            _Range(**asdict(each)) if each.name == "view_range" else each
             for each in super().parameters
         )
 
 
-TOOLS = (_MemoryTool(**vars(run)),)
+TOOLS = (_MemoryTool(**asdict(run)),)
 
 
 def memory_tool(memory: Memory) -> BetaAbstractMemoryTool:

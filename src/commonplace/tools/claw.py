@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from typing import Annotated, Any
 
 from commonplace.memory import Memory
 from commonplace.model import limits
 from commonplace.model.errors import BadValue, NoSuchDocument, Refused
-from commonplace.model.hints import Annotated, Any
 from commonplace.model.records import PASSAGE, Hit, Record, Sensitivity
 from commonplace.storage.sessions import SessionKind
 from commonplace.tools.native import in_users_words

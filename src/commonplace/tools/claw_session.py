@@ -10,13 +10,14 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import Any
 from commonplace.model.options import snake
-from commonplace.model.values import frozen
 from commonplace.opening import find_root
 from commonplace.storage.sessions import SessionKind, session_kind
 
@@ -30,8 +31,7 @@ OWN = ("sessionId", "isMainSession", "message", "clock")
 Load = Callable[[str, Mapping[str, Any]], str]
 
 
-@frozen
-class Kept:
+class Kept(Struct, frozen=True):
     """A text and what tells that it still holds."""
 
     text: str

@@ -7,8 +7,7 @@ what else is wrong with a value it does not know.
 from __future__ import annotations
 
 import json
-
-from commonplace.model.hints import Any
+from typing import Any
 
 DIGITS = 40
 """How long a number may be spelt: longer ones are no counts."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Annotated
 
 from commonplace.library.screening import Screen
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
-from commonplace.model.hints import Annotated
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool
 from commonplace.trust.safety import one_line

@@ -6,10 +6,11 @@ Everything they do can be done with a shell on the files alone; they know no mor
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from commonplace.library import losses
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, NotFound
-from commonplace.model.hints import Annotated
 from commonplace.model.records import Hit
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool

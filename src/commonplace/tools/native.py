@@ -6,10 +6,12 @@ What they answer is meant to be read by a model or a person; how it gets there t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec.structs import asdict
 
 from commonplace.memory import Memory, Remembered
 from commonplace.model.clock import Clock
-from commonplace.model.hints import TYPE_CHECKING, Annotated, Literal
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.tools.tool import Answer, Argument, tool
@@ -169,7 +171,7 @@ def update(
     )
     merged = ", merged with other changes" if done.merged else ""
     told = f"{done.document} is updated{merged} (etag {done.etag}). {losses.told(done.dropped)}"
-    return Answer(done.__dict__, told.rstrip())
+    return Answer(asdict(done), told.rstrip())
 
 
 @tool(destructive=True)
@@ -182,7 +184,7 @@ def delete(
     with memory.counted_of_agents("deletes"):
         receipt = memory.delete(id, bring_back=bring_back)
     told = f"Erased {id} from {receipt.places()}. {receipt.chain()} {receipt.still_said()}"
-    return Answer(receipt.__dict__, told.strip())
+    return Answer(asdict(receipt), told.strip())
 
 
 @tool()
@@ -243,7 +245,7 @@ def history(
     """Messages of past conversations: the last, a search in all, or append one."""
     if action == "append":
         kept = memory.conversations.record(role, text, channel=BY_TOOL)
-        return Answer(kept.__dict__, f"Kept {kept.id}.")
+        return Answer(asdict(kept), f"Kept {kept.id}.")
     if action == "search":
         found = memory.conversations.search(text, limit=limit, session="")
     else:
@@ -298,7 +300,7 @@ def _is_said(hit: Hit) -> bool:
 
 def _said(message: Message) -> dict[str, str]:
     """A message as plain data, as much of it as fits a context."""
-    return message.__dict__ | {"content": _shortened(message.content)}
+    return asdict(message) | {"content": _shortened(message.content)}
 
 
 def _shortened(text: str) -> str:

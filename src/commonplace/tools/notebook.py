@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from typing import Annotated, Any, Literal
 
 from commonplace.library import losses
 from commonplace.markdown import documents
 from commonplace.markdown.record_lines import plain, says_day, undated
 from commonplace.memory import Document, Memory
 from commonplace.model.errors import BadValue, NoSuchDocument
-from commonplace.model.hints import Annotated, Any, Literal
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool
 from commonplace.trust.safety import neutralise

@@ -6,10 +6,11 @@ It does not know the tools: it looks at the texts they were given as the core do
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from commonplace.model.hints import Any
+from msgspec import Struct
+
 from commonplace.model.options import Options
-from commonplace.model.values import frozen
 from commonplace.trust.admission import redacted
 
 NOT_KEPT = frozenset(("id", "old_str", "path", "query", "supersedes"))
@@ -18,8 +19,7 @@ SHOWN_MOST = 300
 """Characters of what was kept that an answer shows."""
 
 
-@frozen
-class Redactions:
+class Redactions(Struct, frozen=True):
     """The kinds of secrets that were redacted, and the lines they stood in, as they were kept."""
 
     names: tuple[str, ...] = ()

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any, Literal, get_args, get_origin
+
+from msgspec import Struct
 
 from commonplace.model.errors import BadValue, TooLong
-from commonplace.model.hints import Any
 from commonplace.model.limits import check_list
-from commonplace.model.values import frozen
 from commonplace.tools.coercion import coerced
 
 JSON_TYPES: dict[Any, str] = {
@@ -31,8 +32,7 @@ SPOKEN = {
 }
 
 
-@frozen
-class Argument:
+class Argument(Struct, frozen=True):
     """What is said of a tool's argument beside its type."""
 
     description: str
@@ -43,8 +43,7 @@ class Argument:
     item_length: int | None = None
 
 
-@frozen
-class Answer:
+class Answer(Struct, frozen=True):
     """What a tool answers: data for programs, and the text a reader gets."""
 
     data: Any
@@ -54,8 +53,7 @@ class Answer:
         return self.text or json.dumps(self.data, ensure_ascii=False)
 
 
-@frozen
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One argument of a tool, as its function's signature tells it."""
 
     name: str
@@ -122,8 +120,7 @@ class Parameter:
             raise BadValue(self.name, f"{value} is out of range", next_step=f"Use {bounds}.")
 
 
-@frozen
-class Tool:
+class Tool(Struct, frozen=True, dict=True):
     """One tool: a function with types and a docstring, and how it behaves."""
 
     name: str
@@ -237,14 +234,14 @@ def _parameters(function: Callable[..., Answer]) -> list[Parameter]:
 
 
 def _hint(function: Callable[..., Answer], name: str) -> Any:
-    """What the signature says of an argument: a type, or a tuple of choices, and an `Argument`."""
+    """The annotation of an argument: `Annotated` with a type or `Literal`, and an `Argument`."""
     return eval(function.__annotations__[name], function.__globals__)
 
 
 def _parameter(name: str, hint: Any, defaults: Mapping[str, Any]) -> Parameter:
-    kind, about = hint
-    choices: tuple[str, ...] = tuple(kind) if isinstance(kind, tuple) else ()
-    json_type = "string" if choices else JSON_TYPES[getattr(kind, "__origin__", kind)]
+    kind, about = get_args(hint)
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    json_type = "string" if choices else JSON_TYPES[get_origin(kind) or kind]
     return Parameter(name, json_type, name not in defaults, defaults.get(name), about, choices)
 
 

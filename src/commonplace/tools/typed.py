@@ -5,9 +5,10 @@ They answer in JSON, in the fields that their document names.
 
 from __future__ import annotations
 
+from typing import Annotated, Any, Literal
+
 from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
-from commonplace.model.hints import Annotated, Any, Literal
 from commonplace.model.limits import check_text
 from commonplace.model.records import TYPES, Hit, Record
 from commonplace.tools.native import in_users_words, said_already

@@ -6,8 +6,8 @@ It does not know the tools: it is given an answer, and the texts that wait by th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from commonplace.model.hints import Any
 from commonplace.tools.tool import Answer
 from commonplace.trust.evidence import bare
 from commonplace.trust.safety import one_line

@@ -10,10 +10,11 @@ import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from math import log
+from typing import NamedTuple
 
-from commonplace.model.hints import NamedTuple
+from msgspec import Struct
+
 from commonplace.model.lazy import pattern
-from commonplace.model.values import frozen
 
 SHORTEST, LONGEST = 8, 300
 """Characters of a quote, and of a sentence that is found."""
@@ -36,8 +37,7 @@ Alike = Callable[[str, str], float]
 """How near two words lie, from 0 to 1."""
 
 
-@frozen
-class Said:
+class Said(Struct, frozen=True):
     """A message of the user."""
 
     id: str
@@ -45,8 +45,7 @@ class Said:
     text: str
 
 
-@frozen
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A sentence of the user's, as it was typed, with the message that it stands in."""
 
     message: str

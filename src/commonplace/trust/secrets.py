@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
 
-from commonplace.model.values import frozen
+from msgspec import Struct
 
 # Every store imports this module, and most texts hold no secret: the table is read, and a pattern
 # compiled, by the first text that needs it.
 
 
-@frozen
-class Secret:
+class Secret(Struct, frozen=True):
     """A secret found in a text: what kind it is and where it stands."""
 
     name: str

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Protocol
+
+from msgspec import Struct
 
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import Protocol
-from commonplace.model.values import frozen
 
 MINUTE = timedelta(minutes=1)
 HORIZON = 41 * 366
@@ -47,8 +48,7 @@ class When(Protocol):
         """The first time after a moment, in UTC."""
 
 
-@frozen
-class Every:
+class Every(Struct, frozen=True):
     """So much time after the last."""
 
     span: timedelta
@@ -57,8 +57,7 @@ class Every:
         return moment.astimezone(UTC) + self.span
 
 
-@frozen
-class Cron:
+class Cron(Struct, frozen=True):
     """The times that fit five fields, on the clock of a zone."""
 
     minutes: frozenset[int]

@@ -14,10 +14,10 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CutShort, VaultTrouble
-from commonplace.model.hints import Any
 
 ENTRY = "commonplace.doors.job_process"
 BEGUN = b"begun"

@@ -7,6 +7,10 @@ a record is taken out of documents, journal and index it leaves to the library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.history.messages import History, Message
 from commonplace.library.erase import Receipt
@@ -14,7 +18,6 @@ from commonplace.library.experiences import Experiences
 from commonplace.library.library import Library
 from commonplace.library.tombstones import normal
 from commonplace.model.errors import NoSuchRecord
-from commonplace.model.hints import Any
 from commonplace.model.records import (
     COMPACTION,
     ID,
@@ -25,7 +28,6 @@ from commonplace.model.records import (
     Record,
     Sensitivity,
 )
-from commonplace.model.values import frozen, replace
 from commonplace.search import chains
 from commonplace.search.index import Query
 from commonplace.trust.safety import one_line
@@ -40,8 +42,7 @@ QUOTED = 60
 """Characters of a message that are shown of what it says."""
 
 
-@frozen
-class Doomed:
+class Doomed(Struct, frozen=True):
     """What would be erased."""
 
     records: tuple[Record, ...]

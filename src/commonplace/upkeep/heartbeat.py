@@ -16,11 +16,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.model.errors import BadValue, Busy, CommonplaceError
-from commonplace.model.hints import IO, TYPE_CHECKING, Any, Protocol, StrEnum
-from commonplace.model.values import frozen, replace
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.safety import one_line
@@ -62,8 +65,7 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
 
 
-@frozen
-class Beat:
+class Beat(Struct, frozen=True):
     """One beat: when, what became of it, and what it left."""
 
     at: str
@@ -229,8 +231,7 @@ class Heartbeat:
         return Outcome.STOPPED
 
 
-@frozen
-class Ran:
+class Ran(Struct, frozen=True):
     """What came of a command."""
 
     outcome: Outcome
@@ -271,7 +272,7 @@ class Log:
         self.notes = notes
 
     def append(self, beat: Beat) -> None:
-        self.notes.add(LOG, json.dumps(beat.__dict__), most=LOG_MOST, kept=LOG_KEPT)
+        self.notes.add(LOG, json.dumps(asdict(beat)), most=LOG_MOST, kept=LOG_KEPT)
 
     def read(self) -> list[Beat]:
         """The beats that the note tells of, oldest first; a line that is torn is left out."""

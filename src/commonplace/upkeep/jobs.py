@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import Any, Protocol
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import VaultTrouble
-from commonplace.model.hints import Any, Protocol
 from commonplace.model.options import Options
 from commonplace.storage.notes import Notes
 from commonplace.upkeep.cron import read

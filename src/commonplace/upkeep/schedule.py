@@ -10,11 +10,13 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp, zone_of
 from commonplace.model.errors import Busy, CutShort
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen, replace
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.safety import one_line
@@ -30,8 +32,7 @@ AGAIN = 2
 """How often a job that was cut short is begun again at once."""
 
 
-@frozen
-class Job:
+class Job(Struct, frozen=True):
     """Something to do from time to time: it says what it did."""
 
     name: str
@@ -39,8 +40,7 @@ class Job:
     run: Callable[[], str]
 
 
-@frozen
-class Run:
+class Run(Struct, frozen=True):
     """How a job went the last time."""
 
     name: str
@@ -207,5 +207,5 @@ def told(notes: Notes) -> str:
 
 
 def _write(notes: Notes, runs: dict[str, Run]) -> None:
-    value = {name: run.__dict__ for name, run in runs.items()}
+    value = {name: asdict(run) for name, run in runs.items()}
     notes.write(NAME, json.dumps(value).encode(), durable=True)

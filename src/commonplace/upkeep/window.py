@@ -8,16 +8,17 @@ but in a notebook, whose one document is by hand from the first line on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.library import marking
 from commonplace.library.erase import spans_of
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.layouts import Layout
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.model.options import Options
 from commonplace.model.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
-from commonplace.model.values import frozen
 from commonplace.search import chains
 from commonplace.storage.journal import Change, Cut, Entry, Op, without
 
@@ -30,8 +31,7 @@ SLACK = 8
 """… and past which an eighth goes at once: rewriting a long document each time is slow."""
 
 
-@frozen
-class Window:
+class Window(Struct, frozen=True):
     """How long a document may get, and where what is too much goes; 0 is no limit."""
 
     document: str

@@ -16,6 +16,8 @@ from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
+from msgspec import Struct
+
 from commonplace.history.sqlite import SqliteHistory
 from commonplace.library.copies import copies_in
 from commonplace.markdown.layouts import SKIPPED, flaw_of
@@ -23,7 +25,6 @@ from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import BadOption, CommonplaceError, NoDirectory
 from commonplace.model.options import is_url
-from commonplace.model.values import frozen
 from commonplace.opening import HISTORY, find_root
 from commonplace.search.index import Query
 from commonplace.storage import error_log
@@ -50,8 +51,7 @@ where profile = %s and backend_xid = xmax
 """
 
 
-@frozen
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that was looked at: fine, or what is wrong and what to do about it."""
 
     what: str

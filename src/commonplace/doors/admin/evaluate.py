@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any, Protocol
-from commonplace.model.values import frozen
 from commonplace.search.words import STOP
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ ENDINGS = re.compile(r"(?:ing|edly|ed|es|s|ly)\Z")
 Progress = Callable[[int, int], None]
 
 
-@frozen
-class Turn:
+class Turn(Struct, frozen=True):
     """One thing that was said or noted."""
 
     id: str
@@ -52,8 +52,7 @@ class Turn:
     username: str = ""
 
 
-@frozen
-class Question:
+class Question(Struct, frozen=True):
     """A question, with the ids of the turns that answer it."""
 
     text: str
@@ -63,8 +62,7 @@ class Question:
     """When it is asked; the time of the last turn when it is not told."""
 
 
-@frozen
-class Case:
+class Case(Struct, frozen=True):
     """What one vault holds, and the questions to ask of it."""
 
     name: str
@@ -415,8 +413,7 @@ def measured(found: Sequence[str], evidence: Sequence[str], cuts: Sequence[int] 
     return figures
 
 
-@frozen
-class Answered:
+class Answered(Struct, frozen=True):
     """What one system gave for one question."""
 
     system: str
@@ -544,8 +541,7 @@ def _recalled(words: Sequence[str], rarity: Mapping[str, int]) -> str:
     return " ".join([word for word in words if word in kept][:8])
 
 
-@frozen
-class Missed:
+class Missed(Struct, frozen=True):
     """A known item that was not among the first ten."""
 
     id: str

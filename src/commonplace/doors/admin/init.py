@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from msgspec import Struct
+
 from commonplace.markdown.layouts import Layout, layout_named
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue
 from commonplace.model.records import OWNER
-from commonplace.model.values import frozen
 from commonplace.opening import find_root, make_directory
 from commonplace.storage import machine_files
 from commonplace.storage.journal import Op, Text
@@ -47,8 +48,7 @@ IGNORED = {
 """For each layout where its .gitignore is, seen from the vault, and what it must say."""
 
 
-@frozen
-class Beginning:
+class Beginning(Struct, frozen=True):
     """A vault that was made, and the files that are new in it."""
 
     shown: str

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from msgspec import Struct
+
 from commonplace.doors.admin.init import root_of, write_settings
 from commonplace.history.messages import History, message_of
 from commonplace.library.experiences import NAME as EXPERIENCES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, NotTheSame, TargetTaken
 from commonplace.model.options import is_url
-from commonplace.model.values import frozen
 from commonplace.opening import Stores, stores_at
 from commonplace.search.index import Query
 from commonplace.storage.option_files import FILE
@@ -45,8 +46,7 @@ Progress = Callable[[str], Step]
 """Gives for a stage of the work what is told how much of it is done, of how much."""
 
 
-@frozen
-class Copied:
+class Copied(Struct, frozen=True):
     """What is in both places now."""
 
     source: str

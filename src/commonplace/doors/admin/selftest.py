@@ -14,18 +14,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import BadValue, VaultTrouble
-from commonplace.model.hints import StrPath
-from commonplace.model.values import frozen
+from commonplace.model.files import StrPath
 
 Progress = Callable[[int, int], None]
 PATIENCE = 20.0
 
 
-@frozen
-class Report:
+class Report(Struct, frozen=True):
     """What was acknowledged and what was found."""
 
     acknowledged: int

@@ -10,6 +10,9 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from commonplace.doors.cli.compaction import COMMANDS as COMPACTION
 from commonplace.doors.cli.conflicts import COMMANDS as CONFLICTS
@@ -35,7 +38,6 @@ from commonplace.doors.cli.upkeep import COMMANDS as UPKEEP
 from commonplace.doors.persons import require_person
 from commonplace.doors.which_vault import HOME
 from commonplace.model.errors import BadOption, BadValue, CommonplaceError, NotFound, Refused
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.options import Options, is_url
 from commonplace.model.records import Origin
 from commonplace.storage.journal import Entry
@@ -350,7 +352,7 @@ def doctor(arguments: argparse.Namespace) -> int:
         if not finding.good and finding.fix:
             lines.append(f"{'':15} {paint(finding.fix, 'yellow')}")
     show(
-        Answer([finding.__dict__ for finding in findings], "\n".join(lines)), as_json=arguments.json
+        Answer([asdict(finding) for finding in findings], "\n".join(lines)), as_json=arguments.json
     )
     return 0 if all(finding.good for finding in findings) else 1
 
@@ -466,7 +468,7 @@ def selftest(arguments: argparse.Namespace) -> int:
         f"{len(report.lost)} lost, {len(report.duplicates)} duplicates, {len(report.torn)} torn, "
         f"{report.unlike} differences between kept and rebuilt index"
     )
-    show(Answer(report.__dict__ | {"passed": report.passed}, text), as_json=arguments.json)
+    show(Answer(asdict(report) | {"passed": report.passed}, text), as_json=arguments.json)
     return 0 if report.passed else 1
 
 
@@ -496,8 +498,9 @@ def _vault_beside(path: str, *, keep: bool) -> Iterator[str]:
 
 
 def _new_profile(url: str) -> str:
+    from msgspec.structs import replace
+
     from commonplace.model.clock import Clock
-    from commonplace.model.values import replace
     from commonplace.postgres.urls import place_of
 
     return replace(place_of(url), profile=f"selftest-{Clock().new_id()}").url()

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import re
 
+from msgspec.structs import asdict
+
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.model.errors import BadValue
 from commonplace.tools.tool import Answer
@@ -50,7 +52,7 @@ def compact(arguments: argparse.Namespace) -> int:
         said = described(report, memory.clock.day_of)
     hint = " Repeat with --force." if report.status == "skipped" and may_force else ""
     text = f"Compaction {said}.{hint}".replace("..", ".")
-    show(Answer(dict(report.__dict__), text), as_json=arguments.json)
+    show(Answer(asdict(report), text), as_json=arguments.json)
     return 1 if report.status == "failed" else 0
 
 

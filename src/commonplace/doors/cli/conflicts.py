@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec.structs import asdict
+
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.library import copies
 from commonplace.markdown import record_lines
@@ -35,7 +37,7 @@ def conflicts(arguments: argparse.Namespace) -> int:
         new = [f"  + {one_line(record_lines.plain(line))}" for line in each.added]
         rows += [f"{each.copy}: {len(each.added)} lines {said} {each.document}", *new]
     text = "\n".join(rows) or "No sync program has left a copy of a document."
-    show(Answer([dict(each.__dict__) for each in done], text), as_json=arguments.json)
+    show(Answer([asdict(each) for each in done], text), as_json=arguments.json)
     return 0
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.main import complain, json_text, open_memory, said
 from commonplace.doors.cli.parser import Page
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.trust.safety import neutralise
 

@@ -8,12 +8,12 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from commonplace.doors.cli.main import open_memory
 from commonplace.doors.cli.parser import Page
 from commonplace.doors.session_id import new_session
 from commonplace.model.errors import BadValue, NotFound
-from commonplace.model.hints import Any
 
 ABOUT = "Run an agent's command as a conversation: no heartbeat begins before it ends."
 MORE = """It has this command's standard streams, is passed the signals, and its exit code is this

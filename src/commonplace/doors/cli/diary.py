@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.main import open_memory, said, show
 from commonplace.doors.cli.parser import Page
 from commonplace.model.errors import BadValue, NoSuchDocument
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import neutralise, one_line
 

@@ -6,6 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from commonplace.doors.cli.main import show
 from commonplace.doors.cli.terminal import progress_bar
 from commonplace.storage.machine_files import make_private
@@ -45,7 +47,7 @@ def fetch(arguments: argparse.Namespace) -> int:
         f'To use it, set encoder = "onnx" and encoder_path = "{done.folder}" in your '
         "commonplace.toml, then run 'commonplace rebuild'."
     )
-    show(Answer({**done.__dict__, "dimensions": dimensions}, text), as_json=arguments.json)
+    show(Answer({**asdict(done), "dimensions": dimensions}, text), as_json=arguments.json)
     return 0
 
 

@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.main import open_memory, show, vault_path
 from commonplace.doors.persons import agent_above, require_person
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.tools.tool import Answer
 
 if TYPE_CHECKING:

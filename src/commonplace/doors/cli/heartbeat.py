@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from commonplace.doors.cli.main import open_memory
 from commonplace.doors.cli.parser import Page
 from commonplace.doors.cli.signals import stopped_by_signals
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.upkeep.heartbeat import Beat
@@ -81,7 +83,7 @@ def _prompt(path: str) -> str:
 
 def _print(beat: Beat, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(beat.__dict__), flush=True)
+        print(json.dumps(asdict(beat)), flush=True)
         return
     parts = [f"{beat.at[:19]}Z", beat.outcome, f"{beat.seconds:.1f} s", beat.why, beat.diary]
     print("  ".join(filter(None, parts)), flush=True)

@@ -10,6 +10,9 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from commonplace.doors.cli.main import (
     complain,
@@ -23,7 +26,6 @@ from commonplace.doors.cli.main import (
 from commonplace.doors.cli.parser import Page
 from commonplace.doors.cli.terminal import paint
 from commonplace.model.errors import BadValue, TooSlow
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import neutralise, one_line
 
@@ -141,7 +143,7 @@ def append(arguments: argparse.Namespace) -> int:
             channel=arguments.channel,
             message_id=arguments.id,
         )
-    show(Answer(message.__dict__, message.id), as_json=arguments.json)
+    show(Answer(asdict(message), message.id), as_json=arguments.json)
     return 0
 
 
@@ -157,7 +159,7 @@ def sessions(arguments: argparse.Namespace) -> int:
         f"{each.last[:16]}  {each.messages:>7,}  {neutralise(each.session) or '(no name)'}"
         for each in found
     ]
-    data = [each.__dict__ for each in found]
+    data = [asdict(each) for each in found]
     show(Answer(data, "\n".join(lines) or "Nothing was said yet."), as_json=arguments.json)
     return 0
 
@@ -176,7 +178,7 @@ def sql(arguments: argparse.Namespace) -> int:
     statement = said(arguments.statement)
     with open_memory(arguments) as memory, _stopped_in_time():
         table = memory.conversations.ask(statement, limit=arguments.limit)
-    show(Answer(table.__dict__, _tabled(table)), as_json=arguments.json)
+    show(Answer(asdict(table), _tabled(table)), as_json=arguments.json)
     return 0
 
 
@@ -243,7 +245,7 @@ def reader(arguments: argparse.Namespace) -> int:
             answer = Answer({"revoked": role}, f"{role} can no longer log in.")
         else:
             made = readers.make_reader(database, arguments.name)
-            answer = Answer(made.__dict__, f"psql '{made.url}'")
+            answer = Answer(asdict(made), f"psql '{made.url}'")
     show(answer, as_json=arguments.json)
     return 0
 
@@ -338,7 +340,7 @@ def forget(arguments: argparse.Namespace) -> int:
 
 
 def _show_messages(found: list[Message], arguments: argparse.Namespace) -> int:
-    data = [each.__dict__ for each in found]
+    data = [asdict(each) for each in found]
     show(Answer(data, _listed(found) or "Nothing found."), as_json=arguments.json)
     return 0
 

@@ -6,8 +6,7 @@ A client's hook is read by `doors.hooks` itself, which needs no parser and never
 from __future__ import annotations
 
 import argparse
-
-from commonplace.model.hints import Any
+from typing import Any
 
 ABOUT = "Answer a client's hook: JSON on standard input, the client's own form on standard output."
 REST = "It ends with 0 whatever happens; 'commonplace doctor' shows what went wrong."

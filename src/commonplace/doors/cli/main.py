@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TextIO
 
 from commonplace.model.errors import BadInput, CommonplaceError, Conflict, VaultTrouble
-from commonplace.model.hints import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from argparse import Namespace

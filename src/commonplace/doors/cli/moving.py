@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec.structs import asdict
+
 from commonplace.doors.cli.main import show
 from commonplace.doors.cli.terminal import progress_bar
 from commonplace.doors.which_vault import vault_path
@@ -33,7 +35,7 @@ def migrate(arguments: argparse.Namespace) -> int:
         f"{done.versions:,} kept texts; {done.messages:,} messages; {done.notes:,} notes.\n"
         "The source is as it was. Options stay with it: 'commonplace status --options' lists them."
     )
-    show(Answer(done.__dict__, text), as_json=arguments.json)
+    show(Answer(asdict(done), text), as_json=arguments.json)
     return 0
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.main import COMMANDS, TOOL_COMMANDS, command_of, defaults, run_tool
-from commonplace.model.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.tools.tool import Parameter, Tool

@@ -6,12 +6,12 @@ It lists what was taken out and puts it back; when a line counts as taken out is
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.library import undo
 from commonplace.markdown import record_lines
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import one_line
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.doors.cli.terminal import agrees, at_terminal
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, Conflict, NotWaiting
-from commonplace.model.hints import TYPE_CHECKING, TextIO
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Record
 from commonplace.tools.native import described

@@ -8,11 +8,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import one_line
 
@@ -115,7 +117,7 @@ def _show(
 
     data: dict[str, Any] = {"command": command, "version": edition(), "figures": summed(results)}
     if arguments.own:
-        data["missed"] = [each.__dict__ for each in missed]
+        data["missed"] = [asdict(each) for each in missed]
     text = f"{command} ({data['version']})\n\n{_table(data['figures'])}"
     if arguments.own:
         text += "\n\n" + _listed(missed, len({each.question for each in results}))

@@ -10,9 +10,9 @@ import argparse
 import os
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from commonplace.model.errors import NoSuchVault
-from commonplace.model.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

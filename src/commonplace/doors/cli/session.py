@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.doors.cli.parser import Page
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import Any
 from commonplace.storage.sessions import Session
 from commonplace.tools.tool import Answer
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from typing import TextIO
 
 from commonplace.model.clock import monotonic
-from commonplace.model.hints import TextIO
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 

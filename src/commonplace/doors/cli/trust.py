@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from typing import Any
 
 from commonplace.doors.cli.main import complain, show
 from commonplace.doors.cli.terminal import agrees, at_terminal
@@ -15,7 +16,6 @@ from commonplace.doors.persons import agent_above, require_person
 from commonplace.doors.which_vault import vault_here
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError, Conflict, NotFound, Refused
-from commonplace.model.hints import Any
 from commonplace.model.options import is_url, shown_value
 from commonplace.opening import find_root
 from commonplace.storage.option_files import VaultFiles, vault_files, why_distrusted

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from commonplace.doors.cli.main import open_memory, show, unconfirmed
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint
 from commonplace.library.erase import said_of_chain, told_sessions
 from commonplace.model.errors import BadValue, NoSuchRecord
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.records import ID, Record, Sensitivity
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import one_line
@@ -42,7 +44,7 @@ def scan(arguments: argparse.Namespace) -> int:
         lines.append(f"{paint(finding.kind, 'cyan')}  {where}{': ' * bool(where)}{finding.what}")
         lines.append(f"    {paint(finding.fix, 'yellow')}")
     shown = "\n".join(lines) or "Nothing was found."
-    show(Answer([finding.__dict__ for finding in findings], shown), as_json=arguments.json)
+    show(Answer([asdict(finding) for finding in findings], shown), as_json=arguments.json)
     return 0
 
 
@@ -100,7 +102,7 @@ def upkeep(arguments: argparse.Namespace) -> int:
             return _show_schedule(schedule.described(), as_json=arguments.json)
         runs = schedule.once(*arguments.job)
     text = "\n".join(map(_run_line, runs)) or "Nothing was due."
-    show(Answer([run.__dict__ for run in runs], text), as_json=arguments.json)
+    show(Answer([asdict(run) for run in runs], text), as_json=arguments.json)
     return 1 if any(run.outcome == "failed" for run in runs) else 0
 
 
@@ -121,7 +123,7 @@ def _loop(schedule: Schedule, *, as_json: bool) -> int:
     stopped_by_signals(schedule.stop)
 
     def tell(run: Run) -> None:
-        print(json.dumps(run.__dict__) if as_json else _run_line(run), flush=True)
+        print(json.dumps(asdict(run)) if as_json else _run_line(run), flush=True)
 
     schedule.loop(after=tell)
     return 0
@@ -190,7 +192,7 @@ def forget(arguments: argparse.Namespace) -> int:
     lines += [receipt.still_said()] if receipt.said else []
     lines += [receipt.chain()] if receipt.chain() else []
     lines += [f"Out of reach: {what}" for what in receipt.out_of_reach]
-    show(Answer(receipt.__dict__, "\n".join(lines)), as_json=arguments.json)
+    show(Answer(asdict(receipt), "\n".join(lines)), as_json=arguments.json)
     return 0
 
 

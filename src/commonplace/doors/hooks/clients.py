@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
 
 from commonplace.doors.session_id import session_of
 from commonplace.model.errors import BadInput
-from commonplace.model.hints import Any
-from commonplace.model.values import field, frozen
 
 TURN = ("promptid", "turnid")
 MACHINES = (
@@ -32,8 +33,7 @@ PUNCTUATION = ".,;:!?)]}>\"'`"
 REPLY = ("lastassistantmessage", "promptresponse")
 
 
-@frozen
-class Tool:
+class Tool(Struct, frozen=True):
     """One call of a tool, as a client tells it before or after: what was asked for alone."""
 
     name: str
@@ -47,8 +47,7 @@ class Tool:
     """Whether a subagent calls it."""
 
 
-@frozen
-class Call:
+class Call(Struct, frozen=True):
     """One hook of a client: who, what, in which session."""
 
     client: str

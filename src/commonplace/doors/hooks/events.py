@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from commonplace.doors import attached, runs
 from commonplace.doors.hooks import outputs, reading, spool
 from commonplace.doors.hooks.clients import Call, Tool
 from commonplace.model.errors import DiskFull, SecretFound
-from commonplace.model.hints import TYPE_CHECKING
-from commonplace.model.lean import digest
+from commonplace.model.files import digest
 from commonplace.storage.brackets import Bracket
 
 if TYPE_CHECKING:

@@ -11,10 +11,12 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.model.errors import BadValue, CommonplaceError, NoSuchVault, Refused
-from commonplace.model.hints import TYPE_CHECKING
-from commonplace.model.values import frozen, replace
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -40,8 +42,7 @@ MOST = 64 * 1024 * 1024
 VALUED = ("--vault", "--dialect", "--session", "--client", "--set")
 
 
-@frozen
-class Asked:
+class Asked(Struct, frozen=True):
     """One hook as it was called."""
 
     event: str = ""

@@ -12,10 +12,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from commonplace.model.errors import StrangeFile
-from commonplace.model.hints import Any, StrPath
-from commonplace.model.lean import digest
+from commonplace.model.files import StrPath, digest
 from commonplace.storage import machine_files
 
 AT_ONCE = 8

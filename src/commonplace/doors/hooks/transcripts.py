@@ -10,17 +10,17 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace.doors.hooks.clients import typed
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 
 TAIL = 2 * 1024 * 1024
 """Bytes that are looked at: what was said last is what may be missing."""
 
 
-@frozen
-class Said:
+class Said(Struct, frozen=True):
     """One message of a turn."""
 
     turn: str

@@ -12,13 +12,15 @@ import secrets
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import AlreadyExists, BadValue, NotFound
-from commonplace.model.hints import TYPE_CHECKING, Any, Protocol, TypeVar
 from commonplace.model.options import is_url
 from commonplace.model.records import Origin
-from commonplace.model.values import frozen
 from commonplace.storage import machine_files
 from commonplace.storage.locks import Lock
 
@@ -37,8 +39,7 @@ LOCK_SECONDS = 10.0
 """How long to wait while others change the file."""
 
 
-@frozen
-class Pass:
+class Pass(Struct, frozen=True):
     """What a token opens: for whom, to do what, in which vaults (none named: all of them)."""
 
     name: str
@@ -234,7 +235,7 @@ class FilePasses:
         return {key: _pass_of(each) for key, each in told.items()}
 
     def _write(self, passes: dict[str, Pass]) -> None:
-        text = json.dumps({key: vars(each) for key, each in passes.items()})
+        text = json.dumps({key: asdict(each) for key, each in passes.items()})
         machine_files.write(str(self._path), text.encode(), durable=True)
 
 
@@ -267,7 +268,7 @@ class DatabasePasses:
                 self._database.rows("delete from token where hash = %s", (key,))
             for key, made in passes.items():
                 if before.get(key) != made:
-                    self._database.rows(PUT, (key, json.dumps(vars(made))))
+                    self._database.rows(PUT, (key, json.dumps(asdict(made))))
             return done
 
         return self._database.repeated(changed)

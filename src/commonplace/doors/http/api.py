@@ -8,6 +8,9 @@ shows them, and nothing here reaches past it.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec.structs import asdict
 
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.routes import Reply, route
@@ -23,7 +26,6 @@ from commonplace.model.errors import (
     NoSuchDocument,
     NoSuchRecord,
 )
-from commonplace.model.hints import Annotated, Any, Literal
 from commonplace.model.limits import MOST_LISTED
 from commonplace.model.records import PASSAGE, Hit, Origin, Record, Sensitivity
 from commonplace.search import chains
@@ -237,7 +239,7 @@ def said_of_record(memory: Memory, id: Id) -> Any:
 def _receipt(receipt: Any) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in vars(receipt).items()
+        for name, value in asdict(receipt).items()
     }
 
 
@@ -441,7 +443,7 @@ def redo_change(
 @route("GET", "/history/sessions", scope="read")
 def list_sessions(memory: Memory) -> Any:
     """The conversations that were recorded."""
-    return {"sessions": [dict(vars(each)) for each in memory.messages.sessions()]}
+    return {"sessions": [asdict(each) for each in memory.messages.sessions()]}
 
 
 @route("GET", "/history/messages", scope="read", any_session=True)
@@ -452,7 +454,7 @@ def list_messages(
 ) -> Any:
     """The last messages of a conversation, oldest first."""
     found = memory.conversations.last(limit, session=session)
-    return {"messages": [dict(vars(each)) for each in found]}
+    return {"messages": [asdict(each) for each in found]}
 
 
 @route("GET", "/history/search", scope="read", any_session=True)
@@ -463,7 +465,7 @@ def search_messages(
 ) -> Any:
     """Messages that fit the words, best first."""
     found = memory.conversations.search(text, limit=limit, session="")
-    return {"messages": [dict(vars(each)) for each in found]}
+    return {"messages": [asdict(each) for each in found]}
 
 
 def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any]) -> dict[str, Any]:

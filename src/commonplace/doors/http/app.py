@@ -19,6 +19,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from shlex import quote
 from socket import socket
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
@@ -50,7 +51,6 @@ from commonplace.doors.http.workers import Workers
 from commonplace.doors.session_id import GROUP_HEADER, HEADER, LONGEST, TAINT_HEADER, taint_named
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError, Refused
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.records import Origin
 
 if TYPE_CHECKING:

@@ -7,6 +7,9 @@ ask.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace import tools
 from commonplace.doors.http import api, overviews, upkeep
@@ -15,8 +18,6 @@ from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.vaults import Reader, Vaults
 from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, CommonplaceError, DocumentChanged
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 from commonplace.tools.tool import Answer
 
 ROUTES = tuple(
@@ -28,8 +29,7 @@ ROUTES = tuple(
 BY_NAME = {each.name: each for each in ROUTES}
 
 
-@frozen
-class Call:
+class Call(Struct, frozen=True):
     """One route, for one reader of one vault, with its arguments."""
 
     route: str
@@ -51,8 +51,7 @@ class Call:
             return problem(412, str(error), error=type(error).__name__)
 
 
-@frozen
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """One tool of a dialect, likewise."""
 
     long = False
@@ -67,8 +66,7 @@ class ToolCall:
         return ready(tools.own(self.tool, dialect=self.dialect).call(memory, self.given))
 
 
-@frozen
-class Work:
+class Work(Struct, frozen=True):
     """What another door wants of a vault: done by who has it, and told as that door has it."""
 
     long = False

@@ -10,10 +10,10 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from typing import Any, NamedTuple
 
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.hints import Any, NamedTuple
 from commonplace.storage.journal import Entry
 
 LOOK_SECONDS = 0.4

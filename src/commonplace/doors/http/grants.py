@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import json
 import secrets
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.doors.http.access_tokens import (
     ACCESS,
@@ -22,8 +26,6 @@ from commonplace.doors.http.access_tokens import (
 )
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Refused
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 
 CLIENT, CODE, REFRESH, SPENT = "client ", "code ", "refresh ", "spent "
 SCOPE = "write"
@@ -49,8 +51,7 @@ class TooManyClients(Refused):
         )
 
 
-@frozen
-class Issued:
+class Issued(Struct, frozen=True):
     """What a client gets: the token to come in with, and the one for the next."""
 
     access: str
@@ -159,7 +160,7 @@ class Grants:
     def _issue(self, passes: Kept, granted: Pass, *, spent: str) -> Issued:
         now = self._now()
         issued = Issued(OAUTH + secrets.token_urlsafe(32), OAUTH + secrets.token_urlsafe(32))
-        given = vars(granted)
+        given = asdict(granted)
         passes[ACCESS + hashed(issued.access)] = Pass(**given | {"until": now + ACCESS_SECONDS})
         passes[REFRESH + hashed(issued.refresh)] = Pass(**given | {"until": now + REFRESH_SECONDS})
         passes[SPENT + hashed(spent)] = Pass(**given | {"until": now + REFRESH_SECONDS})

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from asyncio import timeout, to_thread
 from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from commonplace.doors.http.access_tokens import LINK, Pass, Tokens, command_for
 from commonplace.doors.http.responses import App, Scope, problem, unauthorised
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.hints import Any, Protocol
 
 COOKIE = "commonplace"
 FAULT = "commonplace.fault"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-
-from commonplace.model.hints import Any
+from typing import Any
 
 
 class Later:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from anyio.to_thread import run_sync
@@ -41,7 +42,6 @@ from starlette.routing import Route
 
 from commonplace.doors.http.grants import ACCESS_SECONDS, SCOPE, Grants, Issued, TooManyClients
 from commonplace.model.errors import NotFound
-from commonplace.model.hints import Any
 from commonplace.trust.safety import neutralise
 
 CONSENT = "/consent"

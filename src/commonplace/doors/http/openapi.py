@@ -6,9 +6,9 @@ It does not know what they do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from commonplace.doors.http.routes import PREFIX, Route
-from commonplace.model.hints import Any
 from commonplace.tools.tool import Tool
 
 PROBLEM = {

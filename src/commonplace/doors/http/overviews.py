@@ -6,6 +6,9 @@ They call the memory and answer plain data, as `api` does; they do not know HTTP
 from __future__ import annotations
 
 from collections import Counter
+from typing import Annotated, Any, Literal
+
+from msgspec.structs import asdict, replace
 
 from commonplace.context.budget import Context, Line
 from commonplace.context.tokens import estimate
@@ -13,9 +16,7 @@ from commonplace.doors.http.api import IN_AN_ADDRESS, Limit, shown_hit
 from commonplace.doors.http.projection import projected
 from commonplace.doors.http.routes import route
 from commonplace.memory import Memory
-from commonplace.model.hints import Annotated, Any, Literal
 from commonplace.model.records import Hit, Origin, Record
-from commonplace.model.values import replace
 from commonplace.tools.tool import Argument
 
 ON_THE_MAP = 1500
@@ -60,7 +61,7 @@ def _is_seen(memory: Memory, line: Line) -> bool:
 
 
 def _shown_line(line: Line) -> dict[str, Any]:
-    told = {name: value for name, value in vars(line).items() if name != "count"}
+    told = {name: value for name, value in asdict(line).items() if name != "count"}
     return told | {"tokens": line.tokens}
 
 
@@ -95,7 +96,7 @@ def _explained(hit: Hit) -> dict[str, Any]:
     return {
         **shown_hit(hit),
         "explain": {signal: round(part, 4) for signal, part in hit.why},
-        "around": [dict(vars(each)) for each in hit.beside],
+        "around": [asdict(each) for each in hit.beside],
     }
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace.model.errors import CommonplaceError, WouldLose
-from commonplace.model.hints import Any
-from commonplace.model.values import frozen
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -40,8 +41,7 @@ TITLES = {
 BROKEN = "Something is wrong with the gateway; its terminal says what."
 
 
-@frozen
-class Ready:
+class Ready(Struct, frozen=True):
     """An answer, as an application of its own."""
 
     status: int

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import Any
 from commonplace.model.records import Origin
-from commonplace.model.values import frozen, replace
 from commonplace.tools.tool import Answer, Parameter, Tool, tool
 
 PREFIX = "/api/vaults/{vault}"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-@frozen
-class Reply:
+class Reply(Struct, frozen=True):
     """What a route answers, when it is more than data."""
 
     data: Any
@@ -28,8 +29,7 @@ class Reply:
     status: int = 200
 
 
-@frozen
-class Route:
+class Route(Struct, frozen=True):
     """A method and a path below a vault, the scope that it needs, and what is done."""
 
     method: str

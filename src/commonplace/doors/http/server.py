@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from socket import socket
+from typing import TYPE_CHECKING, Any
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, MissingExtra
-from commonplace.model.hints import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from commonplace.doors.http.app import Gateway

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from msgspec.structs import asdict
 
 from commonplace.doors.http.api import may_see
 from commonplace.doors.http.routes import route
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import Annotated, Any, Literal
 from commonplace.model.records import Record
 from commonplace.tools.tool import Argument
 from commonplace.upkeep.compaction.reports import described, reports
@@ -114,4 +116,4 @@ def run_job(memory: Memory, job: Annotated[str, Argument("its name", max_length=
     if job not in known:
         offered = f"Use {', '.join(known)}." if known else NO_JOBS
         raise BadValue("job", f"{job!r} is not known", next_step=offered)
-    return {"runs": [dict(vars(run)) for run in schedule.once(job)]}
+    return {"runs": [asdict(run) for run in schedule.once(job)]}

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from commonplace.doors import attached
 from commonplace.model.errors import NotFound
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.model.options import is_url
-from commonplace.model.values import frozen
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -32,8 +33,7 @@ class NoSuchName(NotFound):
         )
 
 
-@frozen
-class Reader:
+class Reader(Struct, frozen=True):
     """For whom a memory is opened: the origin of what they write, and their session and group."""
 
     origin: str

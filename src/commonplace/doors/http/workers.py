@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
+from typing import Any, NoReturn
 
 from commonplace.doors.http.calls import Call, ToolCall, Work, answer
 from commonplace.doors.http.responses import BROKEN, problem
 from commonplace.doors.http.vaults import Vaults
 from commonplace.model.clock import monotonic
 from commonplace.model.errors import Refused
-from commonplace.model.hints import Any, NoReturn
 from commonplace.search.vectors import with_numpy
 
 MOST = 4

@@ -5,20 +5,21 @@ It knows neither the SDK nor the web.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
 from commonplace.doors import attached
 from commonplace.doors.mcp import methods
 from commonplace.doors.mcp.calls import fault_of
 from commonplace.doors.mcp.jsonrpc import Fault, Object
-from commonplace.model.hints import TYPE_CHECKING, Any
-from commonplace.model.values import frozen
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.tools.tool import Tool
 
 
-@frozen
-class Told:
+class Told(Struct, frozen=True):
     """What comes of a request: its result, or what the fault is made of."""
 
     result: Object
@@ -30,8 +31,7 @@ class Told:
         return self.result
 
 
-@frozen
-class Asked:
+class Asked(Struct, frozen=True):
     """A method with its params, for one session, and what the host says that it has read."""
 
     method: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from commonplace.doors.mcp import jsonrpc, versions
 from commonplace.doors.mcp.jsonrpc import Fault, Message, Object
 from commonplace.doors.session_id import new_session
-from commonplace.model.hints import Any
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 ID = "mcp-session-id"

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from socket import socket
+from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.mcp import prompts, versions
 from commonplace.doors.mcp.asked import Asked, Told
@@ -30,8 +31,7 @@ from commonplace.doors.session_id import (
     taint_of,
 )
 from commonplace.model.errors import MissingExtra
-from commonplace.model.hints import TYPE_CHECKING, Any
-from commonplace.model.lean import digest
+from commonplace.model.files import digest
 from commonplace.storage import machine_files
 
 if TYPE_CHECKING:

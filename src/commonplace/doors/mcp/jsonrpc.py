@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-
-from commonplace.model.hints import Any, BinaryIO
+from typing import Any, BinaryIO
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from commonplace.doors.mcp import jsonrpc, methods, versions
 from commonplace.doors.mcp.calls import Batch, Call, Deliver
 from commonplace.doors.mcp.jsonrpc import Fault, Message, Object
 from commonplace.doors.mcp.worker import Pulse, Worker
 from commonplace.doors.session_id import group_of, new_session, session_of, taint_of
-from commonplace.model.hints import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

@@ -7,11 +7,11 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from commonplace.doors.mcp import prompts, versions
 from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
 from commonplace.model.errors import BadName, CommonplaceError, NoSuchDocument, UnknownTool
-from commonplace.model.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

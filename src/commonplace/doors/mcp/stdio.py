@@ -11,9 +11,9 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
 
 from commonplace.doors.mcp.loop import Loop
-from commonplace.model.hints import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-
-from commonplace.model.hints import TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from commonplace.doors.setup.config_files import NAME, Kind, Shape, Target
 from commonplace.doors.setup.json_edit import Flavour
 from commonplace.model.errors import BadValue
-from commonplace.model.hints import Any
 
 STRICT = Flavour(mark=False)
 MARKED = Flavour()

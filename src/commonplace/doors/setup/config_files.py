@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from commonplace.doors.setup import json_edit, tomltext
 from commonplace.doors.setup.json_edit import Flavour
-from commonplace.model.hints import Any, StrEnum
 
 NAME = "commonplace"
 HOOKS = "hooks"

@@ -10,8 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from commonplace.model.hints import Any
+from typing import Any
 
 Path = tuple[str | int, ...]
 

@@ -29,7 +29,7 @@ from commonplace.doors.setup.config_files import (
 from commonplace.doors.setup.json_edit import Broken, WrongShape
 from commonplace.doors.setup.receipts import Receipt
 from commonplace.model.errors import BadValue, VaultTrouble
-from commonplace.model.options import OPTIONS
+from commonplace.model.options import DEFAULTS
 from commonplace.storage import machine_files
 
 UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -108,7 +108,7 @@ def plan(
 
 def _options(environ: Mapping[str, str]) -> dict[str, str]:
     """The options that the environment sets: a server started by a client does not see them."""
-    names = [PREFIX + name.upper() for name in OPTIONS if name != "dialect"]
+    names = [PREFIX + name.upper() for name in DEFAULTS if name != "dialect"]
     return {name: environ[name] for name in names if environ.get(name)}
 
 

@@ -11,9 +11,9 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from commonplace.doors.setup.json_edit import BLANK, MARK, Broken, WrongShape
-from commonplace.model.hints import Any
 
 Table = tuple[str, ...]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from commonplace.model.hints import Any
 from commonplace.search.encoders.weights import ZERO, Weights
 
 LEAST = 200

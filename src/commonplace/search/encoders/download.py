@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from msgspec import Struct
+
 from commonplace.model.errors import BadValue, NoHub, NoSuchModel
-from commonplace.model.hints import IO, Any
-from commonplace.model.values import frozen
 
 HUB = "https://huggingface.co"
 NAME = re.compile(r"(?!\.)[\w.-]+/(?!\.)[\w.-]+")
@@ -31,8 +32,7 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 Progress = Callable[[str], Callable[[int, int], None]]
 
 
-@frozen
-class Fetched:
+class Fetched(Struct, frozen=True):
     """A model that is on this machine now, and what of it had to be fetched."""
 
     model: str

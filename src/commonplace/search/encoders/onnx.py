@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from typing import Any
 from zlib import crc32
 
 from commonplace.model.errors import BadModel, MissingExtra, NoSuchModel
-from commonplace.model.hints import Any
 from commonplace.search.encoders import Weigh
 from commonplace.search.encoders.rounding import rounded
 from commonplace.search.encoders.wordpiece import pieces, words

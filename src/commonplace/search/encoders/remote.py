@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.client import HTTPException
 from math import isfinite
 from time import sleep
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from commonplace.model.errors import BadOption, NoAnswer
-from commonplace.model.hints import Any
 from commonplace.search.encoders import Weigh
 from commonplace.search.encoders.rounding import rounded
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import chain
 from os.path import dirname, join
 from struct import Struct
+from typing import TYPE_CHECKING
 
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.model.lazy import Lazy
 from commonplace.search.encoders import Weigh
 from commonplace.search.encoders.rounding import rounded

@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.search.filters import fits, narrow
 from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.search.sqlite.counts import Counts

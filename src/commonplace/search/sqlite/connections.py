@@ -12,10 +12,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from threading import RLock, local
+from typing import Any
+from weakref import WeakSet, ref
 
 from commonplace.model.errors import Busy, DiskFull, ReadOnly, StrangeFile, VaultTrouble
-from commonplace.model.hints import Any, StrPath
-from commonplace.model.lean import RLock, WeakSet, local, ref
+from commonplace.model.files import StrPath
 from commonplace.storage import machine_files
 
 WAIT_SECONDS = 10.0

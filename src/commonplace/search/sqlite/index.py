@@ -10,13 +10,15 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.hints import TYPE_CHECKING, Any, StrPath
+from commonplace.model.files import StrPath
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Hit, Place, Record
 from commonplace.model.signature import Known
-from commonplace.model.values import replace
 from commonplace.search.filters import SUPERSEDED, as_json, clean, fits
 from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
 from commonplace.search.rows import (

@@ -13,9 +13,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
+from threading import RLock
+from typing import NamedTuple
 
-from commonplace.model.hints import NamedTuple
-from commonplace.model.lean import RLock
 from commonplace.search.lexemes import LONGEST, Term, counted, cut_into_words
 from commonplace.search.words import K1, LEAST, B
 

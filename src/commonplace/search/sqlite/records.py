@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from commonplace.model.hints import TYPE_CHECKING
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Record
 from commonplace.search.filters import as_json, clean

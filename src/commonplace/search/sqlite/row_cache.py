@@ -10,8 +10,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.search.filters import SUPERSEDED, as_json, fits, narrow
 from commonplace.search.index import Query

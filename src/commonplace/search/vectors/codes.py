@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.model.hints import TYPE_CHECKING, NamedTuple
 from commonplace.model.lazy import Lazy
 from commonplace.search.vectors.cosine import Kept, differences, dots, signs, width_of
 from commonplace.search.vectors.planes import Digits, Planes, Threes, least

@@ -23,10 +23,10 @@ from functools import partial
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from struct import Struct
+from typing import NamedTuple
 from zlib import crc32
 
 from commonplace.model.errors import StrangeFile
-from commonplace.model.hints import NamedTuple
 from commonplace.search.vectors.codes import PAGE_BITS, Coded, Page, keys_of
 from commonplace.storage import machine_files
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Sensitivity
 from commonplace.search.filters import as_json, fits, narrow

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from commonplace.model.hints import TYPE_CHECKING, Any
 from commonplace.search.vectors.cosine import signs
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha1
 from math import sqrt
+from typing import Any
 
 from commonplace.model.errors import Busy, StrangeFile
-from commonplace.model.hints import Any
-from commonplace.model.lean import unfinished
+from commonplace.model.files import unfinished
 from commonplace.model.records import PASSAGE, Record, Sensitivity
 from commonplace.storage import machine_files
 from commonplace.storage.notes import Notes

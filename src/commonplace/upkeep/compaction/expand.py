@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.records import Author, Record
-from commonplace.model.values import frozen
 from commonplace.storage.journal import Entry, Op
 from commonplace.upkeep.window import as_line
 
 BACKUP = "backup "
 
 
-@frozen
-class Source:
+class Source(Struct, frozen=True):
     """A record that a summary stands for: as it was, or that it was forgotten."""
 
     id: str

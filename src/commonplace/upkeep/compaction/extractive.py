@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import log, sqrt
+from typing import Protocol
 
 from commonplace.model.clock import DayOf, utc_day
-from commonplace.model.hints import Protocol
 from commonplace.model.records import Record
 from commonplace.trust.safety import one_line
 

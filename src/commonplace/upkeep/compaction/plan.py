@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 
+from msgspec import Struct
+
 from commonplace.model.clock import DayOf, parse_stamp, stamp, utc_day
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import COMPACTION, SHAREABLE, Origin, Record, Sensitivity
-from commonplace.model.values import frozen
 from commonplace.trust.safety import lowest, one_line
 from commonplace.trust.secrets import redact
 from commonplace.upkeep.compaction.extractive import (
@@ -35,8 +36,7 @@ ASKED = 100
 """Summaries of one run that a model is asked for; the extractive one makes the rest."""
 
 
-@frozen
-class Plan:
+class Plan(Struct, frozen=True):
     """What a compaction would do: the summaries, and in place of what."""
 
     summaries: tuple[Record, ...] = ()

@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from commonplace.model.clock import DayOf
-from commonplace.model.values import frozen
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 
 LOG = "compaction.jsonl"
 
 
-@frozen
-class Report:
+class Report(Struct, frozen=True):
     """How a run ended: done, planned, skipped or failed, and what it did."""
 
     status: str
@@ -46,7 +47,7 @@ def note_failure(notes: Notes, why: str, *, at: str) -> None:
 
 
 def log(notes: Notes, report: Report) -> None:
-    notes.add(LOG, json.dumps(report.__dict__))
+    notes.add(LOG, json.dumps(asdict(report)))
 
 
 def last_report(notes: Notes) -> Report | None:

@@ -14,6 +14,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from datetime import datetime, timedelta
 from functools import partial
 from io import BytesIO
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace.library import undo
 from commonplace.library.erase import spans_of
@@ -24,10 +28,8 @@ from commonplace.markdown.documents import Item, Parsed
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import monotonic, stamp
 from commonplace.model.errors import Busy, CommonplaceError, NoSuchDocument, ToBeFinished
-from commonplace.model.hints import Any
 from commonplace.model.options import Options
 from commonplace.model.records import PASSAGE, SYSTEM, Record
-from commonplace.model.values import frozen, replace
 from commonplace.search.index import Query
 from commonplace.storage.journal import Cut, Entry, Op, Text, without
 from commonplace.storage.journal_format import long_parts
@@ -51,8 +53,7 @@ LOCK = "compaction.lock"
 NOTHING = "this layout has no document to compact"
 
 
-@frozen
-class Settings:
+class Settings(Struct, frozen=True):
     """What a run may touch, and from which age on."""
 
     document: str
@@ -102,8 +103,7 @@ class _Snapshot:
         self.records = [item.record for item in self.items]
 
 
-@frozen
-class _Prepared:
+class _Prepared(Struct, frozen=True):
     """What a run writes, as far as it can be said before it has the lock."""
 
     entry: Entry
@@ -122,8 +122,7 @@ class _Prepared:
     archive: _Archive | None
 
 
-@frozen
-class _Archive:
+class _Archive(Struct, frozen=True):
     """A long archive before and after, the version of that, and where the journal ended then."""
 
     before: bytes | None
@@ -147,8 +146,7 @@ class _Growing:
         return self._buffer.getvalue()
 
 
-@frozen
-class _Level:
+class _Level(Struct, frozen=True):
     """The main document before and after, with what was appended to it up to a position."""
 
     position: int

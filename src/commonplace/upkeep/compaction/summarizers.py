@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from commonplace.model.clock import Clock, DayOf, utc_day
 from commonplace.model.errors import BadOption, SummarizerFailed
-from commonplace.model.hints import Any
 from commonplace.model.options import Options
 from commonplace.model.records import SHAREABLE, Record
 from commonplace.storage.notes import Notes

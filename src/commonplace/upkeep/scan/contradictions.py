@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-
-from commonplace.model.hints import NamedTuple
+from typing import NamedTuple
 
 MOST = 20
 """Sentences of one text that are looked at."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from commonplace.library.library import Library
 from commonplace.model.records import LASTING, Record
 from commonplace.model.validity import is_over, now_of
-from commonplace.model.values import frozen
 from commonplace.search.index import Query
 from commonplace.upkeep.scan import contradictions, duplicates
 
@@ -13,8 +14,7 @@ LOOKED_AT = 20
 """The records with the most words in common that a new one is compared with."""
 
 
-@frozen
-class Nearby:
+class Nearby(Struct, frozen=True):
     """The ids of records beside which a new one stands."""
 
     alike: tuple[str, ...] = ()

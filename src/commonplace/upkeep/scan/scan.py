@@ -14,13 +14,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from msgspec import Struct
+
 from commonplace.library.library import Library
 from commonplace.markdown import documents
 from commonplace.model.clock import Clock, parse_stamp
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.model.records import PASSAGE, Hit, Place, Problem, Record, Sensitivity
 from commonplace.model.validity import is_over, now_of
-from commonplace.model.values import frozen
 from commonplace.search.index import Query
 from commonplace.storage.journal import Op
 from commonplace.trust.safety import one_line, trust_of
@@ -35,8 +36,7 @@ NAMED = 20
 """Ids that a command names at most: the scan after it finds the rest."""
 
 
-@frozen
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that a scan saw: what kind of thing, where, in a sentence, and what mends it."""
 
     kind: str

@@ -3,7 +3,7 @@
 
     python3 test.py             everything: lint, types, the direction of imports, every test
     python3 test.py --quick     the same without the tests that take long: a few minutes
-    python3 test.py WORDS…      pytest with these words, such as tests/test_lines.py -k escape
+    python3 test.py WORDS…      pytest with these words, such as tests/markdown -k escape
 
 What was skipped is named at the end, with the command that would run it. With CI=true, as root on
 Debian, programs that are missing are installed first. docs/testing.md has the long runs.

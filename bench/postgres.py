@@ -76,7 +76,7 @@ def main() -> None:
 
 def started() -> str:
     sys.path.insert(0, str(Path(__file__).parent.parent))
-    from tests.postgres import new_server
+    from tests.support.postgres import new_server
 
     server = new_server("bench")
     server.stop()

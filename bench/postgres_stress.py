@@ -31,7 +31,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.postgres import new_server
+from tests.support.postgres import new_server
 
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, NoSuchRecord

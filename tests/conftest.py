@@ -14,8 +14,8 @@ from hypothesis import settings
 
 from commonplace.doors.attached import NOTE, notes_of_user
 from commonplace.doors.persons import VARIABLES
-from tests import skips
-from tests.postgres import made_url
+from tests.support import skips
+from tests.support.postgres import made_url
 
 KINDS = ("files", "postgres")
 FIXTURES_THAT_TAKE_LONG = {"world", "inspector"}

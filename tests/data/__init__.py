@@ -20,7 +20,7 @@ from commonplace.model.options import is_url
 from commonplace.postgres.connection import Database
 from commonplace.postgres.urls import place_of
 from commonplace.postgres.vault import PostgresVault
-from tests.clocks import FixedClock
+from tests.support.clocks import FixedClock
 
 HERE = Path(__file__).parent
 EXAMPLES = ("earl", "journal", "notebook", "claw", "native")

@@ -20,8 +20,8 @@ from commonplace.model.options import Options, snake
 from commonplace.model.records import Record
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.storage.option_files import FILE, options_of
-from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
+from tests.support.clocks import SkippingClock
 
 TEMPLATE = b"# MEMORY\n\n"
 NAMED = ("turn-summary", "compaction", "note", "heartbeat", "learned")

@@ -11,8 +11,8 @@ from commonplace.memory import Memory
 from commonplace.model.records import Record
 from commonplace.tools import claw_session
 from commonplace.tools.claw_session import Runtime, loadSessionMemoryContext
-from tests.clocks import FixedClock
 from tests.data import clock_at, example
+from tests.support.clocks import FixedClock
 
 SAID = [{"role": "user", "content": "How is the telescope?"}]
 

@@ -14,8 +14,8 @@ from commonplace.model.errors import AlreadyExists, BadValue, Refused
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.tools.claw import MemoryStore, offered
 from commonplace.upkeep.scan.scan import Finding
-from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, documents_of, example
+from tests.support.clocks import FixedClock, SkippingClock
 
 EVERYTHING: Any = {"memory_embeddings_enabled": True, "experience_store_enabled": True}
 

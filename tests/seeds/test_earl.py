@@ -16,8 +16,8 @@ from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Busy
-from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
+from tests.support.clocks import SkippingClock
 
 FREE = "Any *markdown*:\n\n> quotes\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n1. and lists — „so“ ✓"
 

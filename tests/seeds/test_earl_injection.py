@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory import Memory
-from tests.clocks import FixedClock
 from tests.data import clock_at, example
+from tests.support.clocks import FixedClock
 
 CLOSING = """\
 You have persistent memory via save_memory and search_memory tools.

@@ -13,9 +13,9 @@ from commonplace.library.screening import Screen
 from commonplace.markdown.documents import Parsed
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
-from tests.clocks import FixedClock
 from tests.data import clock_at, documents_of, example
-from tests.mcp_client import ask, call, initialize, talk, text_of
+from tests.support.clocks import FixedClock
+from tests.support.mcp_client import ask, call, initialize, talk, text_of
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from commonplace.doors.admin.init import begin
 from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, BadInput, Refused
-from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, documents_at, documents_of, example
+from tests.support.clocks import SkippingClock
 
 SOUL = "I am a bold assistant.\n\nWhat I have learned: to say what I will do, and do it.\n"
 USER = "# Nadia\n\nTeaches in Nantes now.\n\n- Vegetarian, allergic to walnuts\n- Sold the boat\n"

@@ -13,7 +13,7 @@ from commonplace.context import agents
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from tests.data import clock_at, example
-from tests.postgres import fresh_url
+from tests.support.postgres import fresh_url
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from commonplace import tools
 from commonplace.memory import Memory
 from commonplace.model.errors import Refused
-from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at, contents, documents_of, example
+from tests.support.clocks import FixedClock, SkippingClock
 
 SHELL = """
 mkdir -p memories/diary memories/boats

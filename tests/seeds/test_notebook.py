@@ -13,8 +13,8 @@ from commonplace.doors.admin.init import begin
 from commonplace.markdown.documents import sections
 from commonplace.memory import Memory
 from commonplace.model.errors import WouldLose
-from tests.clocks import SkippingClock
 from tests.data import clock_at, contents, example
+from tests.support.clocks import SkippingClock
 
 SECTIONS = [
     "About Me",

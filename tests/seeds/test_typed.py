@@ -13,8 +13,8 @@ from commonplace import tools
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchRecord, NothingToUndo, TooLong
 from commonplace.storage.journal import Op
-from tests.clocks import SkippingClock
 from tests.data import clock_at, contents
+from tests.support.clocks import SkippingClock
 
 TYPES = {
     "preference": True,

@@ -11,7 +11,7 @@ import pytest
 from commonplace import tools
 from commonplace.memory import Memory
 from commonplace.model.errors import BudgetSpent, HeldForReview, VaultTrouble
-from tests.clocks import SkippingClock
+from tests.support.clocks import SkippingClock
 
 
 def opened(path: str, session: str = "s-1") -> Memory:

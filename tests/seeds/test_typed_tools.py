@@ -16,8 +16,8 @@ from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import BadValue, CommonplaceError, LessTrusted, NoSuchRecord, TooLong
 from commonplace.trust.safety import FRAMING
-from tests.clocks import FixedClock, SkippingClock
 from tests.data import clock_at
+from tests.support.clocks import FixedClock, SkippingClock
 
 TYPES = ("preference", "fact", "instruction", "context", "correction")
 BRIEF_FIELDS = {"id", "type", "content", "behavioral", "tags", "age_days"}

@@ -1,0 +1,319 @@
+"""A person saves a buffer that is older than what agents appended meanwhile."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace.library import outside_edits, writer
+from commonplace.memory import Memory
+from commonplace.storage.vault import Stat
+from tests.support.clocks import FixedClock
+
+AGENT = """
+import os, sys, time
+from commonplace.memory import Memory
+root, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with Memory.open(root, session=name) as memory:
+    for number in range(count):
+        record = memory.store(f"{name} saw thing {number}", kind="fact")
+        os.write(1, f"{record.id}\\n".encode())
+        time.sleep(0.004)
+"""
+
+
+def person(path: Path, *, rounds: int, chance: random.Random) -> tuple[list[str], set[str]]:
+    """Load, think, edit, save in place. Returns the lines written and those deleted."""
+    written: list[str] = []
+    deleted: set[str] = set()
+    for number in range(rounds):
+        buffer = path.read_text(encoding="utf-8").split("\n")
+        time.sleep(chance.uniform(0.02, 0.2))
+        # What was appended in the same moment as it was loaded no clock can tell apart.
+        records = [line for line in buffer if "saw thing" in line][:-30]
+        if records and number % 2:
+            gone = chance.choice(records)
+            buffer.remove(gone)
+            deleted.add(gone)
+        mine = f"- A person's own thought, number {number}"
+        buffer.insert(chance.randrange(2, len(buffer)), mine)
+        written.append(mine)
+        path.write_text("\n".join(buffer), encoding="utf-8")
+        time.sleep(chance.uniform(0.1, 0.4))
+    return written, deleted
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_line_of_either_side_is_lost_and_no_deletion_undone(tmp_path: Path, seed: int) -> None:
+    with Memory.open(tmp_path) as memory:
+        memory.store("there before anybody came", kind="fact")
+    agents = [
+        subprocess.Popen(
+            [sys.executable, "-c", AGENT, str(tmp_path), f"agent-{number}", "250"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    written, deleted = person(tmp_path / "MEMORY.md", rounds=8, chance=random.Random(seed))
+    acknowledged = [line for agent in agents for line in agent.communicate()[0].split()]
+    assert all(agent.returncode == 0 for agent in agents)
+
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        text = memory.read().text
+        parsed = memory.library.parse("MEMORY.md", text)
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        assert memory.library.index.dump() == kept
+    lines = text.split("\n")
+    there = [item.record.id for item in parsed.items]
+    gone_ids = {key for key in acknowledged if any(key in line for line in deleted)}
+    assert [line for line in written if line not in lines] == []
+    lost = [key for key in acknowledged if key not in gone_ids and key not in there]
+    undone = [key for key in gone_ids if key in there]
+    assert (lost, undone) == ([], [])
+    assert len(there) == len(set(there))
+    assert parsed.problems == ()
+
+
+def saved_without(path: Path, needle: str, *, after: float, replaces: bool = False) -> None:
+    """A save that lacks some lines, by somebody who read the file so many seconds after now."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    fresh = path.with_name(f".{path.name}.save") if replaces else path
+    fresh.write_text("\n".join(line for line in lines if needle not in line), encoding="utf-8")
+    moment = time.time_ns() + int(after * 1e9)
+    os.utime(fresh, ns=(moment, moment + 1_000_000))
+    fresh.replace(path)
+
+
+def test_the_last_line_is_deleted_when_a_person_who_read_it_takes_it_out(tmp_path: Path) -> None:
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        last = memory.store("the last")
+        saved_without(tmp_path / "MEMORY.md", "the last", after=5)
+        memory.library.refresh()
+        assert "the last" not in memory.read().text
+        assert last.id in memory.log()[0].removed
+
+
+def test_the_last_line_is_put_back_when_nobody_had_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        buffer = path.read_text(encoding="utf-8")
+        time.sleep(0.02)
+        memory.store("the last")
+        path.write_text(buffer + "- and a thought of mine\n", encoding="utf-8")
+        memory.library.refresh()
+        text = memory.read().text
+        assert "the last" in text
+        assert "a thought of mine" in text
+        assert [hit.record.text for hit in memory.search("last")] == ["the last"]
+
+
+def test_a_text_that_an_agent_appended_is_put_back_like_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        buffer = path.read_text(encoding="utf-8")
+        time.sleep(0.02)
+        memory.update("A whole paragraph by an agent.")
+        path.write_text(buffer, encoding="utf-8")
+        memory.library.refresh()
+        assert "A whole paragraph by an agent." in memory.read().text
+
+
+def test_nothing_we_do_looks_as_if_somebody_had_read_the_document(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        record = memory.store("the first")
+        seen = path.stat().st_atime_ns
+    time.sleep(0.02)
+    with Memory.open(tmp_path) as memory:
+        memory.search("first")
+        memory.read()
+        memory.update("- more", document="MEMORY.md")
+        memory.blame("MEMORY.md")
+        memory.problems()
+        memory.rebuild()
+        memory.history(record.id)
+    assert path.stat().st_atime_ns == seen
+
+
+SAVER = """
+import os, random, sys, time
+path, how, chance = sys.argv[1], sys.argv[2], random.Random(int(sys.argv[3]))
+number = 0
+while not os.path.exists(path + ".stop"):
+    with open(path) as file:
+        lines = file.read().split("\\n")
+    time.sleep(chance.uniform(0, 0.03))
+    lines.insert(2, f"- A script's own thought, number {number}")
+    fresh = path + ".save~" if how == "replaces" else path
+    with open(fresh, "w") as file:
+        file.write("\\n".join(lines))
+    if fresh != path:
+        os.replace(fresh, path)
+    os.write(1, f"{number}\\n".encode())
+    number += 1
+    time.sleep(chance.uniform(0, 0.25))
+"""
+
+
+@pytest.mark.parametrize("how", ["in place", "replaces"])
+def test_beside_a_script_that_saves_all_the_time_every_line_stays_or_is_named(
+    tmp_path: Path, how: str
+) -> None:
+    """A script that a busy machine stops for seconds between reading and saving takes lines out:
+    those are named, and put back in one step.
+    """
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("there before anybody came", kind="fact")
+    programs = [
+        subprocess.Popen([sys.executable, "-c", *words], stdout=subprocess.PIPE, text=True)
+        for words in (
+            [SAVER, str(path), how, "1"],
+            *([AGENT, str(tmp_path), f"agent-{number}", "60"] for number in range(4)),
+        )
+    ]
+    saver, *agents = programs
+    acknowledged = [line for agent in agents for line in agent.communicate()[0].split()]
+    Path(f"{path}.stop").touch()
+    thoughts = saver.communicate()[0].split()
+    assert [program.returncode for program in programs] == [0] * len(programs)
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        for notice in memory.notices():
+            memory.put_back(notice.change)
+        text = memory.read().text
+        ids = [item.record.id for item in memory.library.parse("MEMORY.md", text).items]
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        assert memory.library.index.dump() == kept
+    assert len(acknowledged) == 240
+    assert [key for key in acknowledged if key not in ids] == []
+    assert len(ids) == len(set(ids))
+    assert [n for n in thoughts if f"thought, number {n}\n" not in text] == []
+
+
+class SavingClock(FixedClock):
+    """Whoever waits gives a person the time for one more save of the same short text."""
+
+    def __init__(self, path: Path, every: float) -> None:
+        super().__init__(time.time_ns())
+        self.path, self.every, self.saves, self.next = path, every, 0, 0
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if self.nanoseconds > self.next:
+            self.next = self.nanoseconds + int(self.every * 1e9)
+            self.save()
+
+    def save(self) -> None:
+        self.saves += 1
+        self.path.write_text(f"# Memory\n\n- A thought, saved {self.saves} times\n")
+        os.utime(self.path, ns=(self.nanoseconds, self.nanoseconds))
+
+
+@pytest.mark.parametrize("every", [0.1, 0.5, 0.9])
+def test_who_saves_a_much_shorter_text_again_and_again_keeps_nobody_from_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: float
+) -> None:
+    clock = SavingClock(tmp_path / "MEMORY.md", every)
+    for module in (outside_edits, writer):
+        monkeypatch.setattr(module, "monotonic", lambda: clock.nanoseconds / 1e9)
+    with Memory.open(tmp_path, clock=clock, create=True) as memory:
+        for number in range(40):
+            memory.store(f"An agent saw thing {number}", kind="fact")
+    kept = []
+    for number in range(2):
+        clock.save()
+        with Memory.open(tmp_path, clock=clock) as memory:
+            kept.append(memory.store(f"An agent saw one more, {number}", kind="fact").id)
+    with Memory.open(tmp_path, clock=clock) as memory:
+        assert set(kept) <= {hit.record.id for hit in memory.search(limit=100)}
+    assert clock.saves > 2
+
+
+class Racing:
+    """A vault whose next appends find that somebody saved the document a moment before."""
+
+    def __init__(self, memory: Memory, saves: list[bytes]) -> None:
+        self.path = memory.root / "MEMORY.md"
+        self.saves = saves
+        self.append = memory.library.vault.append
+        memory.library.vault.append = self  # type: ignore[method-assign]
+
+    def __call__(self, name: str, data: bytes, *, like: Stat | None) -> Stat:
+        if name == "MEMORY.md" and self.saves:
+            self.path.write_bytes(self.saves.pop(0))
+        return self.append(name, data, like=like)
+
+
+@pytest.mark.parametrize("saves", [1, 2, 3])
+def test_what_is_to_be_put_back_is_not_lost_to_a_save_at_that_moment(
+    tmp_path: Path, saves: int
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        stale = path.read_bytes()
+        memory.store("a record")
+        memory.update("A whole paragraph by an agent.")
+        path.write_bytes(stale)
+        Racing(memory, [stale + b"- a thought\n" * number for number in range(1, saves + 1)])
+        memory.library.refresh()
+        text = memory.read().text
+    assert text.count("a record") == 1
+    assert text.count("A whole paragraph by an agent.") == 1
+    assert text.count("a thought") == saves
+
+
+def test_who_dies_before_it_is_put_back_leaves_that_to_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        stale = path.read_bytes()
+        memory.store("a record")
+        path.write_bytes(stale)
+
+        def dies(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        memory.library.outside.put_back = dies
+        with pytest.raises(KeyboardInterrupt):
+            memory.library.refresh()
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        assert memory.read().text.count("a record") == 1
+
+
+def test_a_line_that_went_into_a_file_which_was_replaced_meanwhile_is_written_again(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        tree = memory.library.vault._tree  # type: ignore[attr-defined]
+        opened = tree.opened
+
+        def replaced_then(name: str, flags: int, *, make: bool = False) -> object:
+            found = opened(name, flags, make=make)
+            if name == "MEMORY.md":
+                tree.opened = opened
+                path.with_name("new").write_bytes(path.read_bytes())
+                path.with_name("new").replace(path)
+            return found
+
+        tree.opened = replaced_then
+        memory.store("the second")
+        assert memory.read().text.count("the second") == 1

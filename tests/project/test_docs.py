@@ -1,0 +1,234 @@
+"""The documents say what the code does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import uuid
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+import commonplace
+from commonplace.memory import Memory
+from tests.support.postgres import url_of_server
+
+ROOT = Path(__file__).parents[2]
+
+
+def reference() -> str:
+    spec = spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.reference())
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert written == reference(), "run: python docs/make_reference.py"
+
+
+PAGES = ("README.md", "docs/history.md", "docs/heartbeat.md", "docs/context.md")
+
+SHOWN = (
+    "Uses pnpm 11.x",
+    "assistant Green tea.",
+    "done diary/",
+    "## Current Message\nAnd low water?",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        *(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md")),
+    ],
+)
+def test_every_link_leads_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / name).parent.joinpath(target).exists(), target
+
+
+def shell_blocks(name: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [body for language, body in fences if not language]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_of_a_page_runs_as_it_stands(tmp_path: Path, name: str) -> None:
+    commands = [
+        line.split("  #")[0].strip()
+        for block in shell_blocks(name)
+        for line in block.split("\n")
+        if "commonplace " in line and not line.startswith(("pip ", "SOUL"))
+    ]
+    assert len(commands) >= 5
+    bin_directory = Path(sys.executable).parent
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={"HOME": str(tmp_path), "PATH": f"{bin_directory}:/usr/bin:/bin"},
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert "Nothing found" not in done.stdout, command
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    list(zip(PAGES, SHOWN)),
+)
+def test_the_python_example_of_a_page_runs_as_it_stands(
+    tmp_path: Path, name: str, shown: str
+) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    [example] = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    Memory.open(tmp_path / "commonplace", create=True).close()
+    done = subprocess.run(
+        [sys.executable, "-c", example],
+        env={"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert shown in done.stdout
+
+
+def fenced(name: str, language: str) -> list[str]:
+    """The lines of a document's blocks in a language."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+@pytest.mark.long
+def test_every_command_of_the_gateway_runs_as_it_stands(tmp_path: Path) -> None:
+    bin_directory = Path(sys.executable).parent
+    environ = {"HOME": str(tmp_path), "PATH": f"{bin_directory}:/usr/bin:/bin"}
+
+    def run(command: str, **more: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={**environ, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        return done.stdout
+
+    run(f"commonplace init {tmp_path}/book")
+    run(f"commonplace --vault {tmp_path}/book store 'Ann likes green tea'")
+    for command in fenced("docs/gateway.md", ""):
+        run(command)
+    token = run("commonplace token add docs --scope write").strip()
+    serve = ["commonplace", "--vault", f"{tmp_path}/book", "serve", "--port", "0"]
+    with subprocess.Popen(serve, env=environ, stdout=subprocess.PIPE, text=True) as gateway:
+        try:
+            assert gateway.stdout is not None
+            said = "".join(gateway.stdout.readline() for _ in range(4))
+            [address] = re.findall(r"(http://\S+)/login", said)
+            given = {"AT": address, "TOKEN": token, "VAULT": "book"}
+            answers = [run(command, **given) for command in fenced("docs/gateway.md", "sh")]
+        finally:
+            gateway.terminate()
+    assert len(answers) == 8
+    assert "Ann likes green tea" in answers[1]
+    assert "Ann moved to Lisbon" in answers[3]
+
+
+def test_the_package_offers_its_public_names_and_no_others() -> None:
+    assert sorted(commonplace.__all__) == commonplace.__all__
+    for name in commonplace.__all__:
+        assert getattr(commonplace, name).__name__ == name
+    with pytest.raises(AttributeError):
+        _ = commonplace.nothing
+
+
+HEAVY = ("asyncio", "numpy", "mcp", "pydantic", "starlette", "anthropic", "uuid", "ctypes", "shtab")
+LOADED_FOR_FEW = ("dataclasses", "hashlib", "pathlib", "threading", "typing", "weakref")
+"""What takes longer to load than what a cold read would use of it."""
+LIGHT_COMMANDS = (
+    ["search", "tea"],
+    ["brief"],
+    ["context"],
+    ["read", "MEMORY.md"],
+    ["tool", "memory_search", "{}"],
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", LIGHT_COMMANDS, ids=" ".join)
+def test_a_read_imports_nothing_heavy(tmp_path: Path, command: list[str]) -> None:
+    with commonplace.Memory.open(tmp_path) as memory:
+        memory.store("likes tea")
+    loaded = loaded_by(
+        "from commonplace.doors.cli.main import main\n"
+        f"main(['--vault', {str(tmp_path)!r}, *{command!r}])\n"
+    )
+    assert loaded.intersection(HEAVY) == set()
+    assert ("argparse" in loaded) == (command[0] not in ("search", "brief"))
+    # What the interpreter, and from 3.14 on argparse, loads by itself is not ours to leave out.
+    unasked = loaded_by(
+        "import argparse; argparse.ArgumentParser()" if "argparse" in loaded else ""
+    )
+    assert command[0] == "tool" or loaded.intersection(LOADED_FOR_FEW) <= unasked
+    known = {"commonplace", "__editable___commonplace", *sys.stdlib_module_names} | unasked
+    assert {name for name in loaded - known if not name.startswith("_")} == set()
+
+
+def loaded_by(program: str) -> set[str]:
+    """The packages and modules that a new interpreter has once it has run this."""
+    told = "\nimport sys\nprint(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", program + told], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.strip().split("\n")[-1].split())
+
+
+IN_MEMORIES = ("postgresql://me:password@host/memories?", "postgresql://…/memories?")
+BLOCKS = {"init": "", "migrate": "commonplace init ~/commonplace"}
+"""What a block of the page on PostgreSQL begins with, and what there is before it."""
+
+
+@pytest.mark.parametrize("block", shell_blocks("docs/postgres.md"))
+def test_every_command_of_the_page_on_postgresql_runs_as_it_stands(
+    tmp_path: Path, block: str
+) -> None:
+    server = url_of_server()
+    here = f"{server}{'&' if '?' in server else '?'}schema=d{uuid.uuid4().hex[:12]}&"
+    for there in IN_MEMORIES:
+        block = block.replace(there, here)
+    # That one serves until it is told to stop; the gateway's own tests do.
+    lines = [line for line in block.splitlines() if not line.startswith("commonplace serve")]
+    before = BLOCKS.get(block.split()[1], f"commonplace init '{here}profile=alice'")
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join([before, *lines])],
+        env={
+            "HOME": str(tmp_path),
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+            "COMMONPLACE_VAULT": f"{here}profile=alice",
+        },
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{lines}\n{done.stderr}"

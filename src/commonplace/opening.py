@@ -30,7 +30,7 @@ from commonplace.storage.journal import Journal
 from commonplace.storage.machine_files import look
 from commonplace.storage.notes import FileNotes, Notes
 from commonplace.storage.option_files import load
-from commonplace.storage.progress import FileHeads, Heads
+from commonplace.storage.progress import ProgressFile, ProgressStore
 from commonplace.storage.safe_paths import Tree
 from commonplace.storage.state_places import STATE, check_unused, own_place, was_written
 from commonplace.storage.state_places import place_of as state_of
@@ -74,7 +74,7 @@ class Stores(Protocol):
     vault: Vault
     journal: Journal
     index: Index
-    heads: Heads
+    progress_store: ProgressStore
     notes: Notes
 
     def sweep(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class FileStores:
         )
         self.journal = FileJournal(self.state, clock=self.clock, copied=place.copied)
         self.index = self._open_index()
-        self.heads = FileHeads(os.path.join(self.state, "heads.json"), root=self.root)
+        self.progress_store = ProgressFile(os.path.join(self.state, "heads.json"), root=self.root)
         self.notes = FileNotes(self.state)
         self._history: History | None = None
         self._messages: Database | None = None

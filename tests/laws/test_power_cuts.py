@@ -92,7 +92,7 @@ def test_what_a_disk_lost_is_there_again_and_no_nul_byte_is_left(
         (tmp_path / name).read_bytes()
     with opened(tmp_path) as memory:
         if boot == "another":
-            memory.library.heads.boot = "another"
+            memory.library.progress_store.boot = "another"
         assert {hit.record.id for hit in memory.search("number", limit=50)} >= set(ids)
         now = documents_of(tmp_path)
         assert {name: sorted(text.splitlines()) for name, text in now.items()} == {
@@ -184,7 +184,7 @@ def test_a_new_document_that_never_reached_the_disk_is_made_again(tmp_path: Path
     before = documents_of(tmp_path)
     (tmp_path / "prose.md").unlink()
     with opened(tmp_path) as memory:
-        memory.library.heads.boot = "another"
+        memory.library.progress_store.boot = "another"
         memory.count()
         assert documents_of(tmp_path) == before
 
@@ -195,7 +195,7 @@ def test_a_document_that_a_person_deletes_stays_deleted(tmp_path: Path) -> None:
         memory.store("and closed as it should be", kind="fact")
     (tmp_path / "prose.md").unlink()
     with opened(tmp_path) as memory:
-        memory.library.heads.boot = "another"
+        memory.library.progress_store.boot = "another"
         memory.count()
         assert "prose.md" not in memory.documents()
 

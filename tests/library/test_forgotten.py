@@ -212,7 +212,7 @@ def test_tombstones_of_an_older_vault_keep_working(memory: Memory) -> None:
         entry = library.entry(Op.FORGET, (), ids=("mem-old",), author=OWNER, data=stone)
         library.journal.append(entry)
         library.levelling.reached(library.journal.end())
-        library.levelling.marks.forgot = -1
+        library.levelling.progress.forgot = -1
 
     library.locked(forgotten_then)
     with pytest.raises(HeldForReview):

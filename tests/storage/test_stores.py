@@ -15,13 +15,13 @@ from commonplace.model.errors import CommonplaceError
 from commonplace.model.signature import Known, Signature
 from commonplace.postgres.connection import Database
 from commonplace.postgres.journal import PostgresJournal
-from commonplace.postgres.progress import ProfileHeads
+from commonplace.postgres.progress import ProgressRow
 from commonplace.postgres.urls import place_of
 from commonplace.postgres.vault import PostgresVault
 from commonplace.storage.file_journal import FileJournal
 from commonplace.storage.file_vault import FileVault
 from commonplace.storage.journal import Journal
-from commonplace.storage.progress import FileHeads, Heads, Marks
+from commonplace.storage.progress import Progress, ProgressFile, ProgressStore
 from commonplace.storage.vault import Cancelled, Vault
 from tests.contracts.journal import JournalContract, entry
 from tests.contracts.vault import LOCK_SECONDS, NAME, VaultContract, append
@@ -149,8 +149,8 @@ def test_an_error_under_the_lock_lets_nothing_happen(
     stored: Database, vault: PostgresVault
 ) -> None:
     append(vault, b"one\n")
-    journal, heads, told = PostgresJournal(stored, clock=Clock()), ProfileHeads(stored), []
-    before = (journal.end(), heads.load().end)
+    journal, store, told = PostgresJournal(stored, clock=Clock()), ProgressRow(stored), []
+    before = (journal.end(), store.load().end)
 
     def fail() -> None:
         with vault.lock(undone=lambda: told.append("undone")):
@@ -158,7 +158,7 @@ def test_an_error_under_the_lock_lets_nothing_happen(
             vault.replace("a.md", b"three\n", expected=None)
             journal.append(entry("two"))
             journal.keep(b"three\n")
-            heads.save(Marks(end=7))
+            store.save(Progress(end=7))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -166,7 +166,7 @@ def test_an_error_under_the_lock_lets_nothing_happen(
     assert told == ["undone"]
     assert (vault.read(NAME), list(vault.listing().documents)) == (b"one\n", [NAME])
     assert (list(journal.entries()), list(journal.versions())) == ([], [])
-    assert (journal.end(), heads.load().end) == before
+    assert (journal.end(), store.load().end) == before
 
 
 def test_a_server_that_goes_away_cancels_what_was_done_under_the_lock(
@@ -218,27 +218,29 @@ def test_an_append_writes_one_small_row(stored: Database, vault: PostgresVault) 
 def test_marks_are_there_when_they_are_loaded_again(kind: str, tmp_path: Path) -> None:
     stored = database() if kind == "profile" else None
 
-    def heads() -> Heads:
-        return ProfileHeads(stored) if stored else FileHeads(tmp_path / "heads.json", root=tmp_path)
+    def opened() -> ProgressStore:
+        return (
+            ProgressRow(stored) if stored else ProgressFile(tmp_path / "heads.json", root=tmp_path)
+        )
 
-    def save(marks: Marks) -> None:
-        one = heads()
+    def save(progress: Progress) -> None:
+        one = opened()
         if stored:
             with stored.locked():
-                one.save(marks)
+                one.save(progress)
         else:
-            one.save(marks)
+            one.save(progress)
         one.close()
 
     known = Known(Signature(1, 2, 3, atime_ns=4), 5, 6)
-    save(Marks(10, 9, "boot", {"a long name of a document.md": known}, behind=7))
-    save(Marks(12, 11, "boot", {"a.md": known}))
-    found = heads().load()
+    save(Progress(10, 9, "boot", {"a long name of a document.md": known}, behind=7))
+    save(Progress(12, 11, "boot", {"a.md": known}))
+    found = opened().load()
     assert (found.end, found.settled, found.boot, found.behind) == (12, 11, "boot", -1)
     assert found.documents == {"a.md": known}
 
 
 def test_there_are_no_marks_before_the_first(tmp_path: Path) -> None:
-    for heads in (FileHeads(tmp_path / "heads.json", root=tmp_path), ProfileHeads(database())):
-        assert heads.load().end == -1
-        heads.close()
+    for store in (ProgressFile(tmp_path / "heads.json", root=tmp_path), ProgressRow(database())):
+        assert store.load().end == -1
+        store.close()

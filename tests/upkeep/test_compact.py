@@ -906,10 +906,10 @@ def test_a_compaction_that_dies_before_the_index_is_level_is_found_whole(place: 
     old_notes(place)
     assert in_child(lambda: dies_before_indexing(opened(place))) == 9
     with opened(place) as memory:
-        assert memory.library.heads.load().behind > 0
+        assert memory.library.progress_store.load().behind > 0
         [summary] = summaries(memory)
         assert summary.id in [hit.record.id for hit in memory.search("Miller house")]
-        assert memory.library.heads.load().behind == -1
+        assert memory.library.progress_store.load().behind == -1
         assert memory.library.index.dump() == rebuilt(memory)
 
 
@@ -921,9 +921,9 @@ def test_stores_leave_an_index_that_is_far_behind_to_the_next_search(place: str)
         for number in range(PENDING + 1):
             memory.store(f"Stored beside it, number {number}")
     with opened(place) as memory:
-        assert memory.library.heads.load().behind > 0
+        assert memory.library.progress_store.load().behind > 0
         assert memory.search("Stored beside it, number 7", limit=1)
-        assert memory.library.heads.load().behind == -1
+        assert memory.library.progress_store.load().behind == -1
         assert len(summaries(memory)) == 1
         assert memory.library.index.dump() == rebuilt(memory)
 

@@ -53,10 +53,10 @@ class Lately:
         if self._upto == since:
             for record in records:
                 self._take(record)
-            self._upto = self._ledger.levelling.marks.end
+            self._upto = self._ledger.levelling.progress.end
 
     def _read_on(self) -> None:
-        ledger, end = self._ledger, self._ledger.levelling.marks.end
+        ledger, end = self._ledger, self._ledger.levelling.progress.end
         if not self._is_good_until(end):
             self._forget()
             self._mark = ledger.journal.mark()

@@ -254,7 +254,7 @@ class Erasing(Ledger):
         )
         entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
-        self.levelling.marks.forgot = -1
+        self.levelling.progress.forgot = -1
         self.write_texts(entry, texts)
         try:
             erased = self._erase(ids, needles, raws)
@@ -362,10 +362,10 @@ class Erasing(Ledger):
 
     def _last_forgot(self) -> int:
         """Where the journal last tells of what the owner forgot; 0 where it never does."""
-        marks = self.levelling.marks
-        if marks.forgot < 0:
-            marks.forgot = self.tombstones.last()
-        return marks.forgot
+        progress = self.levelling.progress
+        if progress.forgot < 0:
+            progress.forgot = self.tombstones.last()
+        return progress.forgot
 
     def _owner_says(self, text: str) -> bool:
         """Whether a line that the owner wrote says this."""

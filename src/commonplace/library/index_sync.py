@@ -1,4 +1,4 @@
-"""Brings the index level with the journal, at once or a slice at a time, and keeps the marks of
+"""Brings the index level with the journal, at once or a slice at a time, and keeps the progress of
 how far documents and index have come.
 
 It indexes what our own writes say they did. What others did to the documents it does not know.
@@ -20,7 +20,7 @@ from commonplace.model.records import Record
 from commonplace.model.signature import Known, Signature
 from commonplace.search.index import Index
 from commonplace.storage.journal import Append, Entry, Journal
-from commonplace.storage.progress import Heads, Marks
+from commonplace.storage.progress import Progress, ProgressStore
 from commonplace.storage.vault import Vault
 
 if TYPE_CHECKING:
@@ -31,22 +31,28 @@ SLICE = 200
 
 
 class Levelling:
-    """The index of one vault and the marks between it and the journal."""
+    """The index of one vault and the progress between it and the journal."""
 
     def __init__(
-        self, vault: Vault, journal: Journal, index: Index, *, heads: Heads, reader: Reader
+        self,
+        vault: Vault,
+        journal: Journal,
+        index: Index,
+        *,
+        progress_store: ProgressStore,
+        reader: Reader,
     ) -> None:
         self.vault = vault
         self.journal = journal
         self.index = index
-        self.heads = heads
+        self.progress_store = progress_store
         self.reader = reader
-        self.marks = Marks()
-        """What the heads say, as long as nobody else has written since."""
+        self.progress = Progress()
+        """What the progress store says, as long as nobody else has written since."""
         self.unsaved = False
-        """While all is repaired the marks are kept back: cut short, it starts again."""
+        """While all is repaired the progress is kept back: cut short, it starts again."""
         self.astray = False
-        """Whether the index was not told of a change: the marks are kept back, and the next who
+        """Whether the index was not told of a change: the progress is kept back, and the next who
         takes the lock finds the journal ahead of them.
         """
 
@@ -56,12 +62,12 @@ class Levelling:
     def mark(self, **changes: Any) -> None:
         """Say how far the documents have come."""
         for name, value in changes.items():
-            setattr(self.marks, name, value)
-        self.marks.boot, self.marks.home = self.heads.boot, self.heads.home
+            setattr(self.progress, name, value)
+        self.progress.boot, self.progress.home = self.progress_store.boot, self.progress_store.home
         if not (self.unsaved or self.astray):
             # Without them the next start looks at more than it has to.
             with suppress(OSError, ReadOnly):
-                self.heads.save(self.marks)
+                self.progress_store.save(self.progress)
 
     @contextmanager
     def telling(self) -> Iterator[None]:
@@ -80,7 +86,7 @@ class Levelling:
 
     def known_of(self, name: str) -> Known | None:
         """How a document looked when we last looked at it or wrote it."""
-        return self.marks.documents.get(name) or self.index.known_of(name)
+        return self.progress.documents.get(name) or self.index.known_of(name)
 
     def base_of(self, name: str) -> int:
         """Where the journal has the document's last whole text; -1 when it has none."""
@@ -92,20 +98,20 @@ class Levelling:
 
         What comes before `done` in the journal is indexed already.
         """
-        if self.index.level() == self.marks.end:
+        if self.index.level() == self.progress.end:
             # Another process may have indexed them: what it noted since is newer than ours.
-            self.marks.documents.clear()
+            self.progress.documents.clear()
             return
         with self.index.transaction():
             self._index_since(max(done, self.index.level()))
-            for name, known in self.marks.documents.items():
+            for name, known in self.progress.documents.items():
                 self.index.note(name, known=known)
-            self.index.set_level(self.marks.end)
+            self.index.set_level(self.progress.end)
         self.mark(documents={}, behind=-1)
 
     def bring_up_soon(self) -> None:
         """The same, unless that would take long: then it is left to whoever searches next."""
-        if self.marks.behind < 0:
+        if self.progress.behind < 0:
             self.bring_up()
 
     def index_whole(self, name: str, parsed: Parsed, known: Known) -> None:
@@ -131,7 +137,7 @@ class Levelling:
         """Tell the index of the entries from a position on; of appends as many as come at once."""
         appends: list[tuple[Entry, Append]] = []
         for entry in self.journal.entries(since=position):
-            if entry.position >= self.marks.end:
+            if entry.position >= self.progress.end:
                 break
             if _is_whole(entry):
                 self._index_appends(appends)
@@ -174,13 +180,13 @@ class Levelling:
         rows += zip(records, (line for _, line in added))
         entry, change = parts[-1]
         size = change.at + len(entry.appended(change))
-        # How it looks otherwise the marks say, once for all that was appended.
+        # How it looks otherwise the progress says, once for all that was appended.
         self.index.add(name, rows, known=Known(Signature(size, 0, 0), last, known.base))
 
     def left_behind(self) -> int:
         """Where a change stands that was left for later; -1 without. Called under the lock."""
         # A torn line may lie between what the index was told and what it was not.
-        return self.marks.behind if self.marks.behind >= self.index.level() else -1
+        return self.progress.behind if self.progress.behind >= self.index.level() else -1
 
     def _texts_after(self, entry: Entry) -> dict[str, tuple[bytes, Known]]:
         """What the documents of an entry said right after it, when it was left for later.

@@ -248,7 +248,7 @@ class Library(Erasing):
             self._check_chains(ready)
             there = self._there_already(ready) if once else {}
             fresh = [each for each in ready if each.id not in there] if there else ready
-            since = self.levelling.marks.end
+            since = self.levelling.progress.end
             with self.together():
                 waiting = [self._hold(record, author) for record in back]
                 stored = self._add(fresh, to, author) if fresh else ()
@@ -382,7 +382,7 @@ class Library(Erasing):
             record = _believed(self._linked(record))
             with self.together():
                 self._add([record], to, author)
-                self.levelling.marks.forgot = -1
+                self.levelling.progress.forgot = -1
                 self._note(Op.APPROVE, record, author)
             return record
 

@@ -117,7 +117,10 @@ class Outside:
         """The documents that do not look as the index knows them."""
         if self.vault.transactional:
             return []
-        known, listing = self.index.known() | self.levelling.marks.documents, self.vault.listing()
+        known, listing = (
+            self.index.known() | self.levelling.progress.documents,
+            self.vault.listing(),
+        )
         hidden = tuple(listing.unreadable)
         for path in self._unlisted - listing.unreadable.keys():
             self.troubles.pop(path, None)
@@ -404,13 +407,13 @@ class Outside:
         unlike = replace(now.signature, size=-1)
         pending = Known(unlike, now.lines, before.base, owed.written())
         self.levelling.index_whole(name, parsed, pending)
-        self.levelling.marks.documents[name] = now
+        self.levelling.progress.documents[name] = now
         saved, merged = texts
         if merged is None:
             self.put_back(name, lost)
         else:
             self.put_back_text(name, saved, merged)
-        if self.levelling.marks.documents.get(name) is now:
+        if self.levelling.progress.documents.get(name) is now:
             # Nothing may be written here.
             self.index.note(name, known=now)
 

@@ -18,13 +18,13 @@ from commonplace.model.errors import Unreadable
 from commonplace.model.records import Record
 from commonplace.model.signature import Known, Signature
 from commonplace.storage.journal import BLANK, Append, Entry, Op, Text
-from commonplace.storage.progress import Marks
+from commonplace.storage.progress import Progress
 from commonplace.storage.replay import state, states
 from commonplace.storage.vault import Stat
 
 FOUND = frozenset((Op.SEEN, Op.EDITED))
 """Entries that say what was found; the others are what we do to a document."""
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 class Recovery:
@@ -49,16 +49,16 @@ class Recovery:
 
         The `first` time of a program it looks what the disk made of what it was not made to keep.
         """
-        marks = self.levelling.marks = self.levelling.heads.load()
+        progress = self.levelling.progress = self.levelling.progress_store.load()
         is_new = self._is_new(mark, end)
-        if is_new or marks.end != end:
-            marks.forgot = -1
+        if is_new or progress.end != end:
+            progress.forgot = -1
         if is_new:
             self.rebuild(lambda done, total: None)
-        elif marks.end != end:
+        elif progress.end != end:
             self.levelling.bring_up()
-            self._repair(lambda: self._redo(marks.end))
-        if first and (damaged := [name for name in marks.unsettled if self._is_damaged(name)]):
+            self._repair(lambda: self._redo(progress.end))
+        if first and (damaged := [name for name in progress.unsettled if self._is_damaged(name)]):
             self.levelling.bring_up()
             self._repair(lambda: self._mend(damaged))
 
@@ -74,7 +74,7 @@ class Recovery:
         for name in names:
             self._reread(name, self.levelling.base_of(name))
 
-    def rebuild(self, progress: Progress) -> None:
+    def rebuild(self, progress: OnProgress) -> None:
         """Make the index anew from the documents."""
         self._repair(lambda: self._rebuild(progress))
 
@@ -84,7 +84,7 @@ class Recovery:
         try:
             work()
         except BaseException:
-            self.levelling.marks = Marks()
+            self.levelling.progress = Progress()
             raise
         finally:
             self.levelling.unsaved = self.outside.after_power_cut = False
@@ -92,20 +92,20 @@ class Recovery:
         self.levelling.reached(self.journal.end())
 
     def _is_new(self, mark: str, end: int) -> bool:
-        """Whether all is to be looked at: another journal, no marks, or a power cut."""
-        marks = self.levelling.marks
+        """Whether all is to be looked at: another journal, no progress file, or a power cut."""
+        progress = self.levelling.progress
         ours, level = self.index.mark() == mark, self.index.level()
-        shorter = ours and max(marks.end, level) > end
-        cut = marks.settled != end and marks.boot != self.levelling.heads.boot
+        shorter = ours and max(progress.end, level) > end
+        cut = progress.settled != end and progress.boot != self.levelling.progress_store.boot
         self.outside.after_power_cut = cut or shorter
         self.outside.elsewhere = self._came_from_elsewhere()
-        level_known = ours and level <= marks.end <= end
+        level_known = ours and level <= progress.end <= end
         return cut or not level_known or self.outside.elsewhere
 
     def _came_from_elsewhere(self) -> bool:
-        """Whether the marks are of documents in another directory, and there are some in this."""
-        home = self.levelling.marks.home
-        moved = bool(home) and bool(self.levelling.heads.home) and home != self.levelling.heads.home
+        """Whether the progress is of documents in another directory, and there are some in this."""
+        home, ours = self.levelling.progress.home, self.levelling.progress_store.home
+        moved = bool(home) and bool(ours) and home != ours
         return moved and bool(self.vault.listing().documents)
 
     def _redo(self, level: int) -> None:
@@ -159,7 +159,7 @@ class Recovery:
         known = self.levelling.known_of(name)
         return replace(known, base=base) if known else Known(Signature(0, 0, 0), 0, base)
 
-    def _rebuild(self, progress: Progress) -> None:
+    def _rebuild(self, progress: OnProgress) -> None:
         # Many values and no cycles among them: looking for some takes a tenth of the time.
         gc.disable()
         try:
@@ -167,7 +167,7 @@ class Recovery:
         finally:
             gc.enable()
 
-    def _read_all(self, progress: Progress) -> None:
+    def _read_all(self, progress: OnProgress) -> None:
         told, listing = states(self.journal), self.vault.listing()
         seen: dict[str, Record] = {}
         """The records read so far by their lines: most stand twice."""
@@ -182,12 +182,12 @@ class Recovery:
                     self.outside.journal_gone(name, text)
             self.index.set_mark(self.journal.mark())
             self.index.set_level(self.journal.end())
-        self.levelling.marks.documents.clear()
+        self.levelling.progress.documents.clear()
         progress(len(listing.documents), len(listing.documents))
 
     def _never_settled(self, name: str) -> bool:
         """Whether a document is missing because the power went before it was on disk."""
-        return self.outside.after_power_cut and name in self.levelling.marks.unsettled
+        return self.outside.after_power_cut and name in self.levelling.progress.unsettled
 
     def _write_again(self, name: str, base: int, text: bytes, seen: dict[str, Record]) -> None:
         """Write a document that only the journal has."""

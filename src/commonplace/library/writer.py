@@ -31,12 +31,12 @@ from commonplace.model.signature import Known, Signature
 from commonplace.search.index import Index
 from commonplace.search.recall import RecallCache
 from commonplace.storage.journal import Append, Change, Entry, Journal, Op, Text, new_entry
-from commonplace.storage.progress import Heads, Marks
+from commonplace.storage.progress import Progress, ProgressStore
 from commonplace.storage.vault import Cancelled, Moved, Staged, Stat, Vault
 
 if TYPE_CHECKING:
     from commonplace.library import recovery, retreat
-    from commonplace.library.recovery import Progress, Recovery
+    from commonplace.library.recovery import OnProgress, Recovery
     from commonplace.library.retreat import Texts
     from commonplace.library.stale import Appended
     from commonplace.markdown import merge
@@ -71,7 +71,7 @@ class Ledger:
         index: Index,
         *,
         layout: Layout,
-        heads: Heads,
+        progress_store: ProgressStore,
         clock: Clock,
         lock_seconds: float,
         refusal: CommonplaceError | None = None,
@@ -85,11 +85,13 @@ class Ledger:
         self.lock_seconds = lock_seconds
         self.refusal = refusal
         self.recalls = RecallCache(entries=0, seconds=0, now_ns=clock.now_ns)
-        self.heads = heads
+        self.progress_store = progress_store
         self.reader = Reader(journal, layout=layout, clock=clock)
         # What others ask for most, by its short name.
         self.parse, self.reading = self.reader.parse, self.reader.reading
-        self.levelling = Levelling(vault, journal, index, heads=heads, reader=self.reader)
+        self.levelling = Levelling(
+            vault, journal, index, progress_store=progress_store, reader=self.reader
+        )
         self.outside = Outside(
             self.levelling,
             clock=clock,
@@ -116,7 +118,7 @@ class Ledger:
             with suppress(VaultTrouble, OSError):
                 self.locked(self.levelling.bring_up_soon)
                 self.settle()
-        self.heads.close()
+        self.progress_store.close()
         self.index.close()
         self.journal.close()
         self.vault.close()
@@ -128,12 +130,12 @@ class Ledger:
             return
 
         def unsettled() -> tuple[tuple[str, ...], int]:
-            return tuple(self.levelling.marks.unsettled), self.levelling.marks.end
+            return tuple(self.levelling.progress.unsettled), self.levelling.progress.end
 
         def settled() -> None:
-            marks = self.levelling.marks
-            left = {name: at for name, at in marks.unsettled.items() if at >= end}
-            self.levelling.mark(settled=max(end, marks.settled), unsettled=left)
+            progress = self.levelling.progress
+            left = {name: at for name, at in progress.unsettled.items() if at >= end}
+            self.levelling.mark(settled=max(end, progress.settled), unsettled=left)
 
         names, end = self.locked(unsettled)
         for name in names:
@@ -181,7 +183,7 @@ class Ledger:
             self.outside.tell_lost()
             done = work()
             self.outside.tell_lost()
-            end = self.levelling.marks.end
+            end = self.levelling.progress.end
         if end != before:
             self._sync(before, end)
         return done
@@ -221,7 +223,7 @@ class Ledger:
 
     def _start_anew(self) -> None:
         """Let go of what is remembered of a change that never happened, or was not told of."""
-        self.levelling.marks, self.levelling.astray = Marks(), False
+        self.levelling.progress, self.levelling.astray = Progress(), False
         self.reader.start_anew()
         self._verified_mark = ""
         self._crlf.clear()
@@ -231,7 +233,7 @@ class Ledger:
         mark = self.journal.mark()
         if self.levelling.astray:
             self._start_anew()
-        if end == self.levelling.marks.end and mark == self._verified_mark:
+        if end == self.levelling.progress.end and mark == self._verified_mark:
             return
         first = mark != self._verified_mark
         if first:
@@ -245,7 +247,7 @@ class Ledger:
             self.levelling, self.outside, finish_forgetting=self.finish_forgetting
         )
 
-    def rebuild(self, progress: Progress) -> None:
+    def rebuild(self, progress: OnProgress) -> None:
         """Make the index anew from the documents."""
         self.locked(lambda: self._recovery().rebuild(progress))
 
@@ -336,7 +338,7 @@ class Ledger:
 
     def _may_lack(self) -> bool:
         """Whether the disk was not made to keep all of the documents: it may have lost some."""
-        return not self.vault.transactional and bool(self.heads.load().unsettled)
+        return not self.vault.transactional and bool(self.progress_store.load().unsettled)
 
     def level(self) -> None:
         """Tell the index of a change that was left for later, a slice at a time.
@@ -348,7 +350,7 @@ class Ledger:
             self.locked(self.levelling.bring_up)
             return
         position = self.locked(self.levelling.left_behind)
-        self.reader.read_ahead(self.levelling.marks.end)
+        self.reader.read_ahead(self.levelling.progress.end)
         if position >= 0:
             entry = next(self.journal.entries(since=position), None)
             if entry and self.levelling.index_in_slices(entry):
@@ -377,7 +379,7 @@ class Ledger:
         A new document gets its layout's header, unless it is not to be `headed`.
         """
         self.check_writable()
-        known = [self.levelling.marks.documents.get(name) or self.look(name) for name in to]
+        known = [self.levelling.progress.documents.get(name) or self.look(name) for name in to]
         if not ids:
             self.levelling.bring_up()
         changes = [self._append_change(name, was, headed) for name, was in zip(to, known)]
@@ -387,8 +389,8 @@ class Ledger:
         entry = self.journal.append(new)
         with self._whole(entry):
             done = self._apply(entry, changes, known)
-        self.levelling.marks.documents |= done
-        self.levelling.marks.end = entry.end
+        self.levelling.progress.documents |= done
+        self.levelling.progress.end = entry.end
         # The record is safe; the index is behind and catches up when it can.
         with self.levelling.telling():
             self._keep_up(entry)
@@ -422,7 +424,7 @@ class Ledger:
             with suppress(CommonplaceError):
                 self.levelling.bring_up()
             for name in entry.documents():
-                self.levelling.marks.documents.pop(name, None)
+                self.levelling.progress.documents.pop(name, None)
             raise
 
     def _known_after(
@@ -440,7 +442,7 @@ class Ledger:
         if known is None:
             return Append(name, 0, self.layout.header(name) if headed else "")
         size, read = known.signature.size, known.signature.atime_ns
-        if name in self.levelling.marks.documents and name in self._crlf:
+        if name in self.levelling.progress.documents and name in self._crlf:
             return Append(name, size, "", read, self._crlf[name])
         tail = self.vault.tail(name, size=size)
         guard = "\n" if tail and not tail.endswith(b"\n") else ""
@@ -457,13 +459,13 @@ class Ledger:
             stat = self.vault.append(change.document, data, like=like)
             done[change.document] = self._known_after(data, change, was, stat, entry.position)
         if not self.vault.transactional:
-            self.levelling.marks.unsettled |= dict.fromkeys(done, entry.position)
+            self.levelling.progress.unsettled |= dict.fromkeys(done, entry.position)
         self._unsettled += 1
         return done
 
     def _reindex(self, name: str) -> None:
         """Read a document of ours anew, when what was appended is not one record a line."""
-        known = self.levelling.marks.documents[name]
+        known = self.levelling.progress.documents[name]
         parsed = self.parse(name, decoded(name, self.vault.read(name)))
         self.levelling.index_whole(name, parsed, replace(known, lines=parsed.lines))
 
@@ -475,12 +477,12 @@ class Ledger:
 
     def reached_end(self) -> None:
         """Note that the documents are all that the journal says, and the index too."""
-        end = self.levelling.marks.end = self.journal.end()
+        end = self.levelling.progress.end = self.journal.end()
         with self.levelling.telling():
             self.levelling.reached(end)
 
     def write_texts(self, entry: Entry, texts: Texts) -> Entry:
-        """The same, with the marks left behind: dying now, it would all be done again."""
+        """The same, with the progress left behind: dying now, it would all be done again."""
         written: dict[str, Known | None] = {}
 
         def write(name: str, before: bytes | None, after: bytes | None, entry: Entry) -> None:

@@ -234,7 +234,7 @@ class Memory:
             stores.index,
             notices=Notices(stores.notes, stores.clock),
             brackets=Brackets(stores.notes, lambda: stores.clock.now().timestamp()),
-            heads=stores.heads,
+            progress_store=stores.progress_store,
             layout=stores.layout,
             clock=stores.clock,
             lock_seconds=settings.lock_seconds,

@@ -18,7 +18,7 @@ from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.notes import PostgresLeases, PostgresNotes
-from commonplace.postgres.progress import ProfileHeads
+from commonplace.postgres.progress import ProgressRow
 from commonplace.postgres.urls import place_of
 from commonplace.postgres.vault import PostgresVault
 from commonplace.storage.error_log import log_path
@@ -69,7 +69,7 @@ class PostgresStores:
         self.vault = PostgresVault(database, layout=self.layout, clock=clock)
         self.journal = PostgresJournal(database, clock=clock)
         self.index = PostgresIndex(database, rank=self.layout.rank)
-        self.heads = ProfileHeads(database)
+        self.progress_store = ProgressRow(database)
         self.notes = PostgresNotes(database)
 
     def own(self) -> str:

@@ -48,7 +48,7 @@ class Miss(Struct, frozen=True):
         return self.rank > 0 and not self.reasons
 
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 BATCH = 64
 FEW = 32
@@ -88,7 +88,7 @@ class Asker:
         self._counting = RLock()
         self.patience = PATIENCE
         """Seconds of a search that may go into vectors that are missing."""
-        self.progress: Progress = lambda done, total: None
+        self.progress: OnProgress = lambda done, total: None
 
     def find(self, query: Query) -> Found:
         """What fits the query best; without text, the newest."""
@@ -258,7 +258,7 @@ class Asker:
         # Claw's recall has vectors of its own.
         self._index.keep_models((model, HashedEncoder.model))
 
-    def embed_all(self, progress: Progress) -> None:
+    def embed_all(self, progress: OnProgress) -> None:
         """Give every text its vector."""
         if self._open is None or self._index.without_vectors:
             return

@@ -1,8 +1,7 @@
-"""What our own writes left: how far the documents have come in the journal, and how they look.
+"""How far the documents follow the journal, and how our own writes left each of them.
 
-It stands between journal and index, so that storing a record needs neither: a small file that is
-written in place under the lock, or a field of the profile's row. It does not know what the
-documents say. Losing it costs one look at the documents.
+A writer reads and saves it under the lock, so that storing a record needs no look at the index. It
+is one small file, or a field of the profile's row. Losing it costs one look at the documents.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from commonplace.storage.machine_files import opened, parsed
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-class Marks:
-    """The documents as they are known beyond what the index knows."""
+class Progress:
+    """What is known of the documents beyond what the index knows."""
 
     def __init__(
         self,
@@ -38,7 +37,7 @@ class Marks:
         """The position up to which the documents are on disk."""
         self.boot = boot
         self.home = ""
-        """Where the documents were that these marks are of; empty when it is not known."""
+        """The directory of the documents when this was saved; empty when it is not known."""
         self.documents = documents or {}
         """Those that we wrote to since the index came level."""
         self.behind = behind
@@ -49,8 +48,8 @@ class Marks:
         """The documents that may not be on disk as they are, and the last change of each."""
 
 
-class Heads(Protocol):
-    """Where the marks are kept, to be read and written under the lock."""
+class ProgressStore(Protocol):
+    """Where the progress is kept. It is loaded and saved under the lock."""
 
     boot: str
     """What tells one run of the machine, and one device, from the next; the same always where a
@@ -59,19 +58,19 @@ class Heads(Protocol):
     home: str
     """What tells the documents' directory from any other; empty where there is none."""
 
-    def load(self) -> Marks:
-        """The marks as the last writer left them; empty ones when there is nothing to read."""
+    def load(self) -> Progress:
+        """The progress as the last writer saved it; an empty one when there is nothing to read."""
 
-    def save(self, marks: Marks) -> None: ...
+    def save(self, progress: Progress) -> None: ...
 
     def close(self) -> None: ...
 
 
-class FileHeads:
-    """A file that keeps the marks."""
+class ProgressFile:
+    """A file that keeps the progress."""
 
     def __init__(self, path: StrPath, *, root: StrPath = "") -> None:
-        """`root` is the directory of the documents that the marks are of."""
+        """`root` is the directory of the documents."""
         self.path = os.fspath(path)
         found = os.stat(root) if root else None
         self.boot = f"{_boot_id()} {found.st_dev}" if found else _boot_id()
@@ -79,12 +78,12 @@ class FileHeads:
         self._descriptor = -1
         self._process = 0
 
-    def load(self) -> Marks:
-        return marks_in(os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0])
+    def load(self) -> Progress:
+        return progress_in(os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0])
 
-    def save(self, marks: Marks) -> None:
+    def save(self, progress: Progress) -> None:
         # What an older, longer text leaves behind the line's end is never read.
-        os.pwrite(self._open(), text_of(marks).encode() + b"\n", 0)
+        os.pwrite(self._open(), text_of(progress).encode() + b"\n", 0)
 
     def _open(self) -> int:
         if self._process == os.getpid():
@@ -103,33 +102,38 @@ class FileHeads:
         self._descriptor, self._process = -1, 0
 
 
-def marks_in(text: str | bytes) -> Marks:
-    """The marks that a text tells; empty ones when it cannot be read."""
+def progress_in(text: str | bytes) -> Progress:
+    """The progress that a text tells; an empty one when it cannot be read."""
     try:
         value = parsed(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
         behind, forgot = value.get("behind", -1), value.get("forgot", -1)
         end, settled, boot = value["end"], value["settled"], value["boot"]
         unsettled = dict(value.get("unsettled", ()))
-        marks = Marks(end, settled, boot, documents, behind, forgot, unsettled)
-        marks.home = value.get("home", "")
-        return marks
+        progress = Progress(end, settled, boot, documents, behind, forgot, unsettled)
+        progress.home = value.get("home", "")
+        return progress
     except (ValueError, KeyError, TypeError):
-        return Marks()
+        return Progress()
 
 
-def text_of(marks: Marks) -> str:
-    """The marks as the text that `marks_in` reads."""
-    rows = {name: _row(known) for name, known in marks.documents.items()}
-    value = {"end": marks.end, "settled": marks.settled, "boot": marks.boot, "documents": rows}
-    if marks.home:
-        value["home"] = marks.home
-    if marks.behind >= 0:
-        value["behind"] = marks.behind
-    if marks.forgot >= 0:
-        value["forgot"] = marks.forgot
-    if marks.unsettled:
-        value["unsettled"] = marks.unsettled
+def text_of(progress: Progress) -> str:
+    """The progress as the text that `progress_in` reads."""
+    rows = {name: _row(known) for name, known in progress.documents.items()}
+    value = {
+        "end": progress.end,
+        "settled": progress.settled,
+        "boot": progress.boot,
+        "documents": rows,
+    }
+    if progress.home:
+        value["home"] = progress.home
+    if progress.behind >= 0:
+        value["behind"] = progress.behind
+    if progress.forgot >= 0:
+        value["forgot"] = progress.forgot
+    if progress.unsettled:
+        value["unsettled"] = progress.unsettled
     return json.dumps(value)
 
 

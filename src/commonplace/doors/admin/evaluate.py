@@ -38,7 +38,7 @@ SECOND = 1_000_000_000
 WORD = re.compile(r"\w+")
 ENDINGS = re.compile(r"(?:ing|edly|ed|es|s|ly)\Z")
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 
 class Turn(Struct, frozen=True):
@@ -436,7 +436,7 @@ SYSTEMS = ("commonplace", "bm25", "grep")
 
 
 def run(
-    cases: Sequence[Case], *, limit: int = 0, progress: Progress = lambda done, total: None
+    cases: Sequence[Case], *, limit: int = 0, progress: OnProgress = lambda done, total: None
 ) -> list[Answered]:
     """Every question put to search and to what it is compared with; `limit` takes the first few."""
     from tempfile import TemporaryDirectory
@@ -556,7 +556,7 @@ def run_self(
     *,
     count: int = 100,
     seed: int = 1,
-    progress: Progress = lambda done, total: None,
+    progress: OnProgress = lambda done, total: None,
 ) -> tuple[list[Answered], list[Missed]]:
     """Known-item questions put to the vault itself, which is only read."""
     case = known_items(memory, count=count, seed=seed)

@@ -42,7 +42,7 @@ PASSES = 5
 EVERYTHING = Query(include_superseded=True, include_secret=True)
 
 Step = Callable[[int, int], None]
-Progress = Callable[[str], Step]
+OnProgress = Callable[[str], Step]
 """Gives for a stage of the work what is told how much of it is done, of how much."""
 
 
@@ -60,7 +60,7 @@ class Copied(Struct, frozen=True):
     notes: int
 
 
-def move(source: str, target: str, *, progress: Progress) -> Copied:
+def move(source: str, target: str, *, progress: OnProgress) -> Copied:
     """Copy a vault to where there is none, or go on doing so."""
     with Memory.open(source) as old:
         if old.read_only:
@@ -107,7 +107,7 @@ def _check_begun(root: Path) -> None:
 
 
 def _close(stores: Stores) -> None:
-    for store in (stores.index, stores.journal, stores.heads, stores.vault):
+    for store in (stores.index, stores.journal, stores.progress_store, stores.vault):
         store.close()
     stores.close()
 
@@ -131,7 +131,7 @@ def _is_empty(stores: Stores) -> bool:
 
 
 class _Copying:
-    def __init__(self, old: Memory, new: Stores, progress: Progress) -> None:
+    def __init__(self, old: Memory, new: Stores, progress: OnProgress) -> None:
         self.memory = old
         self.old = old.stores
         self.new = new

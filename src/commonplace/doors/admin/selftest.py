@@ -21,7 +21,7 @@ from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import BadValue, VaultTrouble
 from commonplace.model.files import StrPath
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 PATIENCE = 20.0
 
 
@@ -88,7 +88,7 @@ class Writer:
         self._start()
 
 
-def run(place: StrPath, *, writers: int, kills: int, seed: int = 0, progress: Progress) -> Report:
+def run(place: StrPath, *, writers: int, kills: int, seed: int = 0, progress: OnProgress) -> Report:
     """Let `writers` processes store into the vault at `place` while `kills` of them are killed."""
     _check_number("writers", writers, least=1)
     _check_number("kills", kills, least=0)

@@ -29,7 +29,7 @@ PIECE = 1 << 18
 SECONDS = 30.0
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
-Progress = Callable[[str], Callable[[int, int], None]]
+OnProgress = Callable[[str], Callable[[int, int], None]]
 
 
 class Fetched(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Fetched(Struct, frozen=True):
 
 
 def fetch(
-    model: str, folder: str, *, hub: str = HUB, revision: str = "main", progress: Progress
+    model: str, folder: str, *, hub: str = HUB, revision: str = "main", progress: OnProgress
 ) -> Fetched:
     """Fetch what the encoder looks at into a folder. What is there already stays as it is."""
     if not NAME.fullmatch(model):
@@ -72,7 +72,7 @@ class _Source:
     def address(self, name: str) -> str:
         return f"{self._base}/{name}"
 
-    def has_one_of(self, names: Sequence[str], progress: Progress) -> bool:
+    def has_one_of(self, names: Sequence[str], progress: OnProgress) -> bool:
         """Whether there is such a file; if none was in the folder, the first of them is now."""
         here = any(os.path.exists(self._path(name)) for name in names)
         return here or any(self._fetch(name, progress) for name in names)
@@ -80,7 +80,7 @@ class _Source:
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, *name.split("/"))
 
-    def _fetch(self, name: str, progress: Progress) -> bool:
+    def _fetch(self, name: str, progress: OnProgress) -> bool:
         try:
             with self._open(Request(self.address(name)), timeout=SECONDS) as answer:
                 size = self._write(answer, self._path(name), progress(name))

@@ -1,6 +1,6 @@
-"""The stores of one vault, chosen by where it is: in a directory, or in PostgreSQL.
+"""Open the parts of a vault: in a directory, or in PostgreSQL.
 
-The only place where that is chosen. What is done with the stores it does not know.
+This is the only module that chooses between the two.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ DIALECT = "dialect"
 """The file of a state directory that names what its vault was written in."""
 
 
-class Stores(Protocol):
-    """Everything that one vault is kept in."""
+class VaultParts(Protocol):
+    """Everything that one vault is made of."""
 
     place: str
-    """What opens it again, a password too."""
+    """The path or URL that opens it again, with its password."""
     shown: str
-    """The same, as it may be printed."""
+    """The same without the password."""
     root: str
     """The directory of the documents; this machine's own where they are in no directory."""
     state: str
@@ -86,7 +86,7 @@ class Stores(Protocol):
         """Where the person keeps what opens doors, or is written elsewhere: never in a vault."""
 
     def history(self) -> History:
-        """The messages; opened once, and closed with the stores."""
+        """The messages; opened once, and closed with the parts."""
 
     def has_history(self) -> bool:
         """Whether any message may have been kept."""
@@ -101,30 +101,30 @@ class Stores(Protocol):
         """Let go of what is not a store of its own."""
 
 
-def stores_at(
+def parts_at(
     path: StrPath,
     *,
     clock: Clock | None,
     create: bool,
     environ: Mapping[str, str],
     options: Mapping[str, Any],
-) -> Stores:
-    """The stores of a vault. `create`: those that are not there yet are made."""
-    kind: Any = _in_postgres() if is_url(path) else FileStores
+) -> VaultParts:
+    """Open the parts of a vault. `create` makes a vault that is not there yet."""
+    kind: Any = _in_postgres() if is_url(path) else FileParts
     try:
-        found: Stores = kind(path, clock=clock, create=create, environ=environ, options=options)
+        found: VaultParts = kind(path, clock=clock, create=create, environ=environ, options=options)
     except NoSuchVault as error:
         raise NoSuchVault(error.path, dialect=options.get("dialect") or "") from None
     return found
 
 
 def _in_postgres() -> Any:
-    from commonplace.postgres.opening import PostgresStores
+    from commonplace.postgres.opening import PostgresParts
 
-    return PostgresStores
+    return PostgresParts
 
 
-class FileStores:
+class FileParts:
     """A vault in a directory."""
 
     database = None

@@ -105,7 +105,7 @@ def test_a_login_link_of_one_gateway_lets_in_once_at_any(two: tuple[Gateway, Gat
 def test_tokens_are_kept_as_hashes(two: tuple[Gateway, Gateway], urls: list[str]) -> None:
     token = two[0].tokens.add(f"hashed of {name_of(urls[0])}", "read")
     with Memory.open(urls[0], create=True) as memory:
-        rows = memory.stores.in_database().rows("select hash, pass from token")
+        rows = memory.parts.in_database().rows("select hash, pass from token")
     assert rows
     assert token not in str(rows)
 

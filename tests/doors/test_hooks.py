@@ -424,7 +424,7 @@ def test_a_turn_whose_end_no_hook_saw_is_recorded_by_the_next_start(
         ]
     )
     with Memory.open(vault) as memory:
-        assert os.listdir(Path(memory.stores.own()) / "spool") == []
+        assert os.listdir(Path(memory.parts.own()) / "spool") == []
 
 
 def test_work_is_left_whole_or_not_at_all(tmp_path: Path) -> None:

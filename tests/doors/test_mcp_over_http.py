@@ -149,7 +149,7 @@ def test_a_foreign_host_or_origin_is_refused_even_with_the_token(
 def test_the_token_is_for_its_owner_alone(served: tuple[Path, str, str]) -> None:
     root, _, token = served
     with Memory.open(root) as memory:
-        path = Path(memory.stores.own()) / "token"
+        path = Path(memory.parts.own()) / "token"
     assert path.read_text(encoding="ascii") == token
     assert path.stat().st_mode & 0o077 == 0
 

@@ -175,7 +175,7 @@ def test_the_doctor_names_the_messages_that_stayed_in_the_file(tmp_path: Path) -
 
 def test_psql_has_a_reader_of_the_messages(tmp_path: Path) -> None:
     memory = opened(tmp_path)
-    database = memory.stores.in_database()
+    database = memory.parts.in_database()
     made = readers.make_reader(database, "analyst")
     assert readers.readers_of(database) == ["analyst"]
     assert readers.revoke_reader(database, "analyst") == made.role

@@ -208,7 +208,7 @@ def test_a_client_killed_at_any_statement_leaves_old_or_new(verb: str) -> None:
 
 
 def leaves_no_word(memory: Memory, word: str) -> None:
-    database = memory.stores.database
+    database = memory.parts.database
     assert database is not None
     assert not [table for table, rows in rows_of(database).items() if word.encode() in rows]
 

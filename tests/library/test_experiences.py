@@ -116,9 +116,9 @@ def test_in_postgres_experiences_are_rows_that_every_host_finds_by_likeness(
     assert not list(hosts[0].rglob("experiences*"))
     with Memory.open(url, clock=clock, state_dir=str(hosts[1]), create=True) as again:
         found = again.experiences.find("why does the deploy fail?", 1)
-        kept = again.stores.in_database().rows(
+        kept = again.parts.in_database().rows(
             "select count(*) from note where name = 'experiences.json' and profile = %s",
-            (again.stores.in_database().profile,),
+            (again.parts.in_database().profile,),
         )
     assert [record.text for record in found] == ["The deploy failed because the disk was full"]
     assert kept == [(1,)]

@@ -137,7 +137,7 @@ def test_selftest_loses_nothing_and_leaves_nothing(run: Run, url: str) -> None:
     shown = run("--vault", url, "selftest", "--writers", "2", "--kills", "3", "--json")
     assert (shown.code, shown.data["passed"], shown.data["kills"]) == (0, True, 3)
     with Memory.open(url, create=True) as memory:
-        database = memory.stores.database
+        database = memory.parts.database
         assert database is not None
         left = "select name from profile_name where name like 'selftest-%%'"
         assert database.rows(left) == []

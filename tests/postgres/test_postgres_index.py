@@ -71,7 +71,7 @@ def test_what_is_forgotten_is_cleared_away_and_the_receipt_names_what_the_server
     memory.search("quinces")
     receipt = memory.delete_all([gone.id])
     assert "its log" in receipt.out_of_reach[-1]
-    database = memory.stores.database
+    database = memory.parts.database
     assert database is not None
     swept = """select relname from pg_stat_user_tables
         where last_vacuum is not null and schemaname = current_schema()"""

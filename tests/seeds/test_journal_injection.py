@@ -163,7 +163,7 @@ def test_on_a_first_run_there_is_no_memory_but_word_of_the_files(first_run: Memo
     assert "## About the User" not in text
     assert "soul.md" in text
     assert "user.md" in text
-    page = "file" if first_run.stores.database is None else "document"
+    page = "file" if first_run.parts.database is None else "document"
     assert f"A {page} that does not exist yet is yours to create." in text
     assert first_run.context().text == ""
 

@@ -206,8 +206,8 @@ def test_no_state_directory_leads_out_of_a_vault(
     assert everything(outside) == before
     with Memory.open(root) as memory:
         assert memory.state_path == outside_of(str(root), os.environ)
-        assert memory.stores.apart.startswith(f"Machine state is kept in {memory.state_path}")
-        assert memory.stores.apart in memory.status()["troubles"]
+        assert memory.parts.apart.startswith(f"Machine state is kept in {memory.state_path}")
+        assert memory.parts.apart in memory.status()["troubles"]
         assert STATE in " ".join(each.says for each in examine(memory) if each.what == "state")
 
 
@@ -325,11 +325,11 @@ def test_state_that_version_control_keeps_is_used_once_the_vault_is_trusted(
     used(root)
     assert everything(root / STATE) == before
     with Memory.open(root) as memory:
-        assert "version control" in memory.stores.apart
+        assert "version control" in memory.parts.apart
         assert memory.state_path == outside_of(str(root), os.environ)
     trust(root, keys="", at=AT)
     with Memory.open(root) as memory:
-        assert (memory.state_path, memory.stores.apart) == (str(root / STATE), "")
+        assert (memory.state_path, memory.parts.apart) == (str(root / STATE), "")
 
 
 def test_state_that_was_begun_outside_stays_there_until_it_is_moved(
@@ -343,11 +343,11 @@ def test_state_that_was_begun_outside_stays_there_until_it_is_moved(
     (root / STATE).unlink()
     with Memory.open(root) as memory:
         assert [entry.ids for entry in memory.log()] == [(stored.id,)]
-        assert f"Move it to {root / STATE}" in memory.stores.apart
+        assert f"Move it to {root / STATE}" in memory.parts.apart
     shutil.move(outside_of(str(root), os.environ), root / STATE)
     with Memory.open(root) as memory:
         assert [entry.ids for entry in memory.log()] == [(stored.id,)]
-        assert (memory.state_path, memory.stores.apart) == (str(root / STATE), "")
+        assert (memory.state_path, memory.parts.apart) == (str(root / STATE), "")
 
 
 def as_root() -> None:
@@ -366,14 +366,14 @@ def test_another_users_state_is_used_only_where_it_is_shared(
     used(root)
     assert everything(root / STATE) == before
     with Memory.open(root) as memory:
-        assert f"another user ({NOBODY})" in memory.stores.apart
-        assert f"commonplace trust {root} --shared" in memory.stores.apart
+        assert f"another user ({NOBODY})" in memory.parts.apart
+        assert f"commonplace trust {root} --shared" in memory.parts.apart
     trust(root, keys="", at=AT)
     with Memory.open(root) as memory:
         assert memory.state_path == outside_of(str(root), os.environ)
     trust(root, keys="", at=AT, shared=True)
     with Memory.open(root) as memory:
-        assert (memory.state_path, memory.stores.apart) == (str(root / STATE), "")
+        assert (memory.state_path, memory.parts.apart) == (str(root / STATE), "")
         memory.store("Stored beside the other user")
         assert not [each for each in examine(memory) if each.what == "state" and not each.good]
 
@@ -407,7 +407,7 @@ def _stored_as(user: int, root: Path, home: Path, count: int) -> int:
         trust(root, keys="", at=AT, shared=True)
         for number in range(count):
             with Memory.open(root, session=f"of {user}") as memory:
-                assert memory.stores.apart == ""
+                assert memory.parts.apart == ""
                 memory.store(f"number {number} of {user}")
                 memory.search("number")
         code = 0
@@ -501,8 +501,8 @@ def test_names_of_strange_files_are_shown_without_their_control_characters(
     root = lived_in(tmp_path / "vault")
     (root / STATE / "\x1b[31mred\nline").symlink_to(home)
     with Memory.open(root) as memory:
-        assert "\x1b" not in memory.stores.apart
-        assert "\n" not in memory.stores.apart
+        assert "\x1b" not in memory.parts.apart
+        assert "\n" not in memory.parts.apart
 
 
 def test_a_vault_that_is_reached_by_a_link_keeps_its_state(tmp_path: Path, home: Path) -> None:
@@ -510,7 +510,7 @@ def test_a_vault_that_is_reached_by_a_link_keeps_its_state(tmp_path: Path, home:
     (tmp_path / "link").symlink_to(tmp_path / "vault")
     used(tmp_path / "link")
     with Memory.open(tmp_path / "link") as memory:
-        assert memory.stores.apart == ""
+        assert memory.parts.apart == ""
 
 
 def test_a_state_directory_that_the_person_chose_may_be_behind_a_link(
@@ -591,7 +591,7 @@ def test_the_token_of_a_vault_is_never_one_that_came_with_it(tmp_path: Path, hom
     root = lived_in(tmp_path / "vault")
     (root / STATE / "token").write_text("known to its maker")
     with Memory.open(root) as memory:
-        own = Path(memory.stores.own())
+        own = Path(memory.parts.own())
     assert not own.is_relative_to(root)
     assert token_in(own) == token_in(own) != "known to its maker"
 
@@ -616,12 +616,12 @@ def by_setup(root: Path) -> None:
 
 def by_the_end_of_a_session(root: Path) -> None:
     with Memory.open(root) as memory:
-        spool.leave(memory.stores.own(), "s", {"some": "work"})
+        spool.leave(memory.parts.own(), "s", {"some": "work"})
 
 
 def by_mcp_over_http(root: Path) -> None:
     with Memory.open(root) as memory:
-        token_in(Path(memory.stores.own()))
+        token_in(Path(memory.parts.own()))
 
 
 def by_tokens(root: Path) -> None:

@@ -39,8 +39,8 @@ def memory(place: str, clock: FixedClock) -> Iterator[Memory]:
 
 def everything(memory: Memory) -> dict[str, bytes]:
     """Every byte of a vault and its state, what is compressed unpacked as well."""
-    if memory.stores.database:
-        return rows_of(memory.stores.database)
+    if memory.parts.database:
+        return rows_of(memory.parts.database)
     found, root = {}, memory.root
     for path in root.rglob("*"):
         if path.is_file():
@@ -95,7 +95,7 @@ def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
     assert traces(memory, [record.text.split()[0] for record in gone]) == []
     kept = [record for record in records if record not in gone]
     assert {key for key, _ in traces(memory, [kept[0].text.split()[0]])}
-    if not memory.stores.database:
+    if not memory.parts.database:
         memory.close()
         assert traces(memory, [record.text.split()[0] for record in gone]) == []
 

@@ -59,7 +59,7 @@ from commonplace.model.records import (
     Problem,
     Record,
 )
-from commonplace.opening import Stores, stores_at
+from commonplace.opening import VaultParts, parts_at
 from commonplace.search.importance import by_standing
 from commonplace.search.index import Query
 from commonplace.storage.brackets import Brackets
@@ -167,7 +167,7 @@ class Memory:
     def __init__(
         self,
         library: Library,
-        stores: Stores,
+        parts: VaultParts,
         *,
         session: str = "",
         group: str = "",
@@ -176,14 +176,14 @@ class Memory:
         main: bool = False,
     ) -> None:
         self.library = library
-        self.stores = stores
-        self.options = stores.options
-        self.place = stores.place
-        self.shown = stores.shown
-        self.root_path = stores.root
-        self.state_path = stores.state
-        self.notes = stores.notes
-        self.read_only = stores.read_only
+        self.parts = parts
+        self.options = parts.options
+        self.place = parts.place
+        self.shown = parts.shown
+        self.root_path = parts.root
+        self.state_path = parts.state
+        self.notes = parts.notes
+        self.read_only = parts.read_only
         self.session = session
         self.group = group
         self.origin = origin
@@ -191,7 +191,7 @@ class Memory:
         self.main = main
         self.bounded = False
         """Whether only the documents that the layout lets a gateway show are seen."""
-        self.sessions = Sessions(stores.notes)
+        self.sessions = Sessions(parts.notes)
         self.for_agents = False
         """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.run: Callable[[], str] = str
@@ -226,30 +226,30 @@ class Memory:
         session = budgets.check_word(session or "", argument="session")
         group = budgets.check_word(group or environ.get("COMMONPLACE_GROUP", ""), argument="group")
         given = {**options, "dialect": dialect}
-        stores = stores_at(path, clock=clock, create=create, environ=environ, options=given)
-        settings = stores.options
+        parts = parts_at(path, clock=clock, create=create, environ=environ, options=given)
+        settings = parts.options
         library = Library(
-            stores.vault,
-            stores.journal,
-            stores.index,
-            notices=Notices(stores.notes, stores.clock),
-            brackets=Brackets(stores.notes, lambda: stores.clock.now().timestamp()),
-            progress_store=stores.progress_store,
-            layout=stores.layout,
-            clock=stores.clock,
+            parts.vault,
+            parts.journal,
+            parts.index,
+            notices=Notices(parts.notes, parts.clock),
+            brackets=Brackets(parts.notes, lambda: parts.clock.now().timestamp()),
+            progress_store=parts.progress_store,
+            layout=parts.layout,
+            clock=parts.clock,
             lock_seconds=settings.lock_seconds,
-            refusal=stores.refusal() if stores.read_only else None,
+            refusal=parts.refusal() if parts.read_only else None,
             encoder=lambda: encoders.encoder_named(settings.encoder, settings),
         )
         library.lose_share = settings.lose_share
-        if stores.layout.name == "notebook":
+        if parts.layout.name == "notebook":
             cap.set_cap(library, settings)
         library.document_limit = settings.document_limit
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
         agent = environ.get("COMMONPLACE_AGENT", "")
         memory = cls(
-            library, stores, session=session, group=group, origin=origin, agent=agent, main=main
+            library, parts, session=session, group=group, origin=origin, agent=agent, main=main
         )
         memory.make_first_document()
         return memory
@@ -589,7 +589,7 @@ class Memory:
     @property
     def _is_workspace(self) -> bool:
         """Whether CursorClaw's own program may work with the same files."""
-        return self.layout.name == "claw" and self.stores.database is None
+        return self.layout.name == "claw" and self.parts.database is None
 
     def _tell_beside(self) -> None:
         """Write what CursorClaw keeps of records and experiences, where an option asks for it."""
@@ -808,7 +808,7 @@ class Memory:
 
     def _said(self, query: Query) -> Found:
         """The messages that fit a query, wherever there is a history."""
-        if not self.stores.has_history():
+        if not self.parts.has_history():
             return Found()
         found = self.messages.find(query, self.clock)
         self._mind_said((hit.record.session, it.username) for hit in found for it in hit.shown)
@@ -971,7 +971,7 @@ class Memory:
             dialect=dialect or self.options.dialect or self.layout.name,
             kind=self.kind,
             shut=self.is_shut,
-            in_files=self.stores.database is None,
+            in_files=self.parts.database is None,
             question=self._question,
             message=message,
             find=self._likely,
@@ -983,7 +983,7 @@ class Memory:
         """What asks for the messages of the last hour, in the words of their database."""
         from commonplace.history.tables import IN_POSTGRES, IN_SQLITE
 
-        distant = self.stores.database is not None or self.options.history
+        distant = self.parts.database is not None or self.options.history
         return IN_POSTGRES if distant else IN_SQLITE
 
     def _likely(self, text: str, limit: int) -> Found:
@@ -1031,7 +1031,7 @@ class Memory:
         self._tell_beside()
         left = beside.still_there(self.root_path, ids) if self._is_workspace else ()
         left += tuple(self.library.vault.listing().unreadable.values())
-        return replace(receipt, out_of_reach=receipt.out_of_reach + left + self.stores.sweep())
+        return replace(receipt, out_of_reach=receipt.out_of_reach + left + self.parts.sweep())
 
     def _deleted(
         self, ids: Sequence[str], *, history: bool, words: str, bring_back: bool
@@ -1084,7 +1084,7 @@ class Memory:
         return held | {key: gone.record for key, gone in departed.items()}
 
     def _history_if_any(self) -> History | None:
-        return self.messages if self.stores.has_history() else None
+        return self.messages if self.parts.has_history() else None
 
     def strike(self, record_ids: Sequence[str]) -> tuple[str, ...]:
         """Take records out of every document they stand in. It can be undone.
@@ -1401,7 +1401,7 @@ class Memory:
     @property
     def messages(self) -> History:
         """The messages of the conversations, as they were recorded."""
-        return self.stores.history()
+        return self.parts.history()
 
     def user_messages(self, session: str = "") -> list[Message]:
         """What the user said in a session, or in this one, oldest first, as hooks and hosts saw it.
@@ -1416,7 +1416,7 @@ class Memory:
         from commonplace.history.conversations import Conversations
 
         return Conversations(
-            self.stores,
+            self.parts,
             session=self.session,
             agent=self.agent,
             alone=self.is_shut,
@@ -1488,7 +1488,7 @@ class Memory:
 
     def may_have_news(self) -> bool:
         """Whether there is a notice that nobody was told. Also of a memory that is closed."""
-        in_files = self.stores.database is None and not self.read_only
+        in_files = self.parts.database is None and not self.read_only
         return in_files and any(not notice.told for notice in self.notices())
 
     def tell_notices(self) -> list[Notice]:
@@ -1524,7 +1524,7 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """What the vault holds and how it is, as plain data."""
-        return status.status_of(self.library, self.stores)
+        return status.status_of(self.library, self.parts)
 
     def options_described(self) -> list[dict[str, Any]]:
         """Every option with its value and what it does."""
@@ -1539,7 +1539,7 @@ class Memory:
         for background in self._backgrounds:
             background.wait()
         self.library.close()
-        self.stores.close()
+        self.parts.close()
 
     def __enter__(self) -> Memory:
         return self

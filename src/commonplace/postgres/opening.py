@@ -1,7 +1,4 @@
-"""The stores of a vault in PostgreSQL: one profile of one database.
-
-What is done with them it does not know.
-"""
+"""Open the parts of a vault in PostgreSQL: one profile of one database."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ SERVERS_OWN = (
 )
 
 
-class PostgresStores:
+class PostgresParts:
     """A vault in a profile of a PostgreSQL database."""
 
     apart = distrusted = ""

@@ -65,7 +65,7 @@ def examine(memory: Memory) -> list[Finding]:
     return [
         *_machine(),
         *_own_data(),
-        *(_server(memory) if memory.stores.database else _directory(memory)),
+        *(_server(memory) if memory.parts.database else _directory(memory)),
         *_options(memory),
         *_documents(memory),
         *_copies(memory),
@@ -125,7 +125,7 @@ def _own_data() -> Iterator[Finding]:
 
 
 def _server(memory: Memory) -> Iterator[Finding]:
-    database = memory.stores.database
+    database = memory.parts.database
     assert database is not None
     engine = database.engine
     where = f"{memory.shown}, dialect {memory.layout.name}"
@@ -164,11 +164,11 @@ def _server(memory: Memory) -> Iterator[Finding]:
 
 def _directory(memory: Memory) -> Iterator[Finding]:
     yield from _place(memory)
-    yield _trusted(memory.stores.root, memory.stores.distrusted)
+    yield _trusted(memory.parts.root, memory.parts.distrusted)
     yield from _in_the_way(memory)
     yield from _lock(memory)
     yield from _names(memory)
-    yield _leftovers(memory.stores.root)
+    yield _leftovers(memory.parts.root)
 
 
 def _leftovers(root: str) -> Finding:
@@ -189,7 +189,7 @@ def _trusted(root: str, distrusted: str) -> Finding:
 
 
 def _options(memory: Memory) -> Iterator[Finding]:
-    for says in memory.stores.unread:
+    for says in memory.parts.unread:
         yield Finding("options", False, says, MEND_UNREAD)
 
 
@@ -201,15 +201,15 @@ def _place(memory: Memory) -> Iterator[Finding]:
         + (", read-only" if memory.read_only else ""),
         "Give this user write permission, or set state_dir to a place that has it.",
     )
-    yield _disk(memory.stores.root)
+    yield _disk(memory.parts.root)
     loose = [name for name in memory.documents() if _is_loose(memory, name)]
     yield Finding(
         "privacy",
         not loose,
         f"{len(loose)} documents can be read by others" if loose else "only you can read it",
-        f"chmod -R go= {shlex.quote(memory.stores.root)}",
+        f"chmod -R go= {shlex.quote(memory.parts.root)}",
     )
-    yield _linked(memory.stores.root)
+    yield _linked(memory.parts.root)
     yield from _state(memory)
 
 
@@ -251,9 +251,9 @@ def _links(root: str) -> Iterator[str]:
 
 def _state(memory: Memory) -> Iterator[Finding]:
     """Where machine state is, and what in the vault's own directory for it is not used."""
-    strange = [*_strange_state(memory.stores.root)]
-    if memory.stores.apart:
-        yield Finding("state", False, memory.stores.apart)
+    strange = [*_strange_state(memory.parts.root)]
+    if memory.parts.apart:
+        yield Finding("state", False, memory.parts.apart)
     elif not strange:
         yield Finding("state", True, f"{memory.state_path}, of plain files that are yours")
     yield from strange
@@ -409,7 +409,7 @@ def _upkeep(memory: Memory) -> Iterator[Finding]:
 
 
 def _history(memory: Memory) -> Iterator[Finding]:
-    if not memory.stores.has_history():
+    if not memory.parts.has_history():
         return
     try:
         history = memory.messages
@@ -417,7 +417,7 @@ def _history(memory: Memory) -> Iterator[Finding]:
         says = ill or f"{history.count():,} messages, {history.size() / 1e6:.1f} MB"
         fix = (
             "Load your last dump into a new vault."
-            if memory.stores.database or memory.options.history
+            if memory.parts.database or memory.options.history
             else "Move history.db away, keep it for repair, and load your last dump into a new one."
         )
     except CommonplaceError as error:
@@ -430,7 +430,7 @@ def _history(memory: Memory) -> Iterator[Finding]:
 def _left_behind(memory: Memory) -> Iterator[Finding]:
     """Messages in the file, where the option `history` has them looked for elsewhere."""
     file = memory.state / HISTORY
-    if memory.stores.database or not memory.options.history or not file.exists():
+    if memory.parts.database or not memory.options.history or not file.exists():
         return
     with closing(SqliteHistory(file)) as history:
         count = history.count()

@@ -19,7 +19,7 @@ from commonplace.library.experiences import NAME as EXPERIENCES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, NotTheSame, TargetTaken
 from commonplace.model.options import is_url
-from commonplace.opening import Stores, stores_at
+from commonplace.opening import VaultParts, parts_at
 from commonplace.search.index import Query
 from commonplace.storage.option_files import FILE
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
@@ -64,13 +64,13 @@ def move(source: str, target: str, *, progress: OnProgress) -> Copied:
     """Copy a vault to where there is none, or go on doing so."""
     with Memory.open(source) as old:
         if old.read_only:
-            raise old.stores.refusal()
+            raise old.parts.refusal()
         old.library.refresh()
         if not (is_url(source) or is_url(target)):
             _check_apart(old.root, root_of(Path(target).expanduser(), old.layout))
         new = _opened(target, old)
         try:
-            _check(old.stores, new)
+            _check(old.parts, new)
             if not is_url(target):
                 write_settings(Path(new.root), old.layout, alone=False)
             return _Copying(old, new, progress).run()
@@ -89,7 +89,7 @@ def _check_apart(source: Path, target: Path) -> None:
         )
 
 
-def _opened(target: str, old: Memory) -> Stores:
+def _opened(target: str, old: Memory) -> VaultParts:
     layout = old.layout
     place: str | Path = target
     if not is_url(target):
@@ -97,7 +97,7 @@ def _opened(target: str, old: Memory) -> Stores:
         if place.exists() and {entry.name for entry in place.iterdir()} - OURS:
             _check_begun(place)
     given = {"dialect": layout.name, "document_limit": old.options.document_limit}
-    return stores_at(place, clock=None, create=True, environ={}, options=given)
+    return parts_at(place, clock=None, create=True, environ={}, options=given)
 
 
 def _check_begun(root: Path) -> None:
@@ -106,13 +106,13 @@ def _check_begun(root: Path) -> None:
         raise TargetTaken(str(root))
 
 
-def _close(stores: Stores) -> None:
-    for store in (stores.index, stores.journal, stores.progress_store, stores.vault):
+def _close(parts: VaultParts) -> None:
+    for store in (parts.index, parts.journal, parts.progress_store, parts.vault):
         store.close()
-    stores.close()
+    parts.close()
 
 
-def _check(old: Stores, new: Stores) -> None:
+def _check(old: VaultParts, new: VaultParts) -> None:
     """Whether the target is empty, or holds the beginning of this very copy."""
     if new.place == old.place or new.state == old.state:
         raise BadValue("to", "it is where the vault is already", next_step="Name another place.")
@@ -124,16 +124,16 @@ def _check(old: Stores, new: Stores) -> None:
         raise TargetTaken(new.shown)
 
 
-def _is_empty(stores: Stores) -> bool:
-    listing = stores.vault.listing()
-    said = stores.has_history() and stores.history().count()
-    return not (listing.documents or listing.unreadable or said or any(stores.journal.entries()))
+def _is_empty(parts: VaultParts) -> bool:
+    listing = parts.vault.listing()
+    said = parts.has_history() and parts.history().count()
+    return not (listing.documents or listing.unreadable or said or any(parts.journal.entries()))
 
 
 class _Copying:
-    def __init__(self, old: Memory, new: Stores, progress: OnProgress) -> None:
+    def __init__(self, old: Memory, new: VaultParts, progress: OnProgress) -> None:
         self.memory = old
-        self.old = old.stores
+        self.old = old.parts
         self.new = new
         self.progress = progress
 

@@ -434,7 +434,7 @@ def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
     with open_memory(arguments) as memory:
         in_files = memory.place == str(memory.root)
         vault = str(memory.root.resolve()) if in_files else memory.place
-        state = Path(memory.stores.own())
+        state = Path(memory.parts.own())
     code = run(arguments, vault=vault, state=state, undo=undo)
     if in_files and not (undo or code or arguments.dry_run):
         trust_what_was_made(vault)
@@ -485,8 +485,8 @@ def _vault_beside(path: str, *, keep: bool) -> Iterator[str]:
             try:
                 yield memory.place
             finally:
-                if memory.stores.database and not keep:
-                    memory.stores.database.erase()
+                if memory.parts.database and not keep:
+                    memory.parts.database.erase()
         return
     above = Path(path).expanduser().parent
     where = tempfile.mkdtemp(prefix="selftest-", dir=above if above.is_dir() else None)

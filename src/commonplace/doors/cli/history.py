@@ -236,7 +236,7 @@ def reader(arguments: argparse.Namespace) -> int:
     from commonplace.postgres import readers
 
     with open_memory(arguments) as memory:
-        database = memory.stores.in_database()
+        database = memory.parts.in_database()
         if arguments.list:
             names = readers.readers_of(database)
             answer = Answer({"readers": names}, "\n".join(names) or "There are none.")

@@ -183,12 +183,12 @@ def _telling(arguments: Namespace, code: int) -> int:
 
 def _said_of_place(memory: Memory) -> Iterator[str]:
     """What a person has to know of where a vault keeps its state, and of its options."""
-    if memory.stores.apart:
-        yield memory.stores.apart
-    if memory.stores.unread:
+    if memory.parts.apart:
+        yield memory.parts.apart
+    if memory.parts.unread:
         from commonplace.storage.option_files import MEND_UNREAD
 
-        yield from (f"{each} {MEND_UNREAD}" for each in memory.stores.unread)
+        yield from (f"{each} {MEND_UNREAD}" for each in memory.parts.unread)
 
 
 def at_a_glance(words: Sequence[str]) -> Any:

@@ -76,7 +76,7 @@ def _over_http(arguments: argparse.Namespace) -> int:
     from commonplace.doors.session_id import shared_session
 
     with _open(arguments, arguments.session) as memory:
-        token = http.token_in(Path(memory.stores.own()))
+        token = http.token_in(Path(memory.parts.own()))
     application = http.app(
         lambda session: _open(arguments, session),
         dialect=arguments.dialect or _dialect(arguments),

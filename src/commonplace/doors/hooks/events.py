@@ -256,7 +256,7 @@ def session_end(memory: Memory, call: Call) -> str:
     memory.conversations.end()
     if call.transcript:
         work = {"session": memory.session, "client": call.client, "transcript": call.transcript}
-        spool.leave(memory.stores.own(), memory.session, work)
+        spool.leave(memory.parts.own(), memory.session, work)
     return ""
 
 
@@ -270,7 +270,7 @@ def take_over(memory: Memory) -> None:
     """Do what ended sessions left: record what was said in turns that no hook saw the end of."""
     if memory.read_only:
         return
-    for work in spool.waiting(memory.stores.own()):
+    for work in spool.waiting(memory.parts.own()):
         session, transcript = work.get("session"), work.get("transcript")
         if isinstance(session, str) and isinstance(transcript, str):
             _catch_up(memory, session, transcript, channel=str(work.get("client", "")))

@@ -1,6 +1,6 @@
 """Open the parts of a vault: in a directory, or in PostgreSQL.
 
-This is the only module that chooses between the two.
+It may import every room below it. This is the only module that chooses between the two.
 """
 
 from __future__ import annotations

@@ -42,19 +42,26 @@ SHOWN = (
 )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "README.md",
-        "CHANGELOG.md",
-        "SECURITY.md",
-        *(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md")),
-    ],
+EVERY_PAGE = sorted(
+    str(page.relative_to(ROOT))
+    for place in ("*.md", "docs/**/*.md", "bench/*.md", "tests/*.md", "training/*.md")
+    for page in ROOT.glob(place)
 )
+
+
+@pytest.mark.parametrize("name", EVERY_PAGE)
 def test_every_link_leads_somewhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / name).parent.joinpath(target).exists(), target
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
+        page = (ROOT / name).parent.joinpath(target) if target else ROOT / name
+        assert page.exists(), target
+        assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page can be linked by."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 def shell_blocks(name: str) -> list[str]:

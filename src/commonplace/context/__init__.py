@@ -1,5 +1,5 @@
 """Choose and render the memory that goes into a prompt.
 
-It imports the rooms below it: `library`, `history`, `search` and what they stand on. It does not
-know which client asks.
+It may import `model`, `trust`, `markdown`, `storage`, `search`, `history` and `library`. It does
+not know which client asks.
 """

@@ -1,4 +1,5 @@
-"""The ways in: command line, MCP, HTTP, hooks, setup and admin.
+"""Let people and programs in: command line, MCP, HTTP, hooks, setup and administration.
 
-A door may import every room, but no other door; the command line starts the others.
+It may import every room below it. A door does not import another door; only the command line
+starts the others.
 """

@@ -1,5 +1,5 @@
-"""Messages and conversations: what was said, kept word for word.
+"""Keep and search messages: everything that was said, word for word.
 
-It imports `model`, `trust`, `markdown`, `storage` and `search`. It does not know what is
-remembered of a conversation.
+It may import `model`, `trust`, `markdown`, `storage` and `search`. It does not know which
+memories were made of a conversation.
 """

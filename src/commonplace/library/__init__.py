@@ -1,5 +1,5 @@
-"""Vault, journal and index as one: write, sync, take in outside edits, recover, erase, undo.
+"""Hold vault, journal and index together: write, sync, recover, erase, undo.
 
-It imports `model`, `trust`, `markdown`, `storage`, `search` and `history`. It does not know the
-tools and doors that call it.
+It may import `model`, `trust`, `markdown`, `storage`, `search` and `history`. It does not know
+the tools and doors that call it.
 """

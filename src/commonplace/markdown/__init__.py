@@ -1,4 +1,4 @@
-"""Text in, text out: record lines, documents, layouts and merging.
+"""Turn text into records and back: record lines, documents, layouts and merging.
 
-It imports `model` alone. It reads and writes no file.
+It may import `model`. It reads and writes no file.
 """

@@ -1,6 +1,7 @@
-"""Memory: what a program holds. It owns the parts of one vault and has one short method a deed.
+"""Memory: the object that a program holds. It owns the parts of one vault.
 
-It knows the rules of storing (limits, trust, provenance), not how anything is written down.
+It may import every room below it. It knows the rules of storing (limits, trust, provenance), and
+does not know how anything is written down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words of the product: records, errors, the clock, options and limits.
+"""Define records, errors, options, limits and the clock.
 
-Every room may import this one. It imports nothing of ours.
+It may import nothing of ours. Every other room imports it.
 """

@@ -1,5 +1,5 @@
-"""Files: the vault, the journal, locks, leases, notes, sessions and the state beside a vault.
+"""Read and write files: vault, journal, locks, leases, notes, sessions and options.
 
-It imports `model` and `markdown`. It does not know which records a document holds, nor how they
-are searched.
+It may import `model`, `trust` and `markdown`. It does not know which records a document holds,
+nor how they are searched.
 """

@@ -1,6 +1,6 @@
 """The table of tools that every door reads: one for each dialect, in a fixed order.
 
-It does not know how a door shows them.
+It may import every room below it. It does not know how a door shows the tools.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may do what: origins, approval, evidence, secrets, and text that must not give orders.
+"""Judge who may do what: origins, approval, evidence, secrets, and text that gives orders.
 
-It imports `model` alone: it judges texts and origins that others hand to it, and reads no file.
+It may import `model`. It reads no file: others hand it the texts and origins to judge.
 """

@@ -1,5 +1,5 @@
-"""Keep a vault in order: compaction, scan, schedule, heartbeat and the window of a conversation.
+"""Keep a vault small and true: compaction, scan, schedule, heartbeat, window, forgetting.
 
-It imports the rooms below it: `library`, `history`, `search` and what they stand on. It does not
-know who starts it.
+It may import `model`, `trust`, `markdown`, `storage`, `search`, `history` and `library`. It does
+not know who starts it.
 """

@@ -32,7 +32,7 @@ from typing import Any
 
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, HeldForReview, VaultTrouble
-from commonplace.storage.replay import states
+from commonplace.storage.journal import documents_at
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import SkippingClock
 
@@ -280,7 +280,7 @@ class Runner:
             raise Broken("the kept index is not the rebuilt one")
         if problems := memory.problems():
             raise Broken(f"problems: {problems}")
-        told = {name: text for name, (_, text) in states(memory.library.journal).items()}
+        told = {name: text for name, (_, text) in documents_at(memory.library.journal).items()}
         there = {name: memory.library.vault.read(name) for name in memory.documents()}
         if told != there:
             raise Broken("the journal tells other texts than the documents")

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.memory import Memory
-from commonplace.storage.replay import states
+from commonplace.storage.journal import documents_at
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import SkippingClock
 
@@ -223,7 +223,7 @@ def check(vault: Path, words: list[str], found: Found) -> None:
         found.wrong += [f"{p.document}:{p.line} {p.what}" for p in memory.problems()]
         if memory.library.index.dump() != rebuilt(memory):
             found.wrong.append("the kept index is not the rebuilt one")
-        told = {name: text for name, (_, text) in states(memory.library.journal).items()}
+        told = {name: text for name, (_, text) in documents_at(memory.library.journal).items()}
         if told != texts:
             found.wrong.append("the journal tells other texts than the documents")
 

@@ -26,7 +26,7 @@ from commonplace.model.errors import AlreadyReplaced, NothingToUndo, Unreadable
 from commonplace.model.records import Record
 from commonplace.search.sqlite.index import SqliteIndex
 from commonplace.search.vectors.cosine import code_of
-from commonplace.storage.replay import state
+from commonplace.storage.journal import document_at
 from tests.data import documents_of
 from tests.support.clocks import SkippingClock
 from tests.support.postgres import fresh_url
@@ -145,7 +145,7 @@ class VaultMachine(RuleBasedStateMachine):
     def what_the_journal_says_is_what_the_documents_say(self) -> None:
         library = self.memory.library
         for name in self.memory.documents():
-            told = state(library.journal, name, since=library.known(name).base)
+            told = document_at(library.journal, name, since=library.known(name).base)
             assert told == library.vault.read(name)
 
 

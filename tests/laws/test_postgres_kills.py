@@ -20,7 +20,7 @@ import pytest
 
 from commonplace.memory import Memory
 from commonplace.postgres.urls import place_of
-from commonplace.storage.replay import state
+from commonplace.storage.journal import document_at
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import SkippingClock
 from tests.support.faults import in_child
@@ -155,7 +155,7 @@ def is_whole(memory: Memory) -> None:
     assert library.index.dump() == rebuilt(memory)
     assert memory.problems() == []
     for name in memory.documents():
-        told = state(library.journal, name, since=library.known(name).base)
+        told = document_at(library.journal, name, since=library.known(name).base)
         assert told == library.vault.read(name)
 
 

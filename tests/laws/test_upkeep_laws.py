@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from commonplace.memory import Memory
 from commonplace.model.errors import NothingToUndo
 from commonplace.model.records import Origin, Record, Sensitivity
-from commonplace.storage.journal import Op
-from commonplace.storage.replay import state
+from commonplace.storage.journal import Op, document_at
 from commonplace.trust.safety import trust_of
 from commonplace.upkeep.compaction.plan import LEVELS
 from tests.laws.test_laws import rebuilt
@@ -159,7 +158,7 @@ class UpkeepMachine(RuleBasedStateMachine):
     def what_the_journal_says_is_what_the_documents_say(self) -> None:
         library = self.memory.library
         for name in self.memory.documents():
-            told = state(library.journal, name, since=library.known(name).base)
+            told = document_at(library.journal, name, since=library.known(name).base)
             assert told == library.vault.read(name)
 
 

@@ -13,8 +13,7 @@ from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import BadName, BadValue, NoSuchDocument, NothingToUndo, Unreadable
 from commonplace.model.records import Record
-from commonplace.storage import replay
-from commonplace.storage.journal import Append, Cut, Entry, Gone, Op, Text
+from commonplace.storage.journal import Append, Cut, Entry, Gone, Op, Text, find_text
 from tests.data import clock_at, documents_of
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import FixedClock, SkippingClock
@@ -782,6 +781,6 @@ def test_every_text_that_a_document_had_is_found_by_its_mark_the_latest_first(pl
             looked.append(text)
             return False
 
-        assert replay.marked(journal, "MEMORY.md", note) is None
+        assert find_text(journal, "MEMORY.md", note) is None
         before = [page.text.encode() for page in shown]
         assert looked.index(before[-1]) < looked.index(before[0])

@@ -12,8 +12,7 @@ from commonplace.markdown.documents import Item
 from commonplace.memory import Memory
 from commonplace.model.errors import BadOption
 from commonplace.model.records import Record
-from commonplace.storage.journal import Op
-from commonplace.storage.replay import state
+from commonplace.storage.journal import Op, document_at
 from commonplace.upkeep.window import Window, joined, overflow
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import FixedClock, SkippingClock
@@ -311,7 +310,9 @@ def test_a_fault_at_any_call_of_a_trim_leaves_old_or_new_and_is_mended_at_the_ne
             assert memory.library.index.dump() == rebuilt(memory), at
             assert memory.problems() == []
             for name in memory.documents():
-                told = state(memory.library.journal, name, since=memory.library.known(name).base)
+                told = document_at(
+                    memory.library.journal, name, since=memory.library.known(name).base
+                )
                 assert told == memory.library.vault.read(name), at
             memory.store("The sixth")
             assert len(held(memory)) <= 3

@@ -41,7 +41,7 @@ from commonplace.search.engine import Asker
 from commonplace.search.index import Query
 from commonplace.search.recall import most_alike
 from commonplace.storage.brackets import Brackets
-from commonplace.storage.journal import Change, Gone, Op, Text
+from commonplace.storage.journal import Change, Gone, Op, Text, find_text
 from commonplace.storage.notices import Notice, Notices
 from commonplace.trust.safety import BELIEVED, Trust, lowest, may_supersede, needs_review, trust_of
 
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from commonplace.markdown.documents import Item
     from commonplace.search import chains
     from commonplace.search.encoders import Encoder
-    from commonplace.storage import replay
 else:
     chains, duplicates, marking = (
         Lazy("search.chains"),
@@ -61,7 +60,7 @@ else:
         Lazy("library.marking"),
     )
     documents, lines = Lazy("markdown.documents"), Lazy("markdown.record_lines")
-    merge, replay = Lazy("markdown.merge"), Lazy("storage.replay")
+    merge = Lazy("markdown.merge")
 
 FORGOTTEN = "forgotten"
 """Begins the reason for which a record is held that the owner forgot."""
@@ -643,7 +642,7 @@ class Library(Erasing):
         kept = self.journal.version(etag)
         if kept is not None:
             return kept
-        return replay.marked(self.journal, name, lambda text: etag_of(text) == etag)
+        return find_text(self.journal, name, lambda text: etag_of(text) == etag)
 
     def unlink(self, record_id: str, *, author: Author) -> None:
         """Let a record no longer be replaced by one that is gone; any other, no longer replace one.

@@ -20,7 +20,7 @@ from commonplace.model.lazy import Lazy
 from commonplace.model.records import DERIVED, SYSTEM, Author, Origin, Record, etag_of
 from commonplace.model.signature import Known, Signature
 from commonplace.search.index import Query
-from commonplace.storage.journal import Gone, Op, Text, new_entry
+from commonplace.storage.journal import Gone, Op, Text, document_at, new_entry
 from commonplace.storage.vault import Stat
 
 if TYPE_CHECKING:
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from commonplace.library.stale import Appended, Glimpse
     from commonplace.markdown import mending, merge
     from commonplace.markdown.documents import Parsed
-    from commonplace.storage import replay
 else:
     mending, merge, own_lines = (
         Lazy("markdown.mending"),
         Lazy("markdown.merge"),
         Lazy("library.own_lines"),
     )
-    replay, stale = Lazy("storage.replay"), Lazy("library.stale")
+    stale = Lazy("library.stale")
 
 SETTLED = 0.05
 """Seconds without a write after which an outside save counts as finished …"""
@@ -239,7 +238,7 @@ class Outside:
         if known is None or not (cut or b"\0" in data):
             return data, stat
         if expected is None:
-            expected = replay.state(self.journal, name, since=known.base)
+            expected = document_at(self.journal, name, since=known.base)
         if expected is None or not mending.is_damaged(data, expected):
             return data, stat
         mended = mending.refilled(data, expected)
@@ -279,7 +278,7 @@ class Outside:
         if monotonic() - self._missing.setdefault(name, monotonic()) < SETTLED:
             raise Unsettled(SETTLED)
         self.levelling.bring_up()
-        said = replay.state(self.journal, name, since=self.levelling.base_of(name))
+        said = document_at(self.journal, name, since=self.levelling.base_of(name))
         self.journal_gone(name, said or b"", removed=tuple(self._ids_in(name)))
         with self.index.transaction():
             self.index.drop(name)
@@ -317,7 +316,7 @@ class Outside:
         lost: list[Appended] = []
         gone: list[Appended] = []
         if known and expected is None:
-            expected = replay.state(self.journal, name, since=base)
+            expected = document_at(self.journal, name, since=base)
             # Even of a text that the journal has: whoever noted it may not have come further.
             lost, gone = self._missing_of(name, known, stat, data)
         elif known and expected != data:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from commonplace.library.stale import Appended
-from commonplace.storage.journal import Append, Entry, Journal, Op, Text
-from commonplace.storage.replay import after
+from commonplace.storage.journal import Append, Entry, Journal, Op, Text, after_entry
 
 OUTSIDE = (Op.EDITED, Op.SEEN)
 UNGUARDED = frozenset((*OUTSIDE, Op.INIT))
@@ -86,7 +85,7 @@ def loaded(journal: Journal, name: str, saved: bytes, *, since: int, until: int)
         if name in entry.documents():
             if _is_whole(entry, name):
                 found.append(text)
-            text = after(journal, text, entry, name) or b""
+            text = after_entry(journal, text, entry, name) or b""
     lines = set(saved.split(b"\n"))
     return min([text, *reversed(found)], key=lambda each: len(lines ^ set(each.split(b"\n"))))
 

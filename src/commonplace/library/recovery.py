@@ -17,9 +17,8 @@ from commonplace.markdown.merge import merged_bytes
 from commonplace.model.errors import Unreadable
 from commonplace.model.records import Record
 from commonplace.model.signature import Known, Signature
-from commonplace.storage.journal import BLANK, Append, Entry, Op, Text
+from commonplace.storage.journal import BLANK, Append, Entry, Op, Text, document_at, documents_at
 from commonplace.storage.progress import Progress
-from commonplace.storage.replay import state, states
 from commonplace.storage.vault import Stat
 
 FOUND = frozenset((Op.SEEN, Op.EDITED))
@@ -124,8 +123,8 @@ class Recovery:
 
     def _finish(self, entry: Entry, name: str, *, since: int) -> None:
         """Do to one document what an entry says was to be done, if it was not."""
-        before = state(self.journal, name, since=since, until=entry.position)
-        after = state(self.journal, name, since=since, until=entry.end)
+        before = document_at(self.journal, name, since=since, until=entry.position)
+        after = document_at(self.journal, name, since=since, until=entry.end)
         stat = self.vault.stat(name)
         now = self.vault.read(name) if stat else None
         if now == after or (now and after and now != before and now.startswith(after)):
@@ -168,7 +167,7 @@ class Recovery:
             gc.enable()
 
     def _read_all(self, progress: OnProgress) -> None:
-        told, listing = states(self.journal), self.vault.listing()
+        told, listing = documents_at(self.journal), self.vault.listing()
         seen: dict[str, Record] = {}
         """The records read so far by their lines: most stand twice."""
         with self.index.anew():

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commonplace.model.errors import CommonplaceError, ToBeFinished
-from commonplace.storage.journal import Append, Entry, Journal
-from commonplace.storage.replay import state
+from commonplace.storage.journal import Append, Entry, Journal, document_at
 from commonplace.storage.vault import Moved, Vault
 
 Texts = Mapping[str, tuple[bytes | None, bytes | None]]
@@ -57,7 +56,7 @@ def _cut_off(vault: Vault, journal: Journal, entry: Entry, change: Append) -> No
         vault.replace(name, data[: change.at] + there[len(ours) :], expected=data)
     elif not ours.startswith(there):
         return
-    elif change.at == 0 and state(journal, name, until=entry.position) is None:
+    elif change.at == 0 and document_at(journal, name, until=entry.position) is None:
         vault.remove(name)
     elif there:
         vault.cut(name, at=change.at, size=len(data))

@@ -20,8 +20,19 @@ from commonplace.model.clock import stamp
 from commonplace.model.errors import NoSuchDocument, NothingToRedo, NothingToUndo
 from commonplace.model.records import SYSTEM, Author
 from commonplace.search import chains
-from commonplace.storage import replay
-from commonplace.storage.journal import BLANK, Append, Change, Entry, Gone, Op, Text, without
+from commonplace.storage.journal import (
+    BLANK,
+    Append,
+    Change,
+    Entry,
+    Gone,
+    Op,
+    Text,
+    after_entry,
+    document_at,
+    documents_at,
+    without,
+)
 from commonplace.storage.notices import Notice
 
 UNDOABLE = frozenset((Op.ADD, Op.REFRESH, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT))
@@ -94,7 +105,7 @@ def text_at(library: Library, document: str, moment: datetime) -> str:
 def _said(library: Library, moment: datetime, document: str) -> dict[str, bytes]:
     """What one document, or without a name each, said at that time: some, or it is an error."""
     until = _first_after(library, moment)
-    said = replay.states(library.journal, until=until, only=(document,) if document else None)
+    said = documents_at(library.journal, until=until, only=(document,) if document else None)
     if not said:
         raise NoSuchDocument(f"{document} at {stamp(moment)}".lstrip())
     return {name: _shown(text) for name, (_, text) in said.items()}
@@ -213,7 +224,7 @@ def blame(library: Library, document: str) -> list[Blame]:
             owners += [entry] * len(_lines(added))
             text += added
         elif document in entry.documents():
-            after = replay.after(library.journal, bytes(text), entry, document)
+            after = after_entry(library.journal, bytes(text), entry, document)
             owners = _attributed(_lines(text), owners, _lines(after or b""), entry)
             text = bytearray(after or b"")
     return [
@@ -462,7 +473,7 @@ def _texts_without(library: Library, entry: Entry) -> Texts:
     """The documents that one change is still seen in, as they are now and without it."""
     whole = {change.document for change in entry.changes if not isinstance(change, Append)}
     # One look at the journal for all of them; what was only appended needs none.
-    said = replay.states(library.journal, until=entry.position, only=whole) if whole else {}
+    said = documents_at(library.journal, until=entry.position, only=whole) if whole else {}
     texts: Texts = {}
     for change in entry.changes:
         name = change.document
@@ -471,7 +482,7 @@ def _texts_without(library: Library, entry: Entry) -> Texts:
             new = _less(library, now, entry, change)
         else:
             before = said[name][1] if name in said else None
-            new = _taken_back(before, replay.after(library.journal, before, entry, name), now)
+            new = _taken_back(before, after_entry(library.journal, before, entry, name), now)
         if new != now:
             texts[name] = (now, new)
     return texts
@@ -504,7 +515,7 @@ def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> 
     if now is None:
         return None
     if change.at == 0 and now == entry.appended(change):
-        return replay.state(library.journal, change.document, until=entry.position)
+        return document_at(library.journal, change.document, until=entry.position)
     if entry.ids:
         text = decoded(change.document, now)
         found = spans_of(text, library.parse(change.document, text), set(entry.ids))

@@ -1,11 +1,8 @@
-"""A journal: every change to the documents, in order, behind one protocol.
-
-It does not know where documents are kept; it can say what any of them said at any time.
-"""
+"""The journal: every change to the documents in order, and the texts that follow from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -224,3 +221,88 @@ def without(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
         kept.append(data[last:start])
         last = start + length
     return b"".join((*kept, data[last:]))
+
+
+def document_at(
+    journal: Journal, name: str, *, since: int = 0, until: int | None = None
+) -> bytes | None:
+    """The text of a document as the journal tells it; None when it was not there."""
+    found = documents_at(journal, since=since, until=until, only=(name,)).get(name)
+    return found[1] if found else None
+
+
+def documents_at(
+    journal: Journal,
+    *,
+    since: int = 0,
+    until: int | None = None,
+    only: Container[str] | None = None,
+) -> dict[str, tuple[int, bytes]]:
+    """For each document the position of its last whole text, and the text the journal tells."""
+    texts: dict[str, bytearray] = {}
+    bases: dict[str, int] = {}
+    for entry in journal.entries(since=max(since, 0)):
+        if until is not None and entry.position >= until:
+            break
+        for change in entry.changes:
+            name = change.document
+            if only is not None and name not in only:
+                continue
+            if isinstance(change, Append):
+                # In place: a copy a line would take hours where there are many.
+                texts.setdefault(name, bytearray())[change.at :] = entry.appended(change)
+                bases.setdefault(name, entry.position)
+                continue
+            told = after_entry(journal, bytes(texts.get(name, b"")), entry, name)
+            if told is None:
+                texts.pop(name, None)
+                bases.pop(name, None)
+            else:
+                texts[name] = bytearray(told)
+                bases[name] = entry.position if isinstance(change, Text) else bases.get(name, 0)
+    return {name: (bases[name], bytes(text)) for name, text in texts.items()}
+
+
+def find_text(journal: Journal, name: str, is_it: Callable[[bytes], bool]) -> bytes | None:
+    """Search the texts that a document has had, from its last whole text back to the first."""
+    stretches: list[list[Entry]] = [[]]
+    for entry in journal.entries():
+        if name in entry.documents():
+            if any(isinstance(each, Text) and each.document == name for each in entry.changes):
+                stretches.append([])
+            stretches[-1].append(entry)
+    texts = (text for entries in reversed(stretches) for text in _texts(journal, name, entries))
+    return next(filter(is_it, texts), None)
+
+
+def _texts(journal: Journal, name: str, entries: Sequence[Entry]) -> Iterator[bytes]:
+    text: bytes | None = None
+    for entry in entries:
+        text = after_entry(journal, text, entry, name)
+        if text is not None:
+            yield text
+
+
+def appended_since(
+    journal: Journal, name: str, *, since: int, until: int | None = None
+) -> bytes | None:
+    """The bytes appended to a document from a position on; None after any other change."""
+    pieces = []
+    for entry in journal.entries(since=since):
+        if until is not None and entry.position >= until:
+            break
+        for change in entry.changes:
+            if change.document == name:
+                if not isinstance(change, Append):
+                    return None
+                pieces.append(entry.appended(change))
+    return b"".join(pieces)
+
+
+def after_entry(journal: Journal, text: bytes | None, entry: Entry, name: str) -> bytes | None:
+    """The text of a document that was `text` before an entry."""
+    for change in entry.changes:
+        if change.document == name:
+            kept = journal.version(change.version) if isinstance(change, Text) else None
+            text = applied(text, change, entry=entry, text=kept)
+    return text

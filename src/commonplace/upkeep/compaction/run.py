@@ -31,10 +31,9 @@ from commonplace.model.errors import Busy, CommonplaceError, NoSuchDocument, ToB
 from commonplace.model.options import Options
 from commonplace.model.records import PASSAGE, SYSTEM, Record
 from commonplace.search.index import Query
-from commonplace.storage.journal import Cut, Entry, Op, Text, without
+from commonplace.storage.journal import Cut, Entry, Op, Text, appended_since, without
 from commonplace.storage.journal_format import long_parts
 from commonplace.storage.notes import Notes
-from commonplace.storage.replay import grown
 from commonplace.storage.vault import Staged
 from commonplace.upkeep.compaction.beside import HELD as BESIDE
 from commonplace.upkeep.compaction.extractive import Summarizer
@@ -351,7 +350,7 @@ class Compaction:
     def _grown(self, name: str, since: int) -> bytes | None:
         """What we appended to a document, under the lock; None when it was changed otherwise."""
         self.library.look(name)
-        return grown(self.library.journal, name, since=since)
+        return appended_since(self.library.journal, name, since=since)
 
     def _moved(self, made: Plan, was: _Snapshot) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive, and are not there yet."""
@@ -412,7 +411,7 @@ class Compaction:
         library = self.library
         library.locked(library.levelling.bring_up)
         position = library.locked(library.journal.end)
-        tail = grown(library.journal, was.name, since=was.position, until=position)
+        tail = appended_since(library.journal, was.name, since=was.position, until=position)
         if tail is None:
             position, tail = was.position, b""
         return _Level(position, _Growing(was.data, tail), _Growing(prepared.left, tail))

@@ -23,7 +23,7 @@ from commonplace.storage.notes import FileNotes
 from commonplace.storage.option_files import options_of
 from commonplace.upkeep.compaction import beside, reports
 from commonplace.upkeep.compaction.beside import vector_of
-from commonplace.upkeep.cron import read
+from commonplace.upkeep.schedule import read_when
 from tests.support.trusting import trust_as_it_is
 from tests.upkeep.test_compact import LONG, old_notes, opened
 
@@ -38,7 +38,7 @@ def checkpoints(memory: Memory) -> int:
 def test_compaction_that_is_only_enabled_runs_daily_and_past_500_records(place: str) -> None:
     with opened(place, memory_compaction_enabled=True) as memory:
         [job] = memory.schedule().jobs
-        assert (job.name, job.when) == ("compaction", read("daily", argument=""))
+        assert (job.name, job.when) == ("compaction", read_when("daily", argument=""))
         assert memory.options.memory_compaction_threshold_records == 500
     with opened(place) as memory:
         assert memory.schedule().jobs == ()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commonplace.model.clock import parse_stamp, stamp
 from commonplace.model.errors import BadValue
-from commonplace.upkeep.cron import Cron, Every, read
+from commonplace.upkeep.schedule import Cron, Every, read_when
 
 BERLIN, NEW_YORK, LORD_HOWE = map(
     ZoneInfo, ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
@@ -20,7 +20,7 @@ BERLIN, NEW_YORK, LORD_HOWE = map(
 
 def times(text: str, after: str, count: int, zone: ZoneInfo | None = None) -> list[str]:
     """The next times after a moment, each told in the zone."""
-    when, moment, found = read(text, argument="when"), parse_stamp(after), []
+    when, moment, found = read_when(text, argument="when"), parse_stamp(after), []
     for _ in range(count):
         moment = when.after(moment, zone=zone or UTC)
         found.append(moment.astimezone(zone or UTC).strftime("%Y-%m-%d %H:%M %z"))
@@ -87,7 +87,7 @@ def test_the_next_times_of_a_schedule(text: str, wanted: list[str]) -> None:
 )
 def test_what_is_no_schedule_is_an_error_that_says_so(text: str) -> None:
     with pytest.raises(BadValue, match=r"scan_schedule: .* is no schedule"):
-        read(text, argument="scan_schedule")
+        read_when(text, argument="scan_schedule")
 
 
 def test_a_time_that_the_clocks_skip_comes_as_much_later_on_that_day_only() -> None:
@@ -110,7 +110,7 @@ def test_a_time_that_comes_twice_counts_once() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, LORD_HOWE], ids=str)
 def test_every_hour_means_every_hour_also_when_the_clocks_change(zone: ZoneInfo) -> None:
-    when = read("15 * * * *", argument="when")
+    when = read_when("15 * * * *", argument="when")
     moment = when.after(parse_stamp("2026-01-01T00:00:00Z"), zone=zone)
     gaps = set()
     for _ in range(366 * 24):
@@ -150,7 +150,7 @@ def crons(draw: st.DrawFn) -> str:
 @settings(max_examples=150, deadline=None)
 @given(crons(), st.datetimes(datetime(2024, 1, 1), datetime(2030, 1, 1)))
 def test_the_next_time_is_the_first_that_fits(text: str, naive: datetime) -> None:
-    when, moment = read(text, argument="when"), naive.replace(tzinfo=UTC)
+    when, moment = read_when(text, argument="when"), naive.replace(tzinfo=UTC)
     assert isinstance(when, Cron)
     found = when.after(moment, zone=UTC)
     assert found > moment
@@ -188,6 +188,6 @@ def _fits(text: str, moment: datetime) -> bool:
 
 
 def test_an_interval_counts_from_the_last_time_wherever_it_is() -> None:
-    when = read("6h", argument="when")
+    when = read_when("6h", argument="when")
     assert when == Every(timedelta(hours=6))
     assert stamp(when.after(parse_stamp("2026-03-29T01:00+01:00"))) == "2026-03-29T06:00:00.000Z"

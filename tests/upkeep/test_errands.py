@@ -20,7 +20,7 @@ from commonplace.model.errors import CutShort, VaultTrouble
 from commonplace.upkeep import errands
 from commonplace.upkeep.compaction import reports
 from commonplace.upkeep.jobs import COMPACT_NOW, HERE
-from commonplace.upkeep.schedule import read as read_runs
+from commonplace.upkeep.schedule import last_runs
 from tests.doors.test_gateway_api import Served
 from tests.upkeep.test_compact import old_notes
 from tests.upkeep.test_window import held
@@ -105,7 +105,7 @@ def test_this_process_stores_and_finds_while_another_compacts(tmp_path: Path, sl
         stored = memory.store("Said meanwhile: the ferry leaves at noon")
         assert stored.id in [hit.record.id for hit in memory.search("ferry")]
         slow.let_go()
-        wait_until(lambda: read_runs(memory.notes)["compaction"].outcome == "done")
+        wait_until(lambda: last_runs(memory.notes)["compaction"].outcome == "done")
         schedule.stop(seconds=30)
         assert stored in held(memory)
 
@@ -141,7 +141,7 @@ def test_a_killed_process_leaves_all_as_it_was_and_the_next_tick_begins_again(
         working.start()
         os.kill(slow.process(), signal.SIGKILL)
         working.join()
-        [run] = read_runs(memory.notes).values()
+        [run] = last_runs(memory.notes).values()
         assert run.outcome == "failed"
         assert "it was ended by SIGKILL" in run.what
         assert memory.read().text.startswith(before)
@@ -184,7 +184,7 @@ def test_stopping_ends_the_process_and_what_it_did_comes_again(tmp_path: Path, s
         processes = slow.processes()
         schedule.stop(seconds=30)
         wait_until(lambda: not any(map(is_running, processes)))
-        run = read_runs(memory.notes)["compaction"]
+        run = last_runs(memory.notes)["compaction"]
         assert (run.outcome, run.cut) == ("failed", 1)
         with pytest.raises(CutShort, match="it was to end"):
             memory.errands.run(COMPACT_NOW)

@@ -20,9 +20,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, VaultTrouble
 from commonplace.storage.locks import Lock
 from commonplace.storage.notes import FileNotes
-from commonplace.upkeep.cron import read
-from commonplace.upkeep.schedule import Job, Run, Schedule
-from commonplace.upkeep.schedule import read as read_runs
+from commonplace.upkeep.schedule import Job, Run, Schedule, last_runs, read_when
 from tests.data import clock_at
 from tests.support.clocks import FixedClock
 
@@ -42,7 +40,10 @@ class Bench:
         self.ailing: set[str] = set()
         self.state = state
         self.schedule = Schedule(
-            [Job(name, read(when, argument=name), self._job(name)) for name, when in jobs.items()],
+            [
+                Job(name, read_when(when, argument=name), self._job(name))
+                for name, when in jobs.items()
+            ],
             notes=FileNotes(state),
             clock=clock,
         )
@@ -100,14 +101,14 @@ def test_a_failing_job_does_not_stop_the_others_and_comes_again_when_it_is_due(
     bench = Bench(tmp_path, clock, compaction="1h", scan="1h")
     bench.ailing.add("compaction")
     assert bench.once() == ["compaction", "scan"]
-    runs = read_runs(FileNotes(tmp_path))
+    runs = last_runs(FileNotes(tmp_path))
     assert (runs["compaction"].outcome, runs["compaction"].what) == ("failed", "the disk is full")
     assert runs["scan"].outcome == "done"
     assert bench.once() == []
     clock.sleep(HOUR)
     bench.ailing.clear()
     bench.once()
-    assert read_runs(FileNotes(tmp_path))["compaction"].outcome == "done"
+    assert last_runs(FileNotes(tmp_path))["compaction"].outcome == "done"
 
 
 def test_the_job_named_runs_whether_or_not_it_is_due(tmp_path: Path, clock: FixedClock) -> None:
@@ -130,7 +131,7 @@ def test_a_run_that_ended_with_its_process_is_begun_again_but_not_for_ever(
     bench = Bench(tmp_path, clock, scan="1h")
     bench.once()
     for wanted in (["scan"], ["scan"], []):
-        runs = read_runs(FileNotes(tmp_path))
+        runs = last_runs(FileNotes(tmp_path))
         cut = runs["scan"].cut
         half = {"scan": asdict(runs["scan"]) | {"outcome": "running"}}
         (tmp_path / "upkeep.json").write_text(json.dumps(half), encoding="utf-8")
@@ -138,7 +139,7 @@ def test_a_run_that_ended_with_its_process_is_begun_again_but_not_for_ever(
         assert bench.ran == wanted, cut
     clock.sleep(HOUR)
     assert bench.once() == ["scan"]
-    assert read_runs(FileNotes(tmp_path))["scan"].cut == 0
+    assert last_runs(FileNotes(tmp_path))["scan"].cut == 0
 
 
 def kill_in_the_middle(bench: Bench) -> None:
@@ -186,12 +187,12 @@ def test_the_loop_runs_what_is_due_in_a_thread_until_it_is_stopped(
     tmp_path: Path, clock: FixedClock
 ) -> None:
     done = threading.Event()
-    job = Job("scan", read("1h", argument="scan"), lambda: done.set() or "did it")  # type: ignore[func-returns-value]
+    job = Job("scan", read_when("1h", argument="scan"), lambda: done.set() or "did it")  # type: ignore[func-returns-value]
     schedule = Schedule([job], notes=FileNotes(tmp_path), clock=clock)
     schedule.start()
     assert done.wait(30)
     schedule.stop(seconds=30)
-    assert read_runs(FileNotes(tmp_path))["scan"].outcome == "done"
+    assert last_runs(FileNotes(tmp_path))["scan"].outcome == "done"
 
 
 OPTIONS: Any = {
@@ -219,7 +220,7 @@ def jobs(memory: Memory, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.claim("claw.compaction-in-background")
 def test_the_options_say_what_runs_and_when(memory: Memory) -> None:
-    nightly, daily = read("0 3 * * *", argument=""), read("daily", argument="")
+    nightly, daily = read_when("0 3 * * *", argument=""), read_when("daily", argument="")
     assert jobs(memory) == {}
     assert jobs(memory, memory_compaction_enabled=True) == {"compaction": daily}
     assert jobs(memory, memory_compaction_enabled=True, memory_compaction_schedule="") == {}
@@ -227,8 +228,8 @@ def test_the_options_say_what_runs_and_when(memory: Memory) -> None:
     assert {job.name: job.when for job in memory.schedule().jobs} == {
         "compaction": nightly,
         "experiences": nightly,
-        "scan": read("6h", argument=""),
-        "heartbeat": read("30m", argument=""),
+        "scan": read_when("6h", argument=""),
+        "heartbeat": read_when("30m", argument=""),
     }
     assert jobs(memory, experience_store_enabled=True) == {"experiences": daily}
     with pytest.raises(BadValue, match="scan_schedule: 'noon' is no schedule"):

@@ -18,9 +18,8 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import VaultTrouble
 from commonplace.model.options import Options
 from commonplace.storage.notes import Notes
-from commonplace.upkeep.cron import read
 from commonplace.upkeep.errands import Errands
-from commonplace.upkeep.schedule import Job, Schedule
+from commonplace.upkeep.schedule import Job, Schedule, read_when
 
 DAILY = "daily"
 COMPACT_IF_OVER = "compaction over a threshold"
@@ -51,7 +50,7 @@ def schedule_of(memory: Keeper, *, elsewhere: bool = False) -> Schedule:
 
     def job(name: str, option: str, when: str) -> Job:
         run = partial(_done, errands, name) if errands else partial(done_here, memory, name)
-        return Job(name, read(when, argument=option), run)
+        return Job(name, read_when(when, argument=option), run)
 
     jobs = tuple(job(*each) for each in _wanted(memory.options))
     interrupt = errands.stop if errands else lambda: None

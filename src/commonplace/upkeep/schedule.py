@@ -1,27 +1,30 @@
-"""The schedule of upkeep: which jobs are due, one runner at a time, and how the last runs went.
+"""The schedule of upkeep: when a job is due, one runner at a time, and how the last runs went.
 
-It does not know what a job does. No lock of the vault is held by it: whoever stores or searches
-never waits for it.
+A time is a cron line of five fields or an interval such as 30m, 6h or 1d. The schedule holds no
+lock of the vault, so nobody who stores or searches waits for a job.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, tzinfo
-from typing import Any
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp, zone_of
-from commonplace.model.errors import Busy, CutShort
+from commonplace.model.errors import BadValue, Busy, CutShort
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.safety import one_line
-from commonplace.upkeep.cron import Cron, When
 from commonplace.upkeep.errands import take_short_turns
+
+if TYPE_CHECKING:
+    from cronsim import CronSim
 
 NAME = "upkeep.json"
 LOCK = "upkeep.lock"
@@ -30,6 +33,113 @@ LOOK = 60.0
 WHY_MOST = 500
 AGAIN = 2
 """How often a job that was cut short is begun again at once."""
+MINUTE = timedelta(minutes=1)
+LONGEST = timedelta(days=366)
+INTERVAL = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+UNITS = ("weeks", "days", "hours", "minutes", "seconds")
+NICKNAMES = {
+    "hourly": "0 * * * *",
+    "daily": "0 0 * * *",
+    "midnight": "0 0 * * *",
+    "weekly": "0 0 * * 0",
+    "monthly": "0 0 1 * *",
+    "yearly": "0 0 1 1 *",
+    "annually": "0 0 1 1 *",
+}
+
+
+class When(Protocol):
+    """Says when the next time is."""
+
+    def after(self, moment: datetime, *, zone: tzinfo | None = None) -> datetime:
+        """The first time after a moment, in UTC."""
+
+
+class Every(Struct, frozen=True):
+    """So much time after the last."""
+
+    span: timedelta
+
+    def after(self, moment: datetime, *, zone: tzinfo | None = None) -> datetime:
+        return moment.astimezone(UTC) + self.span
+
+
+class Cron(Struct, frozen=True):
+    """The times that fit a cron line, on the clock of a zone.
+
+    The clocks of a zone change: a time that they skip comes as much later, and a time that comes
+    twice counts once. Only a line for every hour also runs in the hour that comes twice.
+    """
+
+    line: str
+
+    def after(self, moment: datetime, *, zone: tzinfo | None = None) -> datetime:
+        times = self._times(moment.astimezone(zone))
+        if len(times.hours) == 24:
+            return self._after_by_the_minute(moment, zone)
+        # A time of day that comes twice may lie before the moment: it counted an hour ago.
+        return next(at for each in times if (at := _in_utc(each, zone)) > moment)
+
+    def _after_by_the_minute(self, moment: datetime, zone: tzinfo | None) -> datetime:
+        at = moment.astimezone(UTC).replace(second=0, microsecond=0) + MINUTE
+        fitting = self._times(at)
+        while True:
+            local = at.astimezone(zone)
+            if local.month not in fitting.months or not fitting.match_day(local):
+                next_day = next(self._times(local.replace(hour=23, minute=59)))
+                at = max(_in_utc(next_day, zone), at + MINUTE)
+            elif local.minute in fitting.minutes:
+                return at
+            else:
+                at += MINUTE
+
+    def _times(self, after: datetime) -> CronSim:
+        """The times after one on the clock on the wall, whatever the clocks do."""
+        from cronsim import CronSim
+
+        return CronSim(self.line, after.replace(tzinfo=None))
+
+
+def _in_utc(local: datetime, zone: tzinfo | None) -> datetime:
+    return local.replace(tzinfo=zone).astimezone(UTC)
+
+
+def read_when(text: str, *, argument: str) -> When:
+    """Read an interval or a cron line. `argument` is what an error calls it."""
+    try:
+        return _interval(text.strip().lower()) or _cron(text.strip().lower())
+    except ValueError as error:
+        raise BadValue(
+            argument,
+            f"{text!r} is no schedule{f' ({error})' if str(error) else ''}",
+            next_step='Use an interval (30m, 6h, 1d), daily, weekly or cron ("30 3 * * *").',
+        ) from None
+
+
+def _interval(text: str) -> Every | None:
+    found = INTERVAL.fullmatch(text.replace(" ", ""))
+    if not text or not found:
+        return None
+    amounts = {unit: int(part or 0) for unit, part in zip(UNITS, found.groups(), strict=True)}
+    span = timedelta(**amounts)
+    if not MINUTE <= span <= LONGEST:
+        raise ValueError("it must be from 1m to 366d")
+    return Every(span)
+
+
+def _cron(text: str) -> Cron:
+    from cronsim import CronSim, CronSimError
+
+    line = NICKNAMES.get(text.removeprefix("@"), text)
+    if (count := len(line.split())) != 5:
+        raise ValueError(f"{count} fields, and cron has five")
+    try:
+        next(CronSim(line, datetime(2000, 1, 1)))
+    except CronSimError as error:
+        raise ValueError(str(error)) from None
+    except StopIteration:
+        raise ValueError("that day never comes") from None
+    return Cron(line)
 
 
 class Job(Struct, frozen=True):
@@ -90,7 +200,7 @@ class Schedule:
 
     def _seen(self) -> dict[str, Run]:
         """The last runs; those that ended with their process told so, new jobs noted."""
-        runs = read(self._notes)
+        runs = last_runs(self._notes)
         for run in [run for run in runs.values() if run.outcome == "running"]:
             ended = replace(run, outcome="failed", what="it was cut short", cut=run.cut + 1)
             runs[run.name] = ended
@@ -132,14 +242,14 @@ class Schedule:
             run = replace(run, outcome="failed", what=what, cut=cut)
         run = replace(run, seconds=round(monotonic() - begun, 3))
         # Others may have noted theirs meanwhile.
-        runs |= {name: told for name, told in read(self._notes).items() if name not in runs}
+        runs |= {name: told for name, told in last_runs(self._notes).items() if name not in runs}
         runs[job.name] = run
         _write(self._notes, runs)
         return run
 
     def described(self) -> list[dict[str, Any]]:
         """Each job with how it last went and when it is due, as plain data."""
-        runs = read(self._notes)
+        runs = last_runs(self._notes)
         return [
             {
                 "job": job.name,
@@ -161,7 +271,7 @@ class Schedule:
             self._stop.wait(self._pause())
 
     def _pause(self) -> float:
-        runs, now = read(self._notes), self._clock.now()
+        runs, now = last_runs(self._notes), self._clock.now()
         waits = [(self._next(job, runs.get(job.name)) - now).total_seconds() for job in self.jobs]
         # Due, and somebody else runs it: look again in a second.
         return min([LOOK, *(max(wait, 1.0) for wait in waits)])
@@ -180,7 +290,7 @@ class Schedule:
             self._thread.join(seconds)
 
 
-def read(notes: Notes) -> dict[str, Run]:
+def last_runs(notes: Notes) -> dict[str, Run]:
     """How the jobs went the last time, by name; what cannot be read counts as never."""
     try:
         told = parsed(notes.read(NAME) or b"")
@@ -194,14 +304,14 @@ def read(notes: Notes) -> dict[str, Run]:
 
 def failures(notes: Notes) -> list[Run]:
     """The jobs whose last run failed."""
-    return [run for run in read(notes).values() if run.outcome == "failed"]
+    return [run for run in last_runs(notes).values() if run.outcome == "failed"]
 
 
 def told(notes: Notes) -> str:
     """The last runs in a sentence, for who asks how things are; empty when there was none."""
     return "; ".join(
         f"{run.name} {run.outcome} {run.at[:19]}Z{f' ({run.what})' if run.what else ''}"
-        for run in read(notes).values()
+        for run in last_runs(notes).values()
         if run.outcome
     )
 

@@ -6,6 +6,7 @@ a document than could be shown, and leaves out what nobody may be shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from functools import cached_property
@@ -19,7 +20,7 @@ from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError, NoSuchDocument
-from commonplace.model.lazy import Lazy, pattern
+from commonplace.model.lazy import Lazy
 from commonplace.model.options import Options
 from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Origin, Record, Sensitivity
 from commonplace.model.validity import Now, is_over, is_to_come, now_of
@@ -42,8 +43,8 @@ least that is worth a piece.
 """
 CURATED = 3
 """The share of the room, as a divisor, that the beginning of a document may take before its end."""
-HEADING = pattern(r"#{1,6}(?=[ \t]|$)")
-COMMENT = pattern(r"<!--.*-->\s*\Z")
+HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
+COMMENT = re.compile(r"<!--.*-->\s*\Z")
 
 Find = Callable[[str, int], Sequence[Hit]]
 """What fits a message best, at most so many."""

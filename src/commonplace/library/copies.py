@@ -6,6 +6,7 @@ document never had are new, and all others are known. How such copies are named 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import partial
 
@@ -16,11 +17,10 @@ from commonplace.library.record_reader import decoded
 from commonplace.markdown import record_lines
 from commonplace.markdown.merge import merge
 from commonplace.model.errors import NoSuchDocument, Unreadable
-from commonplace.model.lazy import pattern
 from commonplace.model.records import DERIVED, SYSTEM, Author
 from commonplace.storage.journal import Append, Change, Gone, Op, Text
 
-NUMBERED = pattern(r"(.+?)(?: \(\d\)| \d|-[^/]+)\.md\Z")
+NUMBERED = re.compile(r"(.+?)(?: \(\d\)| \d|-[^/]+)\.md\Z")
 """How iCloud, Google Drive and OneDrive name a copy, and people what they please."""
 
 

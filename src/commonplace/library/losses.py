@@ -5,6 +5,7 @@ Pure: it knows two texts and counts, not who writes, nor how a confirmation is g
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,12 +14,11 @@ from msgspec import Struct
 
 from commonplace.markdown import documents
 from commonplace.markdown.documents import Item, Parsed
-from commonplace.model.lazy import pattern
 from commonplace.model.records import PASSAGE
 from commonplace.trust.safety import one_line
 
-WORD = pattern(r"\w+")
-GUARDRAIL = pattern(
+WORD = re.compile(r"\w+")
+GUARDRAIL = re.compile(
     r"(?i)\b(?:safety|guardrails?|rules?|instructions?|corrections?|never|always|forbidden)\b"
 )
 """The headings of sections of which no line goes unasked."""

@@ -22,7 +22,6 @@ from msgspec.structs import replace
 from commonplace.markdown import record_lines as lines
 from commonplace.markdown.merge import newline_of, with_newlines
 from commonplace.markdown.record_lines import Reading
-from commonplace.model.lazy import pattern
 from commonplace.model.records import PASSAGE, Problem, Record, derived_id
 
 PASSAGE_LIMIT = 1200
@@ -33,28 +32,28 @@ HEADINGS_LIMIT = 200
 MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
 LISTED = (*MARKERS, "  ", "\t")
 END = r"[ \t]*\r?(?:\n|\Z)"
-REST = pattern(END)
-BLANK = pattern(rf"(?!\Z){END}")
-PLAINLY = pattern(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
-ITEM = pattern(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
-ITEMS = pattern(f"^{ITEM.pattern}", re.M)
-INDENTED = pattern(r"(?:[ \t\r]*\n)*(?:  |\t)")
-RULE = pattern(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
+REST = re.compile(END)
+BLANK = re.compile(rf"(?!\Z){END}")
+PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
+ITEM = re.compile(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
+ITEMS = re.compile(f"^{ITEM.pattern}", re.M)
+INDENTED = re.compile(r"(?:[ \t\r]*\n)*(?:  |\t)")
+RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
 # One "-" alone is an empty list item here: the first line of a record may be blank.
-UNDERLINE = pattern(rf"(?:=+|--+){END}")
-HEADING = pattern(r"(#{1,6})(?=[ \t\r\n]|\Z)")
-UPDATED = pattern(rf"\*Updated: ([^*\n]*)\*{END}")
-FENCE = pattern(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
-FENCE_END = pattern(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
-IN_COMMENT = pattern(r"^[-*+][ \t]|<!--|-->", re.M)
+UNDERLINE = re.compile(rf"(?:=+|--+){END}")
+HEADING = re.compile(r"(#{1,6})(?=[ \t\r\n]|\Z)")
+UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
+FENCE = re.compile(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
+FENCE_END = re.compile(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
+IN_COMMENT = re.compile(r"^[-*+][ \t]|<!--|-->", re.M)
 # Keys and plain lists between two rules; a record among them means that it is not front matter.
 YAML = r"(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#][^\n]*|-(?! ?[{*])[^\n]*|\r?)\n"
-FRONT = pattern(
+FRONT = re.compile(
     rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
 )
-WORDED = pattern(r"\w")
-GIT_MARK = pattern(r"^<<<<<<< [^\n]*\n(?:[^\n]*\n)*?=======\r?\n(?:[^\n]*\n)*?>>>>>>> ", re.M)
-DATA = pattern(r"<!--(?=[ \t]*\{)")
+WORDED = re.compile(r"\w")
+GIT_MARK = re.compile(r"^<<<<<<< [^\n]*\n(?:[^\n]*\n)*?=======\r?\n(?:[^\n]*\n)*?>>>>>>> ", re.M)
+DATA = re.compile(r"<!--(?=[ \t]*\{)")
 
 
 class Item(NamedTuple):

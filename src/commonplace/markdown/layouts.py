@@ -14,16 +14,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.model.errors import BadName, BadOption, UnknownDialect
-from commonplace.model.lazy import pattern
 from commonplace.model.options import Options
 
-DAY = pattern(r"\d{4}-\d{2}-\d{2}\Z")
-DIARY_STEM = pattern(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z")
+DAY = r"\d{4}-\d{2}-\d{2}\Z"
+DIARY_STEM = r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z"
 SECOND = len("2026-02-01T14-30-00")
-RECORD_LINE = pattern(r"^- \{", re.MULTILINE)
-DATA_COMMENT = pattern(r"^- .*<!-- \{", re.MULTILINE)
+RECORD_LINE = r"(?m)^- \{"
+DATA_COMMENT = r"(?m)^- .*<!-- \{"
 COPIES = tuple(
-    pattern(f"(?i)(.+?){mark}\\Z")
+    f"(?i)(.+?){mark}\\Z"
     for mark in (
         r" \((?:[^()]*\W)?conflicted copy(?: [^()]*)?\)(?: \(\d+\))?",  # Dropbox, Nextcloud
         r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?",  # Syncthing
@@ -102,14 +101,14 @@ class Layout(Struct, frozen=True):
     def day_of(self, name: str) -> date | None:
         """The day of a daily log; None for any other document."""
         directory, stem = split(name)
-        if self.daily and directory == self.daily.removeprefix("./") and DAY.match(stem):
+        if self.daily and directory == self.daily.removeprefix("./") and re.match(DAY, stem):
             return _date(stem)
         return None
 
     def diary_time(self, name: str) -> datetime | None:
         """When a diary entry was written, from its name; None for any other document."""
         directory, stem = split(name)
-        match = DIARY_STEM.match(stem) if self.diary and directory == self.diary else None
+        match = re.match(DIARY_STEM, stem) if self.diary and directory == self.diary else None
         return _moment(match) if match else None
 
     def holds(self, name: str) -> bool:
@@ -255,7 +254,7 @@ def detect(names: Iterable[str], peek: Callable[[str], str]) -> Layout | None:
     one of them.
     """
     found = set(names)
-    days = [name for name in found if name.endswith(".md") and DAY.match(name[:-3])]
+    days = [name for name in found if name.endswith(".md") and re.match(DAY, name[:-3])]
     if "MEMORY.md" in found:
         return LAYOUTS[_memory_dialect(found, peek)]
     if found & {"soul.md", "user.md"} or ("diary/" in found and "SOUL.md" not in found):
@@ -267,9 +266,9 @@ def detect(names: Iterable[str], peek: Callable[[str], str]) -> Layout | None:
 
 def _memory_dialect(found: set[str], peek: Callable[[str], str]) -> str:
     start = peek("MEMORY.md")
-    if RECORD_LINE.search(start):
+    if re.search(RECORD_LINE, start):
         return "claw"
-    if DATA_COMMENT.search(start):
+    if re.search(DATA_COMMENT, start):
         return "native" if "memory/" in found else "notebook"
     return "claw" if "memory/" in found else "notebook"
 
@@ -318,7 +317,7 @@ def copy_of(name: str) -> str:
     directory, stem = split(name)
     if "onflict" not in stem:
         return ""
-    found = (match[1] for each in COPIES if (match := each.match(stem)))
+    found = (match[1] for each in COPIES if (match := re.match(each, stem)))
     return next((f"{directory}{original}.md" for original in found), "")
 
 
@@ -337,7 +336,7 @@ def entry_names(directory: str, moment: datetime) -> Iterator[str]:
 
 def entry_stamp(name: str) -> str:
     """When a diary entry was written, from its name; empty for what is none."""
-    match = DIARY_STEM.match(split(name)[1])
+    match = re.match(DIARY_STEM, split(name)[1])
     return "{}T{}:{}:{}Z".format(*match.groups()) if match else ""
 
 

@@ -22,37 +22,36 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import moment_of, parse_stamp, stamp
-from commonplace.model.lazy import pattern
 from commonplace.model.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
 
-NAME = pattern(r"[\w.-]+\Z")
-STAMP = pattern(
+NAME = re.compile(r"[\w.-]+\Z")
+STAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T((?:[01][0-9]|2[0-3]):[0-5][0-9]):[0-9]{2}(?:\.[0-9]+)?Z\Z"
 )
-HEAD = pattern(
+HEAD = re.compile(
     r"[-*+][ \t]+\*\*((?:[01][0-9]|2[0-3]):[0-5][0-9]) UTC\*\* \| ?(?:`@([^`\n]*)` \| ?)?"
 )
-SAID_DAY = pattern(r"[ \t]*\((\d{4}-\d\d-\d\d)\)\s*\Z")
+SAID_DAY = re.compile(r"[ \t]*\((\d{4}-\d\d-\d\d)\)\s*\Z")
 """The day at the end of a line that somebody dated."""
-USER = pattern(r"`@[^`\n]*` \|")
+USER = re.compile(r"`@[^`\n]*` \|")
 # What would change the kind of a line if it stood right behind the bullet: a claw record, the time
 # of an EARL line, a horizontal rule.
 LEAD = r"\\*(?:\{|\*\*[0-9]{2}:[0-9]{2} UTC\*\*|[-*_][-*_ \t]*(?:\n|\Z))"
-LEADING = pattern(rf"(?=[ \t]*{LEAD})[ \t]*")
-LED = pattern(rf"([ \t]*)\\(?={LEAD})")
-INDENT = pattern(r"\n(?:  |\t)")
-CONTROL = pattern(r"[\x00-\x08\x0b-\x1f]")
+LEADING = re.compile(rf"(?=[ \t]*{LEAD})[ \t]*")
+LED = re.compile(rf"([ \t]*)\\(?={LEAD})")
+INDENT = re.compile(r"\n(?:  |\t)")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 # Not shown as they are: control characters, and what other programs take for the end of a line.
-UNSHOWN = pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 NEWLINES = frozenset("\x85\u2028\u2029")
 # `<!--` in a text is shown as `&lt;!--`, and what already reads like that gets one `&amp;` more.
-OPENING = pattern(r"<(?=!--)|&(?=(?:amp;)*lt;!--)")
-OPENED = pattern(r"&(?:lt;(?=!--)|amp;(?=(?:amp;)*lt;!--))")
-UNSAFE = pattern(r"[<>\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|(?<=-)-")
-UNSAFE_CLAW = pattern(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|<(?=!--)")
+OPENING = re.compile(r"<(?=!--)|&(?=(?:amp;)*lt;!--)")
+OPENED = re.compile(r"&(?:lt;(?=!--)|amp;(?=(?:amp;)*lt;!--))")
+UNSAFE = re.compile(r"[<>\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|(?<=-)-")
+UNSAFE_CLAW = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]|<(?=!--)")
 MARKED = ("--", "<", ">", "\x7f")
 
-CARRIED = pattern(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
+CARRIED = re.compile(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
 
 LISTS = frozenset(("tags", "sources", "seen", "evidence", "found_by"))
 FIELDS = frozenset(Record.__struct_fields__)

@@ -1,12 +1,12 @@
-"""Modules and patterns made when they are first used: a search need not pay for what a write needs.
+"""Modules of ours that are imported when something of them is first asked for.
 
-It knows names, not what the modules and patterns are for.
+The facade and the doors name many parts, and one command needs few of them. Elsewhere the import
+stands in the function that needs it.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 
 def module(name: str) -> Any:
@@ -24,22 +24,3 @@ class Lazy:
         value = getattr(module(self._name), attribute)
         setattr(self, attribute, value)
         return value
-
-
-if TYPE_CHECKING:
-    pattern = re.compile
-else:
-
-    class pattern:  # noqa: N801
-        """Stands for a regular expression until a text is held against it.
-
-        Compiling one takes as long as reading ten records; most commands need few of ours.
-        """
-
-        def __init__(self, pattern: str, flags: int = 0) -> None:
-            self.pattern, self.flags = pattern, flags
-
-        def __getattr__(self, attribute: str) -> Any:
-            value = getattr(re.compile(self.pattern, self.flags), attribute)
-            setattr(self, attribute, value)
-            return value

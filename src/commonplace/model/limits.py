@@ -5,13 +5,13 @@ Pure: it knows limits, not vaults, and says in the error what would be accepted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 
 from commonplace.model.clock import end_of, parse_stamp, stamp, start_of
 from commonplace.model.errors import BadValue, TooLong
-from commonplace.model.lazy import pattern
 from commonplace.model.options import Options
 from commonplace.model.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity
 
@@ -19,8 +19,8 @@ DOCUMENT_LIMIT = 10_000_000
 """Characters of one document that are written at once: more is a mistake."""
 MOST_LISTED, LONGEST_LISTED = 100, 2000
 """How many texts any list may have, and how many characters each of them."""
-HALF = pattern("[\\ud800-\\udfff]")
-UNPLAIN = pattern("[\\x00-\\x1f\\ud800-\\udfff]")
+HALF = re.compile("[\\ud800-\\udfff]")
+UNPLAIN = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
 
 
 def check_text(text: Any, *, limit: int, argument: str = "text") -> str:

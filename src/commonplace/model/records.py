@@ -5,6 +5,7 @@ Nothing here knows how a record is written down (`lines`) or where it stands (`v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from hashlib import blake2b
@@ -14,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from commonplace.model.files import digest
-from commonplace.model.lazy import pattern
 
 
 class Origin(StrEnum):
@@ -69,8 +69,8 @@ BY_TOOL = "tool"
 INFERRED = ("inferred",)
 """In place of evidence: the user said things in that session, and nothing that it could rest on."""
 
-KIND = pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
-ID = pattern(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
 
 
 class Record(Struct, frozen=True):
@@ -251,7 +251,7 @@ def etag_of(data: bytes) -> str:
     return digest(data)
 
 
-DERIVED = pattern(r"mem-[0-9a-f]{32}\Z")
+DERIVED = re.compile(r"mem-[0-9a-f]{32}\Z")
 
 
 def derived_id(*parts: str) -> str:

@@ -8,6 +8,7 @@ functions that compute may be called; and what runs is stopped after a time.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -17,7 +18,6 @@ import psycopg
 from msgspec import Struct
 
 from commonplace.model.errors import BadStatement, TooSlow
-from commonplace.model.lazy import pattern
 from commonplace.postgres.connection import Database
 from commonplace.postgres.roles import is_ours, make_ours, quoted
 from commonplace.postgres.troubles import Interrupted, may_succeed_again
@@ -27,7 +27,7 @@ DEEPEST = 200
 MOST_COLUMNS = 200
 AT_ONCE = 50
 """Rows that are fetched before their length is looked at."""
-TOKEN = pattern(
+TOKEN = re.compile(
     r"""(?xs)
     (?P<gap> \s+ | --[^\n\r]* )
     | (?P<text> [eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' )
@@ -36,7 +36,7 @@ TOKEN = pattern(
     """
 )
 # Each can hide a part of the statement from whoever does not read it just as PostgreSQL does.
-HIDING = pattern(r"""(?x) /\* | \$ | &" """)
+HIDING = re.compile(r"""(?x) /\* | \$ | &" """)
 CALLED_FREELY = """age array_to_json array_to_string concat concat_ws date date_part date_trunc
 extract format generate_series json_agg json_build_array json_build_object json_object_agg jsonb_agg
 jsonb_build_array jsonb_build_object jsonb_object_agg length now phraseto_tsquery plainto_tsquery

@@ -6,6 +6,7 @@ so, and not by what it sets; it owns nothing, may write nothing, and its stateme
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import Any
 
@@ -14,11 +15,10 @@ from msgspec import Struct
 
 from commonplace.history.tables import VIEW_NAMES
 from commonplace.model.errors import BadValue, NoSuchReader
-from commonplace.model.lazy import pattern
 from commonplace.postgres.connection import Database
 from commonplace.postgres.roles import changed, is_there, let_read, quoted
 
-NAME = pattern(r"[a-z][a-z0-9_]{0,29}\Z")
+NAME = re.compile(r"[a-z][a-z0-9_]{0,29}\Z")
 SECONDS = 10
 """How long a statement of a reader may take, unless it sets another time for itself."""
 CONNECTIONS = 5

@@ -5,19 +5,19 @@ It does not connect. What libpq knows of a URL (hosts, sslmode, service files) i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from msgspec import Struct
 
 from commonplace.model.errors import BadUrl
-from commonplace.model.lazy import pattern
 from commonplace.model.options import is_url
 
 OF_A_USER = ("user", "password", "passfile", "sslcert", "sslkey", "options")
-PROFILE = pattern(r"[\w][\w.@+-]{0,99}\Z")
+PROFILE = re.compile(r"[\w][\w.@+-]{0,99}\Z")
 SCHEMA_NAME = "commonplace"
-SCHEMA = pattern(r"[a-z][a-z0-9_]{0,39}\Z")
+SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 
 
 class Place(Struct, frozen=True):

@@ -7,6 +7,7 @@ and knows the day only because it is told.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache, reduce
@@ -18,7 +19,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from commonplace.model.clock import DayOf, utc_day
-from commonplace.model.lazy import pattern
 from commonplace.model.records import COMPACTION, PASSAGE, Origin
 from commonplace.search.index import BEST, STEEP, Candidate
 from commonplace.search.time_phrases import Period, period_in
@@ -45,7 +45,7 @@ CURVE, SLOPE = (-3.49, 1.73, 3.47), 1.02
 """How likely a hit is an answer, by how good the best match is and how far behind that one it is.
 Fitted with the weights, also on questions that nothing in the vault answers.
 """
-WORD = pattern(r"\w+")
+WORD = re.compile(r"\w+")
 UNITS = ("date", "day", "time", "month", "year")
 ASKS_WHEN = (
     *("when", "how long", "how recently"),

@@ -16,7 +16,6 @@ from math import exp
 from msgspec import Struct
 
 from commonplace.model.errors import BadValue
-from commonplace.model.lazy import pattern
 
 LONGEST = 2000
 """Characters of a question that are looked at."""
@@ -68,7 +67,7 @@ def event_in(question: str) -> Event | None:
     text = " ".join(question[:LONGEST].split())
     if not any(word in text for word in ("before", "after", "since", "until")):
         return None
-    match = EVENT.search(text)
+    match = re.search(EVENT, text)
     return match and Event(match["words"], before=match["side"] in ("before", "until"))
 
 
@@ -98,7 +97,7 @@ def _period(text: str, today: date, argument: str) -> Period:
 
 def _between(text: str, today: date) -> Period | None:
     """`between March and May`, `from 2021 to 2023`: from the start of one to the end of another."""
-    for match in PAIR.finditer(text) if _words(text) & {"between", "from"} else ():
+    for match in re.finditer(PAIR, text) if _words(text) & {"between", "from"} else ():
         one, other = (_named(f"in {part}", today) for part in match.groups())
         if one and other:
             if one.first > other.first and one.first.year == other.first.year:
@@ -117,7 +116,7 @@ def _named(text: str, today: date) -> Period | None:
     lacking: list[tuple[int, int]] = []
     there = _words(text)
     for signs, form, days in _forms():
-        for match in form.finditer(text) if not signs.isdisjoint(there) else ():
+        for match in re.finditer(form, text, re.IGNORECASE) if not signs.isdisjoint(there) else ():
             # A word such as `in` before it says nothing of where the time itself begins.
             start, end = match.start(1 if match.lastindex else 0), match.end()
             try:
@@ -153,7 +152,7 @@ def _bounded(found: Period, text: str, today: date) -> Period:
 
 def _some_before(text: str, day: date) -> date:
     """Where `the week before` and `two days before` begin; `before` alone has no beginning."""
-    match = MEASURE.search(text)
+    match = re.search(MEASURE, text)
     if not match:
         return EARLIEST
     count = 1 if match["count"] == "the" else _number(match["count"])
@@ -186,13 +185,11 @@ YEAR = r"(?P<year>(?:19|20)\d\d)"
 SEASON = "(?P<season>spring|summer|autumn|fall|winter)"
 
 
-PAIR = pattern(
-    r"\b(?:between|from)\s+(.{2,30}?)\s+(?:and|to|until|till|through)\s+(.{2,30})", re.IGNORECASE
-)
+PAIR = r"(?i)\b(?:between|from)\s+(.{2,30}?)\s+(?:and|to|until|till|through)\s+(.{2,30})"
 # What stands before `before`, which may be the first word of the period's own.
-MEASURE = pattern(rf"\b(?P<count>the|{COUNT[len('(?P<count>') : -1]}) {UNIT}(?: before)?\s*\Z")
+MEASURE = rf"\b(?P<count>the|{COUNT[len('(?P<count>') : -1]}) {UNIT}(?: before)?\s*\Z"
 # Up to the verb that goes on with the question, or to its end.
-EVENT = pattern(
+EVENT = (
     r"\b(?P<side>before|after|since|until)\s+(?P<words>(?:the|my|our|his|her|its|their|I|we|he"
     r"|she|they|(?!\w*thing\b|morning|evening)[a-z]+ing)\b[^?,.;]{2,80}?)"
     r"(?=\s+(?:did|do|does|have|has|had|when)\b|[?,.;]|$)"
@@ -207,7 +204,7 @@ def _words(text: str) -> set[str]:
 
 
 @cache
-def _forms() -> tuple[tuple[frozenset[str], re.Pattern[str], Reader], ...]:
+def _forms() -> tuple[tuple[frozenset[str], str, Reader], ...]:
     """How time is spoken of, each form with words of which it has one.
 
     Compiling them all takes longer than a search, and most questions have none of the words.
@@ -244,10 +241,7 @@ def _forms() -> tuple[tuple[frozenset[str], re.Pattern[str], Reader], ...]:
          rf"(?: (?:of )?{YEAR})?\b", _season),
         (season, rf"\b{SEASON} (?:of )?{YEAR}\b", _season),
     )  # fmt: skip
-    return tuple(
-        (frozenset(signs.split()), pattern(form, re.IGNORECASE), days)
-        for signs, form, days in table
-    )
+    return tuple((frozenset(signs.split()), form, days) for signs, form, days in table)
 
 
 def _one(today: date, back: int) -> Days:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.model.lazy import Lazy, pattern
+from commonplace.model.lazy import Lazy
 from commonplace.model.records import BEHAVIORAL, Record
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ INDIC = "\u0900-\u0963\u0966-\u0dff"
 WORD = f"(?:[^\\W{UNSPACED}]|[{OPTIONAL}{INDIC}])+"
 # A date stays in one piece, which FTS5 then takes as a phrase: 11 and 15 alone say little.
 DATE = "\\d{4}-\\d\\d(?:-\\d\\d)?(?!\\d)"
-ASCII_TOKEN = pattern(f"{DATE}|\\w+", re.ASCII)
+ASCII_TOKEN = re.compile(f"{DATE}|\\w+", re.ASCII)
 MOST = 32
 ENGLISH_MONTHS = """january february march april may june july august september october november
 december"""

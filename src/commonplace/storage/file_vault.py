@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -16,7 +17,6 @@ from commonplace.markdown.layouts import DEPTH, SKIPPED, Layout, check_name, cop
 from commonplace.model.clock import Clock
 from commonplace.model.errors import NoSuchDocument, TooBig, Unreadable
 from commonplace.model.files import StrPath
-from commonplace.model.lazy import pattern
 from commonplace.storage.locks import Lock
 from commonplace.storage.machine_files import DESCRIPTORS, LEAF, SHARED_FILE, is_shared
 from commonplace.storage.safe_paths import NO_ATIME, Tree, trouble
@@ -26,7 +26,7 @@ SETTLED = 0.05
 """Seconds without a write after which a text counts as saved."""
 SPARE = 16
 """A document is still read that is longer than its limit by this part of it."""
-LEFTOVER = pattern(r"\.mem-[0-9a-f-]+\.tmp")
+LEFTOVER = re.compile(r"\.mem-[0-9a-f-]+\.tmp")
 """A text that was to take a document's place; a writer that is killed leaves it there."""
 CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 """What a file system says that knows no such call."""

@@ -437,7 +437,7 @@ def _spelt(text: str, place: int, old_str: str, new_str: str) -> str:
     for spelt in (new_str, json.dumps(new_str, ensure_ascii=False)[1:-1]):
         if documents.carries(before + spelt + behind):
             return spelt
-    if not RECORD_LINE.match(before + new_str + behind):
+    if not re.match(RECORD_LINE, before + new_str + behind):
         return new_str
     raise BadInput(
         f"No replacement was performed. Line {text.count(chr(10), 0, place) + 1} would no longer "

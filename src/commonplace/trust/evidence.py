@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from commonplace.model.lazy import pattern
-
 SHORTEST, LONGEST = 8, 300
 """Characters of a quote, and of a sentence that is found."""
 AROUND = 2 * LONGEST
@@ -56,14 +54,14 @@ class Evidence(Struct, frozen=True):
 
 # What of a message the user typed
 
-FENCE = pattern(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-BLOCK = pattern(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.S)
-MAIL = pattern(
+FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
+BLOCK = re.compile(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.S)
+MAIL = re.compile(
     r"^(?:from|to|subject|date|sent|cc|von|an|betreff|gesendet|de|para|asunto|assunto|objet|à|da|a"
     r"|oggetto|enviado|envoyé)\s?:\s",
     re.I,
 )
-MACHINE = pattern(
+MACHINE = re.compile(
     r"""\s*(?:
         >|\||<|\$\s|>>>|\#!|\{|\[\s*["{]|[}\])]+\s*,?\s*$|"[^"]*"\s*:|(?:\+\+\+|---|@@)\s
         |\[?\d{4}-\d\d-\d\d[T\s]\d\d:|\[?\d\d:\d\d:\d\d
@@ -85,10 +83,10 @@ isto seguinte saída diz escreveu arquivo ficheiro conteúdo aqui resposta mensa
 questo seguente pagina errore uscita dice scritto file contenuto ecco risposta messaggio"""
 OWN_WORDS = """always never prefer please rule rules now remember immer nie niemals bitte regeln
 toujours jamais règles siempre nunca reglas sempre mai regras regole"""
-QUOTATION = pattern(r"“[^”]{1,4000}”|„[^“”]{1,4000}[“”]|«[^»]{1,4000}»|\"[^\"\n]{1,4000}\"")
-BULLET = pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
-STOPS = pattern(r"(?<=[.!?…])[\"”»)]*\s+(?=[^a-zà-ÿ\s])|(?<=[。！？])")
-WORD = pattern(r"\w+")
+QUOTATION = re.compile(r"“[^”]{1,4000}”|„[^“”]{1,4000}[“”]|«[^»]{1,4000}»|\"[^\"\n]{1,4000}\"")
+BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+STOPS = re.compile(r"(?<=[.!?…])[\"”»)]*\s+(?=[^a-zà-ÿ\s])|(?<=[。！？])")
+WORD = re.compile(r"\w+")
 
 
 def sentences(message: str) -> list[str]:
@@ -457,7 +455,7 @@ def same_stem(one: str, other: str) -> bool:
 COMMANDS = """rm mv cp curl wget sudo chmod chown ssh scp rsync nc netcat bash sh zsh eval exec pip
 pipx uv npm npx pnpm yarn git docker kubectl cat tee dd mkfs crontab systemctl base64 python python3
 node perl ruby powershell apt brew cargo make gpg openssl export source"""
-NAMES = pattern(
+NAMES = re.compile(
     r"""
     \w[\w+.-]*://[^\s"'<>`]+                       # a URL
     |[\w.+-]+@[\w-]+(?:\.[\w-]+)*                  # an address

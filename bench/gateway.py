@@ -198,7 +198,7 @@ def show_load(served: Served, texts: Texts, rate: int, seconds: int, sessions: i
 
 
 def show_assets() -> None:
-    pages = Path(str(files("commonplace.doors.http.server") / "web"))
+    pages = Path(str(files("commonplace.doors.http") / "web"))
     sizes = [
         len(gzip.compress(each.read_bytes(), 9)) for each in pages.rglob("*") if each.is_file()
     ]

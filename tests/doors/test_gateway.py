@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from commonplace import Memory, tools
 from commonplace.doors.http import server
+from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
-from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.guard import BODY_LIMIT
-from commonplace.doors.http.vaults import Reader, Vaults
+from commonplace.doors.http.workers import Caller, Vaults
 
 PORT = 8377
 HOST = f"127.0.0.1:{PORT}"
@@ -178,12 +178,12 @@ def test_sessions_share_what_is_open_and_origins_do_not(tmp_path: Path) -> None:
         return opened(path, origin)
 
     vaults = Vaults({"book": str(tmp_path / "book")}, noted)
-    readers = [Reader("agent"), Reader("agent", "one"), Reader("agent", "two"), Reader("owner")]
+    readers = [Caller("agent"), Caller("agent", "one"), Caller("agent", "two"), Caller("owner")]
     for reader in readers[:2]:
         vaults.memory("book", reader).taint()
     memories = [vaults.memory("book", reader) for reader in readers]
     assert origins == ["agent", "owner"]
-    assert [Reader(each.origin, each.session) for each in memories] == readers
+    assert [Caller(each.origin, each.session) for each in memories] == readers
     tainted = [each.sessions.read(each.session).tainted for each in memories]
     assert tainted == [True, True, False, False]
     vaults.close()

@@ -20,8 +20,8 @@ from starlette.testclient import TestClient
 
 from commonplace import Memory
 from commonplace.doors.http import event_stream as changes
+from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
-from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.listening import listening
 from commonplace.model.errors import HeldForReview
 from commonplace.model.limits import MOST_LISTED

@@ -17,8 +17,8 @@ from starlette.testclient import TestClient
 from commonplace import Memory
 from commonplace.doors.cli.parser import build_parser
 from commonplace.doors.http import access_tokens, guard, server
+from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
-from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.routes import Route
 from commonplace.model.errors import BadValue
 from tests.support.clocks import FixedClock

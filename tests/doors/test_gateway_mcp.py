@@ -14,8 +14,7 @@ import anyio
 import pytest
 
 from commonplace import Memory
-from commonplace.doors.http.calls import Work, answer
-from commonplace.doors.http.vaults import Reader
+from commonplace.doors.http.workers import Caller, Work, answer
 from tests.doors.test_gateway_api import Served
 from tests.support import mcp_client
 from tests.support.gateways import made
@@ -78,7 +77,7 @@ def test_another_door_has_its_reads_answered_by_the_workers(tmp_path: Path) -> N
     assert anyio.run(gateway.beside, "book", Memory.count) is None
     gateway._workers = Workers()
     asked = anyio.run(gateway.beside, "book", Memory.count)
-    assert asked == Work("book", Reader("agent"), Memory.count)
+    assert asked == Work("book", Caller("agent"), Memory.count)
     with Memory.open(tmp_path / "book", create=True) as memory:
         memory.store("Ann likes green tea")
     assert answer(gateway.vaults, pickle.loads(pickle.dumps(asked))) == 1

@@ -15,8 +15,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory, tools
+from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
-from commonplace.doors.http.calls import ROUTES
 from commonplace.doors.http.routes import Route
 from commonplace.doors.mcp import methods
 from commonplace.doors.mcp.jsonrpc import Fault

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.doors.http import calls
 from commonplace.doors.http import workers as processes
-from commonplace.doors.http.calls import Call, ToolCall
+from commonplace.doors.http.api import RouteCall, ToolCall
 from commonplace.doors.http.responses import Ready, problem_of
-from commonplace.doors.http.vaults import Reader, Vaults
-from commonplace.doors.http.workers import Overloaded, Workers, _answered
+from commonplace.doors.http.workers import Caller, Overloaded, Vaults, Workers, _answered
 from tests.doors.test_gateway_api import Served
 from tests.support.gateways import AT, client, made, opened
 
@@ -58,9 +56,9 @@ class Noting:
         self._vaults = vaults
         self.asked: list[str] = []
 
-    async def ask(self, call: Call | ToolCall) -> Ready:
+    async def ask(self, call: RouteCall | ToolCall) -> Ready:
         self.asked.append(call.tool if isinstance(call, ToolCall) else call.route)
-        return await asyncio.to_thread(calls.answer, self._vaults, call)
+        return await asyncio.to_thread(processes.answer, self._vaults, call)
 
 
 def test_workers_are_asked_for_what_changes_nothing(tmp_path: Path) -> None:
@@ -110,7 +108,7 @@ class Held:
     def __init__(self, count: int, monkeypatch: pytest.MonkeyPatch, *, calls: int = 4) -> None:
         gates = [socketpair() for _ in range(calls)]
 
-        def answered(_: Vaults, call: Call) -> Ready:
+        def answered(_: Vaults, call: RouteCall) -> Ready:
             number: int = call.given["number"]
             gates[number][1].recv(1)
             return Ready(200, (), b"%d" % number)
@@ -122,7 +120,9 @@ class Held:
         self._theirs = [its for _, its in gates]
 
     async def ask(self, number: int, route: str = "search") -> int:
-        answer = await self.workers.ask(Call(route, "book", Reader("agent"), {"number": number}))
+        answer = await self.workers.ask(
+            RouteCall(route, "book", Caller("agent"), {"number": number})
+        )
         return int(answer.body) if answer else -1
 
     def let_go(self, *numbers: int) -> None:
@@ -248,7 +248,7 @@ def test_a_fault_of_ours_is_said_and_survived(
     Memory.open(tmp_path / "book", create=True).close()
     vaults = Vaults({"book": str(tmp_path / "book")}, opened)
     given: dict[str, Any] = {}
-    answer = _answered(vaults, Call("no such route", "book", Reader("agent"), given))
+    answer = _answered(vaults, RouteCall("no such route", "book", Caller("agent"), given))
     assert answer.status == 500
     assert "no such route" not in answer.body.decode()
     assert "KeyError: 'no such route'" in capfd.readouterr().err

@@ -21,8 +21,8 @@ import pytest
 
 from commonplace import tools
 from commonplace.doors.hooks import events, spool
-from commonplace.doors.http import api
 from commonplace.doors.http.access_tokens import FilePasses, Tokens, passes_of
+from commonplace.doors.http.api import review
 from commonplace.doors.setup import apply, receipts
 from commonplace.doors.setup.config_files import Kind, Shape
 from commonplace.doors.setup.plan import Change, Plan
@@ -294,7 +294,7 @@ def decided_once(memory: Memory, outcome: Outcome) -> None:
 def decide_on_both(memory: Memory, writer: int, number: int) -> Any:
     keys = [entry.ids[0] for entry in memory.log(limit=100)]
     ids, decision = (keys, "approve") if writer % 2 else (keys[::-1], "reject")
-    return api.decide_on_many.run(memory, {"ids": ids, "decision": decision})
+    return review.decide_on_many.run(memory, {"ids": ids, "decision": decision})
 
 
 def both_were_decided_on_by_one(memory: Memory, outcome: Outcome) -> None:

@@ -275,7 +275,7 @@ def test_a_rewrite_or_removal_that_drops_the_newest_brings_nothing_back(place: s
 
 
 def test_the_chain_is_shown_across_a_lost_link(place: str) -> None:
-    from commonplace.doors.http.api import show_record
+    from commonplace.doors.http.api.records import show_record
 
     with opened(place) as memory:
         first, second, third = chain(memory)

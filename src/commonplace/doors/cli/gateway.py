@@ -167,7 +167,7 @@ def _running(arguments: argparse.Namespace) -> str:
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
-    from commonplace.doors.http.vaults import named
+    from commonplace.doors.http.workers import named
 
     return list(named(_paths(arguments)))
 

@@ -7,7 +7,6 @@ every door reads.
 from __future__ import annotations
 
 import gzip
-import json
 import mimetypes
 import re
 from asyncio import TaskGroup, get_running_loop
@@ -17,7 +16,6 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.resources import files
-from shlex import quote
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +28,18 @@ from starlette.routing import Match
 from starlette.routing import Route as Path
 
 from commonplace import tools
-from commonplace.doors.http import calls, event_stream, openapi
-from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, Pass, Tokens, command_for
-from commonplace.doors.http.calls import ROUTES, Call, ToolCall, Work
+from commonplace.doors.http import event_stream, openapi
+from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, Pass, Tokens
+from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
 from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of, scope_for
-from commonplace.doors.http.later import Later
+from commonplace.doors.http.requests import (
+    NotAllowed,
+    allowed,
+    body_of,
+    caller_of,
+    check_person,
+    conditions,
+)
 from commonplace.doors.http.responses import (
     BROKEN,
     App,
@@ -46,23 +51,20 @@ from commonplace.doors.http.responses import (
     problem_of,
 )
 from commonplace.doors.http.routes import Route
-from commonplace.doors.http.vaults import NoSuchName, Reader, Vaults
-from commonplace.doors.http.workers import Workers
-from commonplace.doors.session_id import GROUP_HEADER, HEADER, LONGEST, TAINT_HEADER, taint_named
+from commonplace.doors.http.workers import Call, Caller, NoSuchName, Vaults, Work, Workers, answer
 from commonplace.model.clock import Clock
-from commonplace.model.errors import BadValue, CommonplaceError, Refused
+from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import Origin
 
 if TYPE_CHECKING:
     from commonplace.doors.http.oauth import OAuth
+    from commonplace.doors.http.server import Later
     from commonplace.memory import Memory
 
 THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 POSITION = re.compile(r"[0-9]{1,15}")
-DEEDS = {"read": "read", "write": "write", "admin": "approve, mend, compact or run upkeep"}
-"""What each scope lets a token do, as a sentence says it."""
-PAGES = files("commonplace.doors.http.server") / "web"
+PAGES = files("commonplace.doors.http") / "web"
 PLACES = ("home", "memory", "documents", "days", "search", "review", "upkeep", "map")
 APART = ("login", "consent")
 """What a path of the page may begin with, and be: any other is nothing that the gateway has."""
@@ -84,28 +86,6 @@ class DocumentConvertor(Convertor[str]):
 
 
 register_url_convertor("document", DocumentConvertor())
-
-
-class NotAllowed(Refused):
-    """A token that may not do this, or not here."""
-
-    def __init__(self, what: str, *, scope: str, vault: str = "") -> None:
-        """`vault`: the only one that a token has to open for it."""
-        only = f" --for-vault {quote(vault)}" if vault else ""
-        super().__init__(
-            f"This token may not {what}.",
-            next_step=f"'{command_for(scope)}{only}' makes one that may.",
-        )
-
-
-class NotLoggedIn(Refused):
-    """A token did what takes the person on the page."""
-
-    def __init__(self, deed: str) -> None:
-        super().__init__(
-            f"Only you, logged in on the page, may {deed}: no token does.",
-            next_step=f"'{LINK}' in a terminal prints a link that lets you in.",
-        )
 
 
 class Gateway:
@@ -230,41 +210,41 @@ class Gateway:
 
     def _endpoint(self, route: Route) -> Any:
         async def endpoint(request: Request) -> Sent:
-            found = _allowed(request, route.scope)
-            call = self._call(route, request, found, await _body(request))
+            found = allowed(request, route.scope)
+            call = self._call(route, request, found, await body_of(request))
             return await self._answer(call, only_asks=route.only_asks)
 
         return endpoint
 
-    async def _answer(self, call: Call | ToolCall, *, only_asks: bool) -> Sent:
+    async def _answer(self, call: Call, *, only_asks: bool) -> Sent:
         """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
         said = await self._workers.ask(call) if self._workers and only_asks else None
-        ready: Ready = said or await self.work(calls.answer, self.vaults, call)
+        ready: Ready = said or await self.work(answer, self.vaults, call)
         return ready
 
     async def beside(self, vault: str, deed: Callable[[Memory], Any]) -> Any:
         """What a worker answers to a door that is not ours; None where there are no workers."""
-        work = Work(vault, Reader(Origin.AGENT), deed)
+        work = Work(vault, Caller(Origin.AGENT), deed)
         return await self._workers.ask(work) if self._workers else None
 
     def _check_name(self, vault: str) -> None:
         if vault not in self.vaults.paths:
             raise NoSuchName(vault, self.vaults.paths)
 
-    def _call(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> Call:
+    def _call(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> RouteCall:
         path = {name: str(value) for name, value in request.path_params.items()}
         self._check_name(path["vault"])
         if "etag" in (each.name for each in route.tool.parameters):
-            body = _conditions(request) | body
+            body = conditions(request) | body
         query = {name: request.query_params.getlist(name) for name in request.query_params}
         given = route.arguments(path, query, body)
-        return Call(route.name, path["vault"], _reader(request, found), given)
+        return RouteCall(route.name, path["vault"], caller_of(request, found), given)
 
     async def _dialect(self, vault: str) -> str:
         """Whose tools a vault has: those that were asked for, or its own."""
 
         def own() -> str:
-            return tools.dialect_of(self.vaults.memory(vault, Reader(Origin.AGENT)).layout.name)
+            return tools.dialect_of(self.vaults.memory(vault, Caller(Origin.AGENT)).layout.name)
 
         self._check_name(vault)
         if vault not in self._dialects:
@@ -273,21 +253,21 @@ class Gateway:
 
     async def _call_tool(self, request: Request) -> Sent:
         """Any tool of the vault's dialect."""
-        found = _allowed(request, "read", for_all="write")
+        found = allowed(request, "read", for_all="write")
         vault, name = request.path_params["vault"], request.path_params["tool"]
         dialect = await self._dialect(vault)
         only_asks = tools.own(name, dialect=dialect).read_only
         if not only_asks and not found.allows("write"):
             raise NotAllowed("write", scope="write", vault=vault)
-        call = ToolCall(name, dialect, vault, _reader(request, found), await _body(request))
+        call = ToolCall(name, dialect, vault, caller_of(request, found), await body_of(request))
         return await self._answer(call, only_asks=only_asks)
 
     async def _list_tools(self, request: Request) -> Sent:
         """The tools of the vault's dialect that the session may have."""
-        found = _allowed(request, "read")
-        vault, reader = request.path_params["vault"], _reader(request, found)
+        found = allowed(request, "read")
+        vault, caller = request.path_params["vault"], caller_of(request, found)
         dialect = await self._dialect(vault)
-        memory = await self.work(self.vaults.memory, vault, reader)
+        memory = await self.work(self.vaults.memory, vault, caller)
         own = [_shown(each) for each in _table(dialect) if each.is_for(memory)]
         return answered({"dialect": dialect, "tools": own})
 
@@ -307,14 +287,14 @@ class Gateway:
 
     async def _changes(self, request: Request) -> Sent:
         """The stream of changes, from where the listener left off, while the pass is good."""
-        own = _reader(request, _allowed(request, "read"))
-        vault, reader = request.path_params["vault"], Reader(Origin.AGENT)
+        own = caller_of(request, allowed(request, "read"))
+        vault, caller = request.path_params["vault"], Caller(Origin.AGENT)
         # Who may not see the log hears nothing of what is added to it.
         await self.work(lambda: self.vaults.memory(vault, own).log(limit=1))
 
         async def look(position: int) -> Any:
             return await self.work(
-                lambda: event_stream.since(self.vaults.memory(vault, reader), position)
+                lambda: event_stream.since(self.vaults.memory(vault, caller), position)
             )
 
         async def may_listen() -> bool:
@@ -322,7 +302,7 @@ class Gateway:
             return found is not None and found.allows("read") and found.opens(vault)
 
         last = request.headers.get("last-event-id", "")
-        end = await self.work(lambda: event_stream.end_of(self.vaults.memory(vault, reader)))
+        end = await self.work(lambda: event_stream.end_of(self.vaults.memory(vault, caller)))
         start = int(last) if POSITION.fullmatch(last) else end
         stream = self._watches.setdefault(vault, event_stream.Watch(look)).stream(start)
         told = event_stream.heard(stream, may_listen)
@@ -331,7 +311,7 @@ class Gateway:
 
     async def _log_in(self, request: Request) -> Sent:
         """Exchange the code of a login link for a cookie."""
-        body = await _body(request)
+        body = await body_of(request)
         token = await self.work(self.tokens.log_in, str(body.get("code", "")))
         if not token:
             said = f"This link was used already or is too old: '{LINK}' prints a new one."
@@ -356,27 +336,27 @@ class Gateway:
 
     async def _ask_consent(self, request: Request) -> Sent:
         """What a client of OAuth wants, for the person who is to say whether it may."""
-        _check_person(request, "say yes to a client")
+        check_person(request, "say yes to a client")
         assert self.oauth is not None, "the route is there with it alone"
         return answered(await self.oauth.asked(dict(request.query_params)))
 
     async def _take_consent(self, request: Request) -> Sent:
         """Send a client of OAuth back with what the person said."""
-        _check_person(request, "say yes to a client")
+        check_person(request, "say yes to a client")
         assert self.oauth is not None, "the route is there with it alone"
-        given = await _body(request)
+        given = await body_of(request)
         allowed = given.get("allowed") is True
         return answered({"to": await self.oauth.answered(given, allowed=allowed)})
 
     async def _list_tokens(self, request: Request) -> Sent:
         """The tokens by their names, and what was granted to clients of OAuth."""
-        _check_person(request, "see who has a token")
+        check_person(request, "see who has a token")
         return answered({"tokens": [each.told() for each in await self.work(self.tokens.named)]})
 
     async def _revoke_token(self, request: Request) -> Sent:
         """End a token, or what was granted to a client of OAuth, by its name."""
-        _check_person(request, "end a token")
-        name = str((await _body(request)).get("name", ""))
+        check_person(request, "end a token")
+        name = str((await body_of(request)).get("name", ""))
         await self.work(self.tokens.revoke, name)
         return answered({"revoked": name})
 
@@ -452,56 +432,6 @@ def _takes(methods: Iterable[str]) -> Sent:
 
 def _path(route: Route, endpoint: Any) -> Path:
     return Path(route.full_path, endpoint, methods=[route.method], name=route.name)
-
-
-def _allowed(request: Request, scope: str, *, for_all: str = "") -> Pass:
-    """The pass, which must be good for this scope; `for_all` is the one that is always enough."""
-    found = pass_of(request.scope)
-    vault = request.path_params.get("vault", "")
-    if found is None or not found.allows(scope):
-        raise NotAllowed(f"{DEEDS[scope]} here", scope=scope)
-    if not found.opens(vault):
-        raise NotAllowed("open this vault", scope=for_all or scope, vault=vault)
-    return found
-
-
-def _check_person(request: Request, deed: str) -> None:
-    """Only the person says who comes in: no token, whatever its scope."""
-    found = pass_of(request.scope)
-    if found is None or found.origin != Origin.OWNER:
-        raise NotLoggedIn(deed)
-
-
-def _reader(request: Request, found: Pass) -> Reader:
-    session, group = (request.headers.get(name, "")[:LONGEST] for name in (HEADER, GROUP_HEADER))
-    read = taint_named(request.headers.get(TAINT_HEADER, "")[:LONGEST])
-    return Reader(found.origin, session, group, read)
-
-
-def _conditions(request: Request) -> dict[str, Any]:
-    """What must be so, by the headers: the mark of what is there, or that nothing is."""
-    match = request.headers.get("if-match", "*").removeprefix("W/").strip('"')
-    none = {"new": True} if request.headers.get("if-none-match") == "*" else {}
-    return none | ({"etag": match} if match != "*" else {})
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """The arguments that came as JSON. What only asks has none."""
-    raw = await request.body() if request.method not in ("GET", "HEAD") else b""
-    if not raw:
-        return {}
-    try:
-        body = json.loads(raw, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        raise BadValue("body", "it is not JSON", next_step="Send an object.") from None
-    if not isinstance(body, dict):
-        raise BadValue("body", "it is not an object", next_step="Send {…}.")
-    return body
-
-
-def _refused(name: str) -> None:
-    """NaN and the infinities are Python's, not JSON's."""
-    raise ValueError(name)
 
 
 def _plain(data: Any) -> Response:

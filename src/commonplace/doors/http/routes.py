@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.model.errors import BadValue
 from commonplace.model.records import Origin
-from commonplace.tools.tool import Answer, Parameter, Tool, tool
+from commonplace.tools.tool import Answer, Argument, Parameter, Tool, tool
 
 PREFIX = "/api/vaults/{vault}"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
+IN_AN_ADDRESS = 4000
+"""Most characters of a text in a query: percent-encoded, they still fit a server's address line."""
+Limit = Annotated[int, Argument("most to answer with", minimum=1, maximum=500)]
+Offset = Annotated[int, Argument("how many to leave out first", minimum=0, maximum=100_000)]
+Id = Annotated[str, Argument("the id of a record", max_length=200)]
+Name = Annotated[str, Argument("the name of a document, such as MEMORY.md", max_length=400)]
 
 
 class Reply(Struct, frozen=True):

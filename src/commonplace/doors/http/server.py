@@ -6,6 +6,7 @@ anything. It needs the extra `gateway`; the command line imports it only to serv
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,8 +53,7 @@ def gateway(
     except ImportError:
         raise MissingExtra("The gateway", "gateway") from None
     from commonplace.doors.http.access_tokens import FilePasses, Tokens, command_for, passes_of
-    from commonplace.doors.http.later import Later
-    from commonplace.doors.http.vaults import Vaults, named
+    from commonplace.doors.http.workers import Vaults, named
 
     clock = clock or Clock()
     passes = FilePasses(tokens) if tokens else passes_of(paths, clock=clock)
@@ -130,3 +130,41 @@ def run(made: Gateway, listener: socket) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
+
+
+class Later:
+    """An application that is made at the first request to it.
+
+    The MCP SDK takes a second to import, and most people who open the page never speak MCP.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._wanted, self._made, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._app: Any = None
+        self._trouble: Exception | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._wanted.set()
+        await self._made.wait()
+        if self._trouble:
+            raise self._trouble
+        await self._app(scope, receive, send)
+
+    async def live(self) -> None:
+        """Wait to be asked, then be the application until `end`: it must live in one task."""
+        await self._wanted.wait()
+        if self._over.is_set():
+            return
+        try:
+            self._app = await asyncio.to_thread(self._make)
+            async with self._app.router.lifespan_context(self._app):
+                self._made.set()
+                await self._over.wait()
+        except Exception as trouble:
+            self._trouble = trouble
+            self._made.set()
+
+    def end(self) -> None:
+        self._over.set()
+        self._wanted.set()

@@ -1,9 +1,9 @@
-"""Processes that answer calls: Python computes on one core a process.
+"""The vaults that a gateway serves, and the processes that answer calls to them.
 
-They are forked before anything runs and share no memory with the gateway but what was there then;
-a pair of sockets carries calls and answers, one at a time. A call goes to a worker that is idle, or
-waits its turn. When its gateway is gone, a worker ends by itself. It does not know HTTP, nor what a
-call does.
+Python computes on one core a process. Workers are forked before anything else runs; a pair of
+sockets carries calls and answers, one at a time. A call goes to an idle worker, or waits its turn.
+When its gateway is gone, a worker ends by itself. Threads and processes share no memory object: the
+vault's locks are made for that. Nothing here knows HTTP, or what a call does.
 """
 
 from __future__ import annotations
@@ -13,21 +13,30 @@ import gc
 import os
 import pickle
 import signal
+import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from commonplace.doors.http.calls import Call, ToolCall, Work, answer
-from commonplace.doors.http.responses import BROKEN, problem
-from commonplace.doors.http.vaults import Vaults
+from msgspec import Struct
+
+from commonplace.doors import attached
+from commonplace.doors.http.responses import BROKEN, problem, problem_of
 from commonplace.model.clock import monotonic
-from commonplace.model.errors import Refused
+from commonplace.model.errors import CommonplaceError, NotFound, Refused
+from commonplace.model.options import is_url
 from commonplace.search.vectors import with_numpy
 
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+OPEN = 16
+"""How many memories a thread keeps open."""
 MOST = 4
 """How many there are at most unless somebody asks for more."""
 PATIENCE = 3.0
@@ -40,6 +49,126 @@ SIZE = 4
 """Bytes before each message that say how long it is."""
 GARBAGE = 50_000
 """Objects made before Python looks for circles among them: a search makes thousands, and none."""
+
+
+class NoSuchName(NotFound):
+    """A name that no vault of this gateway has."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"This gateway has no vault {name!r}.", next_step=f"It has {', '.join(known)}."
+        )
+
+
+class Caller(Struct, frozen=True):
+    """For whom a memory is opened: the origin of what they write, and their session and group."""
+
+    origin: str
+    session: str = ""
+    group: str = ""
+    read: str | None = None
+    """What the session has read that is untrusted, if its host says so."""
+
+
+class Vaults:
+    """Vaults by name, opened when they are first asked for, by their path and for an origin."""
+
+    def __init__(self, paths: dict[str, str], open_memory: Callable[[str, str], Memory]) -> None:
+        self.paths = paths
+        self._open = open_memory
+        self._local = threading.local()
+        self._all: list[Memory] = []
+        self._guard = threading.Lock()
+
+    def memory(self, name: str, caller: Caller) -> Memory:
+        """The memory of this thread for a caller of a vault.
+
+        All sessions of one origin share one that is open, with what it remembers of its index.
+        """
+        if name not in self.paths:
+            raise NoSuchName(name, self.paths)
+        held: dict[tuple[str, str], Memory] = self._local.__dict__.setdefault("held", {})
+        memory = held.pop((name, caller.origin), None) or self._opened(name, caller.origin)
+        held[name, caller.origin] = memory
+        while len(held) > OPEN:
+            self._close(held.pop(next(iter(held))))
+        bounded = memory.for_session(caller.session, group=caller.group)
+        bounded.bounded = True
+        attached.mark(bounded, caller.read)
+        return bounded
+
+    def close(self) -> None:
+        for memory in list(self._all):
+            memory.stop_upkeep()
+        for memory in list(self._all):
+            self._close(memory)
+
+    def _opened(self, name: str, origin: str) -> Memory:
+        memory = self._open(self.paths[name], origin)
+        with self._guard:
+            self._all.append(memory)
+        return memory
+
+    def _close(self, memory: Memory) -> None:
+        with self._guard:
+            self._all.remove(memory)
+        memory.close()
+
+
+class Call(Protocol):
+    """What a request wants of a vault, apart from HTTP: pickled, so that any process answers it."""
+
+    @property
+    def vault(self) -> str: ...
+
+    @property
+    def caller(self) -> Caller: ...
+
+    @property
+    def long(self) -> bool:
+        """Whether it reads everything: quick calls must not wait for several of these."""
+
+    def run(self, memory: Memory) -> Any: ...
+
+
+class Work(Struct, frozen=True):
+    """What another door wants of a vault: done by who has it, and told as that door has it."""
+
+    long = False
+    vault: str
+    caller: Caller
+    deed: Callable[[Memory], Any]
+
+    def run(self, memory: Memory) -> Any:
+        return self.deed(memory)
+
+
+def answer(vaults: Vaults, call: Call) -> Any:
+    """What comes of a call; what goes wrong is told in its own words."""
+    try:
+        return call.run(vaults.memory(call.vault, call.caller))
+    except CommonplaceError as error:
+        return problem_of(error)
+
+
+def named(paths: Iterable[str]) -> dict[str, str]:
+    """A short name for each: its last part or its profile, with a number where two are the same."""
+    found: dict[str, str] = {}
+    for path in paths:
+        base = _last_part(path) or "vault"
+        name, number = base, 2
+        while name in found:
+            name, number = f"{base}-{number}", number + 1
+        found[name] = path
+    return found
+
+
+def _last_part(path: str) -> str:
+    if not is_url(path):
+        return Path(path).expanduser().resolve().name
+    from commonplace.postgres.urls import place_of
+
+    return place_of(path).profile
 
 
 def usual() -> int:
@@ -88,7 +217,7 @@ class Worker(asyncio.Protocol):
         self._transport, _ = await loop.create_connection(lambda: self, sock=self.socket)
         idle(self)
 
-    def ask(self, call: Call | ToolCall | Work, answer: Awaited) -> None:
+    def ask(self, call: Call, answer: Awaited) -> None:
         """Let it answer a call. Whoever waits for that may go away meanwhile."""
         assert self._transport is not None, "it was connected"
         self._answer = answer
@@ -140,7 +269,7 @@ class Workers:
         self._idle: list[Worker] = []
         self._long: set[Worker] = set()
         """Those that are at a long call."""
-        self._waiting: deque[tuple[Call | ToolCall | Work, Awaited]] = deque()
+        self._waiting: deque[tuple[Call, Awaited]] = deque()
 
     async def connect(self) -> None:
         """Take up the ends of the pairs in the loop that runs now."""
@@ -148,7 +277,7 @@ class Workers:
             self._there.add(worker)
             await worker.connect(idle=self._has_time, gone=self._is_gone)
 
-    async def ask(self, call: Call | ToolCall | Work) -> Any:
+    async def ask(self, call: Call) -> Any:
         """A worker's answer, in the order of asking; None when there is nobody to give one.
 
         Long calls leave one worker, where there are several, to what is quick.
@@ -181,7 +310,7 @@ class Workers:
         self._idle.remove(worker)
         return worker
 
-    def _next(self) -> tuple[Call | ToolCall | Work, Awaited] | None:
+    def _next(self) -> tuple[Call, Awaited] | None:
         """What has waited longest of what may be begun now."""
         full = len(self._long) >= max(1, len(self._there) - 1)
         for at, waiting in enumerate(self._waiting):
@@ -231,7 +360,7 @@ def _live(its: socket, vaults: Vaults) -> NoReturn:
         os._exit(0)
 
 
-def _answered(vaults: Vaults, call: Call | ToolCall | Work) -> Any:
+def _answered(vaults: Vaults, call: Call) -> Any:
     try:
         return answer(vaults, call)
     except Exception:

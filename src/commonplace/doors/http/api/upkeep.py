@@ -1,7 +1,4 @@
-"""Upkeep as the page shows it: findings, what mends them, compaction before and after it runs.
-
-The functions call the memory and answer plain data, as `api` does; they do not know HTTP.
-"""
+"""Upkeep over HTTP: findings and their fixes, compaction, the schedule."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
-from commonplace.doors.http.api import may_see
+from commonplace.doors.http.api.records import may_see
 from commonplace.doors.http.routes import route
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue

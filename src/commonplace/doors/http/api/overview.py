@@ -1,26 +1,42 @@
-"""What the page's places show: the context with its costs, a search explained, days, sizes, a map.
-
-They call the memory and answer plain data, as `api` does; they do not know HTTP.
-"""
+"""Overviews for the page: status, context with its costs, explained search, days, sizes, map."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from math import sqrt
+from operator import mul
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict, replace
 
 from commonplace.context.budget import Context, Line
 from commonplace.context.tokens import estimate
-from commonplace.doors.http.api import IN_AN_ADDRESS, Limit, shown_hit
-from commonplace.doors.http.projection import projected
-from commonplace.doors.http.routes import route
+from commonplace.doors.http.api.records import shown_hit
+from commonplace.doors.http.routes import IN_AN_ADDRESS, Limit, route
 from commonplace.memory import Memory
 from commonplace.model.records import Hit, Origin, Record
 from commonplace.tools.tool import Argument
 
 ON_THE_MAP = 1500
 """Most points that are drawn: more cannot be told apart."""
+SAMPLE, ROUNDS = 300, 12
+Point = tuple[float, float]
+
+
+@route("GET", "/status", scope="read")
+def status(memory: Memory) -> Any:
+    """What the vault holds and how it is."""
+    told = {**memory.status(), "text_limit": memory.options.text_limit}
+    if memory.origin != Origin.OWNER:
+        told["troubles"] = [each for each in told["troubles"] if not _names_hidden(memory, each)]
+    return told
+
+
+def _names_hidden(memory: Memory, sentence: str) -> bool:
+    """Whether a sentence names a document that this reader may not see."""
+    names = memory.library.vault.listing().documents
+    return any(name in sentence for name in names if not memory.serves(name))
 
 
 @route("GET", "/context", scope="read")
@@ -154,3 +170,45 @@ def show_map(memory: Memory) -> Any:
             for id, (x, y) in places
         ],
     }
+
+
+def projected(vectors: Sequence[bytes]) -> list[Point]:
+    """A point in the unit square for each vector of signed bytes.
+
+    The axes are the two directions in which a sample of the vectors differs most, found by power
+    iteration in plain Python: a fraction of a second for any number of vectors.
+    """
+    if not vectors:
+        return []
+    rows = [memoryview(vector).cast("b").tolist() for vector in vectors]
+    step = max(1, len(rows) // SAMPLE)
+    sample = rows[::step]
+    centre = [sum(column) / len(sample) for column in zip(*sample)]
+    middle = [[value - mean for value, mean in zip(row, centre)] for row in sample]
+    first = _direction(middle, ())
+    second = _direction(middle, (first,))
+    return list(zip(_scaled(rows, first), _scaled(rows, second)))
+
+
+def _direction(rows: list[list[float]], others: Sequence[list[float]]) -> list[float]:
+    """The direction of the greatest spread, at right angles to the others."""
+    found = [1.0 + (at * 7919 % 13) / 13 for at in range(len(rows[0]))]
+    for _ in range(ROUNDS):
+        dots = [_dot(row, found) for row in rows]
+        found = [sum(map(mul, dots, column)) for column in zip(*rows)]
+        for other in others:
+            share = _dot(found, other)
+            found = [value - share * along for value, along in zip(found, other)]
+        length = sqrt(_dot(found, found)) or 1.0
+        found = [value / length for value in found]
+    return found
+
+
+def _dot(first: Sequence[float], second: Sequence[float]) -> float:
+    return float(sum(map(mul, first, second)))
+
+
+def _scaled(rows: list[list[int]], direction: list[float]) -> list[float]:
+    places = [_dot(row, direction) for row in rows]
+    low, high = min(places), max(places)
+    return [round((place - low) / ((high - low) or 1.0), 4) for place in places]

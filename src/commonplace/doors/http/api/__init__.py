@@ -1,40 +1,45 @@
-"""A call: what a request wants of a vault, apart from HTTP: a route or a tool.
+"""The HTTP API: one module a resource, one function a route, and the calls that run them.
 
-Whoever has the vaults can answer it, on any thread or in another process. It does not know who may
-ask.
+The functions call the memory and answer plain data; they know neither headers nor tokens. `Memory`
+decides what its caller may see, and nothing here reaches past it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
 
 from commonplace import tools
-from commonplace.doors.http import api, overviews, upkeep
+from commonplace.doors.http.api import (
+    changes,
+    documents,
+    history,
+    overview,
+    records,
+    review,
+    upkeep,
+)
 from commonplace.doors.http.responses import Ready, answered, problem, problem_of
 from commonplace.doors.http.routes import Reply, Route
-from commonplace.doors.http.vaults import Reader, Vaults
+from commonplace.doors.http.workers import Caller
 from commonplace.memory import Memory
-from commonplace.model.errors import AlreadyExists, CommonplaceError, DocumentChanged
+from commonplace.model.errors import AlreadyExists, DocumentChanged
 from commonplace.tools.tool import Answer
 
+RESOURCES = (overview, records, documents, changes, review, history, upkeep)
 ROUTES = tuple(
-    each
-    for module in (api, overviews, upkeep)
-    for each in vars(module).values()
-    if isinstance(each, Route)
+    each for module in RESOURCES for each in vars(module).values() if isinstance(each, Route)
 )
 BY_NAME = {each.name: each for each in ROUTES}
 
 
-class Call(Struct, frozen=True):
-    """One route, for one reader of one vault, with its arguments."""
+class RouteCall(Struct, frozen=True):
+    """One route, for one caller of one vault, with its arguments."""
 
     route: str
     vault: str
-    reader: Reader
+    caller: Caller
     given: dict[str, Any]
 
     @property
@@ -45,7 +50,7 @@ class Call(Struct, frozen=True):
         try:
             return ready(BY_NAME[self.route].run(memory, self.given))
         except DocumentChanged as error:
-            return problem_of(error, **api.merge_offered(memory, error, self.given))
+            return problem_of(error, **documents.merge_offered(memory, error, self.given))
         except AlreadyExists as error:
             # Who meets it here had set that as a condition, and HTTP has a status for those.
             return problem(412, str(error), error=type(error).__name__)
@@ -58,32 +63,12 @@ class ToolCall(Struct, frozen=True):
     tool: str
     dialect: str
     vault: str
-    reader: Reader
+    caller: Caller
     given: dict[str, Any]
 
     def run(self, memory: Memory) -> Ready:
         memory.run = lambda: memory.clock.today().isoformat()
         return ready(tools.own(self.tool, dialect=self.dialect).call(memory, self.given))
-
-
-class Work(Struct, frozen=True):
-    """What another door wants of a vault: done by who has it, and told as that door has it."""
-
-    long = False
-    vault: str
-    reader: Reader
-    deed: Callable[[Memory], Any]
-
-    def run(self, memory: Memory) -> Any:
-        return self.deed(memory)
-
-
-def answer(vaults: Vaults, call: Call | ToolCall | Work) -> Any:
-    """What comes of a call; what goes wrong is told in its own words."""
-    try:
-        return call.run(vaults.memory(call.vault, call.reader))
-    except CommonplaceError as error:
-        return problem_of(error)
 
 
 def ready(result: Any) -> Ready:

@@ -1,0 +1,105 @@
+"""Changes over HTTP: the log, undo and redo, and a document's past."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from commonplace.doors.http import event_stream
+from commonplace.doors.http.api import documents
+from commonplace.doors.http.api.documents import served, without_secrets
+from commonplace.doors.http.routes import Limit, Name, route
+from commonplace.memory import Memory
+from commonplace.model.clock import parse_stamp
+from commonplace.model.errors import BadValue, NoSuchDocument
+from commonplace.tools.tool import Argument
+
+Moment = Annotated[str, Argument("a time, ISO 8601", max_length=40)]
+
+
+@route("GET", "/log", scope="read")
+def list_changes(memory: Memory, limit: Limit = 50) -> Any:
+    """The last changes, newest first."""
+    memory.library.refresh()
+    return {"changes": [event_stream.told(memory, entry) for entry in memory.log(limit=limit)]}
+
+
+@route("POST", "/undo", scope="write")
+def undo_change(
+    memory: Memory,
+    position: Annotated[
+        int, Argument("which change; else the last", minimum=0, maximum=1 << 53)
+    ] = -1,
+) -> Any:
+    """Take back the last change made through Commonplace, or the one at a position of the log.
+
+    Newer edits made by hand stay, and are told: they are taken back by their positions alone.
+    """
+    done = memory.undo(None if position < 0 else position)
+    undone = event_stream.told(memory, done.entry) | {"documents": list(done.documents)}
+    return {"undone": undone, "edits": [event_stream.told(memory, edit) for edit in done.edits]}
+
+
+@route("POST", "/redo", scope="write")
+def redo_change(
+    memory: Memory,
+    position: Annotated[
+        int,
+        Argument("an undo, or what it took back; else the last", minimum=0, maximum=1 << 53),
+    ] = -1,
+) -> Any:
+    """Take back the last undo, or one by its position; what was changed since stays."""
+    done = memory.redo(None if position < 0 else position)
+    return {"redone": event_stream.told(memory, done.entry) | {"documents": list(done.documents)}}
+
+
+@route("GET", "/versions/{name:path}", scope="read", long=True)
+def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
+    """Every change that a document went through, newest first."""
+    memory.library.refresh()
+    entries = memory.log(limit=1 << 30)
+    wanted = served(memory, name)
+    found = [event_stream.told(memory, entry) for entry in entries if wanted in entry.documents()]
+    if not found:
+        raise NoSuchDocument(name)
+    return {"versions": found[:limit]}
+
+
+@route("GET", "/texts/{name:path}", scope="read", long=True)
+def text_at(memory: Memory, name: Name, moment: Moment) -> Any:
+    """What a document said at a time."""
+    text = memory.text_at(served(memory, name), _moment(moment))
+    return {"name": name, "moment": moment, "text": without_secrets(memory, name, text)}
+
+
+@route("POST", "/restore/{name:path}", scope="write")
+def restore_document(memory: Memory, name: Name, moment: Moment) -> Any:
+    """Make a document say again what it said at a time. It can be undone."""
+    memory.restore(_moment(moment), served(memory, name))
+    return documents.read_document.tool.run(memory, name=name)
+
+
+@route("GET", "/blame/{name:path}", scope="read", long=True)
+def blame_document(memory: Memory, name: Name) -> Any:
+    """Each line of a document with the change that brought it."""
+    lines = memory.blame(served(memory, name))
+    whole = "\n".join(each.text for each in lines)
+    shown = set(without_secrets(memory, name, whole).split("\n"))
+    return {
+        "lines": [
+            {
+                "line": each.line,
+                "text": each.text.removesuffix("\r"),
+                "change": event_stream.told(memory, each.entry) if each.entry else None,
+            }
+            for each in lines
+            if each.text in shown
+        ]
+    }
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return parse_stamp(text)
+    except (ValueError, TypeError):
+        raise BadValue("moment", f"{text!r} is no time", next_step="Use ISO 8601.") from None

@@ -1,0 +1,193 @@
+"""Records over HTTP: list, show, add, replace and forget them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec.structs import asdict
+
+from commonplace.doors.http import event_stream
+from commonplace.doors.http.routes import IN_AN_ADDRESS, Id, Limit, Offset, Reply, route
+from commonplace.library import accounts
+from commonplace.memory import Memory
+from commonplace.model.errors import NoSuchRecord
+from commonplace.model.records import PASSAGE, Hit, Origin, Record, Sensitivity
+from commonplace.search import chains
+from commonplace.tools.tool import Argument
+from commonplace.trust import admission
+from commonplace.trust.evidence import LONGEST as LONGEST_QUOTE
+from commonplace.trust.safety import trust_of
+
+IN_A_CHAIN = 50
+"""Most records that are shown of a chain of replacements, in either direction."""
+
+
+def shown_record(record: Record) -> dict[str, Any]:
+    """A record as data, with what follows from it."""
+    return {
+        "text": record.text,
+        **record.data(),
+        "behavioral": record.behavioral,
+        "sensitivity": record.sensitivity,
+        "origin": record.origin,
+        "trust": trust_of(record.origin).name.lower(),
+        "passage": record.kind == PASSAGE,
+    }
+
+
+def shown_hit(hit: Hit) -> dict[str, Any]:
+    """Something found, with where it stands."""
+    places = [{"document": place.document, "line": place.line} for place in hit.places]
+    return {**shown_record(hit.record), "places": places, "score": round(hit.score, 4)}
+
+
+def may_see(memory: Memory, record: Record) -> bool:
+    """Secrets are shown to their owner alone."""
+    return memory.origin == Origin.OWNER or record.sensitivity != Sensitivity.SECRET
+
+
+@route("GET", "/records", scope="read")
+def list_records(
+    memory: Memory,
+    text: Annotated[
+        str, Argument("words to look for; empty: the newest", max_length=IN_AN_ADDRESS)
+    ] = "",
+    kinds: Annotated[list[str], Argument("any of these kinds", max_items=20)] = [],  # noqa: B006
+    tags: Annotated[list[str], Argument("all of these tags", max_items=20)] = [],  # noqa: B006
+    document: Annotated[str, Argument("standing in this document", max_length=400)] = "",
+    session: Annotated[str, Argument("of this session", max_length=200)] = "",
+    superseded: Annotated[bool, Argument("replaced ones too")] = False,
+    passages: Annotated[bool, Argument("plain text of documents too")] = False,
+    offset: Offset = 0,
+    limit: Limit = 50,
+) -> Any:
+    """Records that fit every filter, a page at a time."""
+    hits = memory.search(
+        text,
+        kinds=tuple(kinds),
+        tags=tuple(tags),
+        documents=(document,) if document else (),
+        session=session,
+        include_superseded=superseded,
+        include_passages=passages,
+        limit=offset + limit + 1,
+    )
+    page = hits[offset : offset + limit]
+    replaced = memory.library.index.replaced(hit.record.id for hit in page) if superseded else ()
+    records = [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in page]
+    return {"records": records, "more": len(hits) > offset + limit}
+
+
+@route("GET", "/records/{id}", scope="read")
+def show_record(memory: Memory, id: Id) -> Any:
+    """One record with where it stands, what replaced it and every change it went through."""
+    hit = memory.get(id)
+    if not may_see(memory, hit.record):
+        raise NoSuchRecord(id)
+    memory.note_shown([hit.record])
+    return {
+        **shown_hit(hit),
+        "superseded_by": list(chains.successors(memory.library.index, hit.record)),
+        "account": _account(memory, hit.record),
+        "chain": [
+            {
+                "id": record.id,
+                "text": record.text,
+                "timestamp": record.timestamp,
+                "day": memory.clock.day_of(record.timestamp),
+            }
+            for record in _chain(memory, hit.record)
+            if may_see(memory, record) and _is_served(memory, record)
+        ],
+        "history": [event_stream.told(memory, entry) for entry in memory.history(hit.record.id)],
+    }
+
+
+def _is_served(memory: Memory, record: Record) -> bool:
+    """Whether a record stands where this reader may look."""
+    places = memory.library.get(record.id).places
+    return any(memory.serves(place.document) for place in places)
+
+
+def _chain(memory: Memory, record: Record) -> list[Record]:
+    """A record between those that it replaced and those that replaced it, oldest first."""
+    index, seen = memory.library.index, {record.id}
+    older, newer = [record], [record]
+    while len(seen) < IN_A_CHAIN:
+        below = [each for each in chains.older(index, older[-1]) if each.id not in seen]
+        if not below:
+            break
+        seen.add(below[0].id)
+        older.append(below[0])
+    for each in newer:
+        fresh = [id for id in chains.newer(index, each) if id not in seen][:IN_A_CHAIN]
+        seen.update(fresh)
+        if len(seen) < 2 * IN_A_CHAIN:
+            newer += index.get_all(fresh).values()
+    return [*reversed(older), *newer[1:]]
+
+
+def _account(memory: Memory, record: Record) -> dict[str, Any]:
+    """What a record rests on, with the wording that waits, for its owner."""
+    if memory.origin != Origin.OWNER:
+        return {}
+    return accounts.data_of(memory.accounts([record])[record.id])
+
+
+@route("GET", "/records/{id}/said", scope="read")
+def said_of_record(memory: Memory, id: Id) -> Any:
+    """The sessions of the conversation history in which a memory is quoted."""
+    if not may_see(memory, memory.get(id).record):
+        raise NoSuchRecord(id)
+    return {"said": list(memory.would_forget([id]).said)}
+
+
+@route("POST", "/records", scope="write", any_session=True)
+def add_record(
+    memory: Memory,
+    text: Annotated[str, Argument("what to remember", max_length=20_000)],
+    kind: Annotated[str, Argument("preference, fact, instruction …", max_length=50)] = "note",
+    tags: Annotated[list[str], Argument("words to find it by", max_items=20)] = [],  # noqa: B006
+    quote: Annotated[
+        str, Argument("the user's own words that it rests on, as typed", max_length=LONGEST_QUOTE)
+    ] = "",
+) -> Any:
+    """Store one memory."""
+    done = memory.remember(text, kind=kind, tags=tags, quote=quote)
+    told = _redacted(memory, text, *tags) | ({"waits": done.waits} if done.waits else {})
+    return Reply(shown_record(done.record) | told, status=201 if done.new else 200)
+
+
+@route("POST", "/records/{id}/supersede", scope="write")
+def supersede_record(
+    memory: Memory,
+    id: Id,
+    text: Annotated[str, Argument("what is so now", max_length=20_000)],
+) -> Any:
+    """Replace a memory by a newer one; the old one stays, marked as replaced."""
+    return Reply(shown_record(memory.supersede(id, text)) | _redacted(memory, text), status=201)
+
+
+def _redacted(memory: Memory, *texts: str) -> dict[str, Any]:
+    """The kinds of secrets that were redacted from what was sent, if any."""
+    found = [secret for text in texts for secret in admission.redacted(text, memory.options)[1]]
+    names = list(dict.fromkeys(secret.name for secret in found))
+    return {"redacted": names} if names else {}
+
+
+@route("DELETE", "/records/{id}", scope="write")
+def forget_record(
+    memory: Memory,
+    id: Id,
+    history: Annotated[bool, Argument("erase what conversations say of it as well")] = False,
+    bring_back: Annotated[bool, Argument("let what it had replaced count again")] = False,
+) -> Any:
+    """Erase a memory for good. The answer is the receipt."""
+    return _receipt(memory.delete(id, history=history, bring_back=bring_back))
+
+
+def _receipt(receipt: Any) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(receipt).items()
+    }

@@ -136,8 +136,7 @@ def cold(root: Path, count: int) -> None:
 def size(root: Path, count: int) -> None:
     """Once it is closed: while it is open, a log of at most 16 MB stands beside it."""
     markdown = sum(path.stat().st_size for path in root.rglob("*.md"))
-    files = [root / ".commonplace" / "index.db", *root.glob(".commonplace/index.db-codes-*")]
-    kept = sum(file.stat().st_size for file in files)
+    kept = (root / ".commonplace" / "index.db").stat().st_size
     print(
         f"index at {count:,}: {kept / 1e6:.1f} MB, markdown {markdown / 1e6:.1f} MB, "
         f"ratio {kept / markdown:.2f} (mark 2)"

@@ -58,8 +58,8 @@ OWN = (".local/share/commonplace", ".local/state/commonplace")
 """Where programs of ours keep what is the user's, below the home."""
 STATE_NAMES = (
     "journal.jsonl", "heads.json", "lock", "notes.lock", "dialect", "vault", ".gitignore",
-    "index.db", "index.db-wal", "index.db-shm", "index.db-journal", "index.db-codes-1",
-    "index.db-codes-1-new", "history.db", "history.db-wal", "token", "notices.json",
+    "index.db", "index.db-wal", "index.db-shm", "index.db-journal",
+    "history.db", "history.db-wal", "token", "notices.json",
     "schedule.json", "heartbeat.jsonl", "compactions.jsonl", "tombstones.json", "upkeep.lock",
     "compaction.lock", "versions", "sessions", "leases", "views", "spool", "setup", "versions/aa",
     "spool/aa.json", "setup/claude.json", "sessions/aa.json", "leases/aa.json", "leases/aa.held",

@@ -36,7 +36,7 @@ from commonplace.search.rows import (
     telling,
 )
 from commonplace.search.sqlite.candidates import EVERY, by_words, candidates, in_order
-from commonplace.search.sqlite.connections import Connections, Row, reading, told_of_disk
+from commonplace.search.sqlite.connections import Connections, Row, reading
 from commonplace.search.sqlite.counts import Counts
 from commonplace.search.sqlite.row_cache import Seen
 from commonplace.search.sqlite.schema import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
@@ -45,11 +45,10 @@ from commonplace.search.words import STOP, match
 if TYPE_CHECKING:
     from commonplace.search.sqlite import records as sqlite_records
     from commonplace.search.sqlite.records import Filling
-    from commonplace.search.vectors import flat
     from commonplace.search.vectors import table as nearest
     from commonplace.search.vectors.table import Nearest
 else:
-    flat, nearest = Lazy("search.vectors.flat"), Lazy("search.vectors.table")
+    nearest = Lazy("search.vectors.table")
     sqlite_records = Lazy("search.sqlite.records")
 
 BATCH = 64
@@ -288,7 +287,6 @@ class SqliteIndex:
         with self._connections.transaction() as db:
             self._fill_up()
             sqlite_records.erase(db, record_ids)
-            self._unflatten()
             self._connections.scrub()
         self._told_lately.clear()
         self._seen.let_go()
@@ -340,14 +338,11 @@ class SqliteIndex:
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
         with self._connections.transaction() as db:
-            more = nearest.embed(db, model, dim, rows)
-            if more and (path := self._connections.path):
-                nearest.flatten(db, path, model, dim)
+            nearest.embed(db, model, dim, rows)
 
     def keep_models(self, models: Iterable[str]) -> None:
         with self._connections.transaction() as db:
-            for number in nearest.keep_only(db, models):
-                self._unflatten(number)
+            nearest.keep_only(db, models)
 
     def vectors(self) -> dict[str, int]:
         with self._connections.lent() as db:
@@ -367,7 +362,7 @@ class SqliteIndex:
 
     @cached_property
     def _nearest(self) -> Nearest:
-        return nearest.Nearest(self._connections.path)
+        return nearest.Nearest()
 
     def _mend(self) -> None:
         if self._nearest.damaged:
@@ -393,7 +388,6 @@ class SqliteIndex:
             db.execute("INSERT INTO fts(fts) VALUES('delete-all')")
             for table in TABLES:
                 db.execute(f"DELETE FROM {table}")
-            self._unflatten()
             self._filling = sqlite_records.Filling(db)
             try:
                 yield
@@ -416,17 +410,7 @@ class SqliteIndex:
             return str(error)
 
     def size(self) -> int:
-        path = self._connections.path
-        return self._connections.size() + (flat.size(path) if path else 0)
-
-    def _unflatten(self, model: int | None = None) -> None:
-        """Leave no flat file, or none of a model, where what is gone would stand on.
-
-        It is made anew in time.
-        """
-        if path := self._connections.path:
-            with told_of_disk(path):
-                flat.remove(path, model)
+        return self._connections.size()
 
     def close(self) -> None:
         self._connections.close()

@@ -1,8 +1,7 @@
 """Codes in memory: those of one model, page by page, to be compared with a question's.
 
 What is asked often is put into forms that are compared faster, and the vectors that were read stay
-with their page. What a flat file has of many is compared in it by numpy, and read without. It does
-not know the tables that pages are read from.
+with their page. It does not know the tables that pages are read from.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from commonplace.search.vectors.planes import Digits, Planes, Threes, least
 
 if TYPE_CHECKING:
     from commonplace.search.vectors import with_numpy
-    from commonplace.search.vectors.flat import Flat
 else:
     with_numpy = Lazy("search.vectors.with_numpy")
 
@@ -36,8 +34,8 @@ Those that are written to over and over never get there.
 TURNED = 4
 """How many are put into such a form for one question, which takes some milliseconds."""
 MANY = 100_000
-"""More codes than this are in a flat file as well, and numpy is imported for them once they have
-rested; for fewer it is used where it is.
+"""numpy is imported for more codes than this once they have rested; for fewer it is used where it
+is loaded.
 """
 
 
@@ -180,11 +178,9 @@ class Codes(_Rest):
         state: int,
         blocks: dict[int, Block],
         before: Codes | None = None,
-        flat: Flat | None = None,
     ) -> None:
         self.state = state
         self.blocks = blocks
-        self._flat = flat
         self.pages = {at: page for block in blocks.values() for at, page in block.pages.items()}
         self._total = sum([page.count for page in self.pages.values()])
         self._wides: dict[int, _Wide] = before._wides if before else {}
@@ -200,18 +196,14 @@ class Codes(_Rest):
         *,
         width: int,
         read: Callable[[int], Page],
-        flat: Flat | None = None,
     ) -> Codes:
         """The codes in another state, in which pages have these: only those are read that changed.
 
-        A block stays as it is, turned or not, if all of its pages do. What is in the flat file in
-        the same state is not read at all.
+        A block stays as it is, turned or not, if all of its pages do.
         """
         known = before.pages if before else {}
         pages = {
-            at: known[at]
-            if at in known and known[at].state == noted[at]
-            else (flat and flat.page(at, noted[at])) or read(at)
+            at: known[at] if at in known and known[at].state == noted[at] else read(at)
             for at in sorted(noted)
         }
         found: dict[int, dict[int, Page]] = {}
@@ -222,7 +214,7 @@ class Codes(_Rest):
             at: blocks[at] if at in blocks and blocks[at].pages == some else Block(some, width)
             for at, some in found.items()
         }
-        return cls(state, fresh, before, flat)
+        return cls(state, fresh, before)
 
     def compared(self, vector: bytes) -> Compared | with_numpy.Distances:
         """With all of them."""
@@ -243,16 +235,11 @@ class Codes(_Rest):
 
     def _side_by_side(self, width: int) -> with_numpy.Joined:
         if self._joined is None:
-            self._joined = with_numpy.Joined(self._matrices(width), width)
+            self._joined = with_numpy.Joined(self._matrices(), width)
         return self._joined
 
-    def _matrices(self, width: int) -> list[with_numpy.Matrix]:
-        if self._flat is None:
-            return [with_numpy.Matrix.joined([block.matrix for block in self.blocks.values()])]
-        noted = {at: page.state for at, page in self.pages.items()}
-        mapped = with_numpy.Matrix.mapped(self._flat, self._flat.spans(noted))
-        rest = {at: self.pages[at] for at in self._flat.lacking(noted)}
-        return [mapped, Block(rest, width).matrix] if rest else [mapped]
+    def _matrices(self) -> list[with_numpy.Matrix]:
+        return [with_numpy.Matrix.joined([block.matrix for block in self.blocks.values()])]
 
     def multiply(self, vectors: Sequence[bytes], vector: bytes) -> list[int]:
         """The dot product of each of these with one, in the way that codes were compared."""

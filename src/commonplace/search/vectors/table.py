@@ -5,8 +5,7 @@ vector says it does not know.
 
 `vectors` is what is kept. `codes` is made from it, a page of keys at a time: whatever changes a
 vector makes the page anew that it is on, in the same transaction. A model's `state`, another number
-after every change, tells whether what a process remembers of its pages is still so. Of many, a flat
-file has a copy, which is written where vectors are kept and read where they are asked for.
+after every change, tells whether what a process remembers of its pages is still so.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import Sensitivity
 from commonplace.search.filters import as_json, fits, narrow
 from commonplace.search.index import Asked, Query
@@ -28,7 +26,6 @@ from commonplace.search.vectors.codes import (
     Codes,
     Compared,
     Page,
-    are_many,
     keys_of,
 )
 from commonplace.search.vectors.cosine import (
@@ -42,10 +39,7 @@ from commonplace.search.vectors.cosine import (
 )
 
 if TYPE_CHECKING:
-    from commonplace.search.vectors import flat
     from commonplace.search.vectors.with_numpy import Distances
-else:
-    flat = Lazy("search.vectors.flat")
 
 KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
@@ -55,10 +49,6 @@ SPARSE_SHORTLIST = 1000
 that is mostly zero. And half as many more than are wanted."""
 AT_HAND = 16_384
 """How many vectors are kept in memory."""
-LACKING = 32
-"""A flat file is written anew once it lacks one page in so many, which whoever asks reads from the
-index.
-"""
 NOTHING = Coded([], b"")
 
 MODEL = "SELECT number, upto, state FROM models WHERE name = ? AND dim = ?"
@@ -102,7 +92,6 @@ PAGE = "SELECT state, sum, slots, codes FROM codes WHERE model = ? AND page = ?"
 # A slot takes two bytes; to count the vectors themselves would read them all.
 COUNTED = """SELECT m.name, sum(length(c.slots)) / 2
     FROM models m JOIN codes c ON c.model = m.number GROUP BY m.name ORDER BY m.name"""
-COUNTED_OF = "SELECT coalesce(sum(length(slots)) / 2, 0) FROM codes WHERE model = ?"
 SET_PAGE = "INSERT OR REPLACE INTO codes VALUES(?, ?, ?, ?, ?, ?)"
 ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
 KEPT = """SELECT j.value, v.norm, v.vector
@@ -118,33 +107,14 @@ DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
 
 def embed(
     db: sqlite3.Connection, model: str, dim: int, rows: Iterable[tuple[int, bytes, float]]
-) -> bool:
-    """Keep vectors; one whose text is gone by now is left out. Whether it takes another page."""
+) -> None:
+    """Store vectors. A vector whose text is gone by now is left out."""
     db.execute(ADD_MODEL, (model, dim))
     ((number, _, _),) = db.execute(MODEL, (model, dim)).fetchall()
     first = number << KEY_BITS
     kept = [(first, norm, vector, key >> CHECK_BITS, key & CHECK) for key, vector, norm in rows]
     db.executemany(EMBED, kept)
-    return _renew(db, number, [key for _, _, _, key, _ in kept])
-
-
-def flatten(db: sqlite3.Connection, index: str, model: str, dim: int) -> None:
-    """Have a model's flat file tell its pages, if there are many, nearly as they are.
-
-    Only inside a transaction: no two are to write it at once, nor one while records are erased.
-    """
-    ((number, _, _),) = db.execute(MODEL, (model, dim)).fetchall()
-    if not are_many(db.execute(COUNTED_OF, (number,)).fetchall()[0][0]):
-        return
-    noted = dict(db.execute(PAGES, (number,)).fetchall())
-    path = flat.beside(index, number)
-    old = flat.opened(path)
-    lacking = old.lacking(noted) if old else [*noted]
-    if len(lacking) * LACKING < len(noted):
-        return
-    read = {at: _page(db, number, at) for at in lacking}
-    fresh = {at: page for at, page in read.items() if page}
-    flat.write(path, width_of(dim), noted, fresh, old)
+    _renew(db, number, [key for _, _, _, key, _ in kept])
 
 
 def remove(db: sqlite3.Connection, keys: Sequence[int]) -> None:
@@ -159,23 +129,17 @@ def _drop(db: sqlite3.Connection, number: int, keys: Iterable[int]) -> None:
     _renew(db, number, [key for key in keys if db.execute(gone, (first | key,)).rowcount])
 
 
-def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> bool:
-    """Make the codes anew of the pages that have these keys, from the vectors as they are now.
-
-    Whether there is a page more than before.
-    """
-    begun = False
+def _renew(db: sqlite3.Connection, number: int, changed: Iterable[int]) -> None:
+    """Make the codes anew of the pages that have these keys, from the vectors as they are now."""
     db.execute(CHANGED, (number,))
     (found,) = db.execute("SELECT dim, state FROM models WHERE number = ?", (number,)).fetchall()
     dim, state = found
     for at, first in _first_on_pages(changed).items():
         page = _page(db, number, at)
-        begun |= page is None
         # Most are made for new keys, which come after all the others: those stay as they are.
         kept = page.coded if page and page.coded.keys[-1:] < [first] else NOTHING
         keys, blob = _coded(db, number, first if kept.keys else at << PAGE_BITS, dim=dim)
         _set_page(db, number, at, state, Coded(kept.keys + keys, kept.blob + blob))
-    return begun
 
 
 def _first_on_pages(keys: Iterable[int]) -> dict[int, int]:
@@ -301,15 +265,14 @@ def _all_codes(db: sqlite3.Connection, number: int, dim: int) -> dict[int, int]:
     return found
 
 
-def keep_only(db: sqlite3.Connection, models: Iterable[str]) -> list[int]:
-    """Drop the vectors of every other model; the numbers that these had."""
+def keep_only(db: sqlite3.Connection, models: Iterable[str]) -> None:
+    """Drop the vectors of every other model."""
     others = "SELECT number FROM models WHERE name NOT IN (SELECT value FROM json_each(?))"
     dropped = [number for (number,) in db.execute(others, (as_json(list(models)),)).fetchall()]
     for number in dropped:
         db.execute(f"DELETE FROM vectors WHERE {OF_MODEL}", _numbers(number))
         db.execute("DELETE FROM codes WHERE model = ?", (number,))
         db.execute("DELETE FROM models WHERE number = ?", (number,))
-    return dropped
 
 
 class Nearest:
@@ -318,10 +281,7 @@ class Nearest:
     Remembers the codes of the models that were asked for; every thread may ask.
     """
 
-    def __init__(self, index: str | None) -> None:
-        """`index` is its file; in memory there is none."""
-        self._index = index
-        self._flats: dict[int, flat.Watched] = {}
+    def __init__(self) -> None:
         self._codes: dict[int, Codes] = {}
         self._at_hand = 0
         self.damaged: set[tuple[int, int]] = set()
@@ -380,17 +340,9 @@ class Nearest:
             noted,
             width=width_of(dim),
             read=lambda page: self._read(db, number, page, dim=dim),
-            flat=self._flat(number) if are_many(len(noted) << PAGE_BITS) else None,
         )
         self._codes[number] = codes
         return codes
-
-    def _flat(self, number: int) -> flat.Flat | None:
-        if self._index is None:
-            return None
-        if number not in self._flats:
-            self._flats[number] = flat.Watched(flat.beside(self._index, number))
-        return self._flats[number].now()
 
     def _vectors(
         self, db: sqlite3.Connection, number: int, dim: int, codes: Codes, keys: Sequence[int]

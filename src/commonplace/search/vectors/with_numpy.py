@@ -9,12 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.search.vectors.cosine import signs
-
-if TYPE_CHECKING:
-    from commonplace.search.vectors.flat import Flat
 
 WORD = 8
 """Bytes of the numbers that bits are counted in."""
@@ -68,19 +65,6 @@ class Matrix:
         np = _numpy()
         rows = np.concatenate([part.rows for part in parts], axis=1)
         return cls.whole(rows, np.concatenate([part.keys_at(slice(None)) for part in parts]))
-
-    @classmethod
-    def mapped(cls, flat: Flat, spans: Sequence[tuple[int, int]]) -> Matrix:
-        """Over a file, of which nothing is copied."""
-        np = _numpy()
-        rows = np.frombuffer(flat.columns, _kind(flat.width)).reshape(-1, flat.total)
-        slots = np.frombuffer(flat.slots, "u1")
-        pages, firsts = (np.array(each, "i8") for each in flat.beginnings())
-
-        def keys_at(places: Any) -> Any:
-            return pages[np.searchsorted(firsts, places, "right") - 1] | slots[places]
-
-        return cls(rows, spans, keys_at)
 
 
 class Joined:

@@ -342,10 +342,8 @@ def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
     path: Path, monkeypatch: pytest.MonkeyPatch, *, by_numpy: bool, dim: int
 ) -> None:
     with_numpy.load()
-    monkeypatch.setattr(codes.Codes, "_by_numpy", lambda _: by_numpy)
+    monkeypatch.setattr(codes.Codes, "by_numpy", lambda _: by_numpy)
     monkeypatch.setattr(table, "SHORTLIST", 20)
-    monkeypatch.setattr(codes, "BLOCK_BITS", 9)
-    monkeypatch.setattr(codes, "WIDE_BITS", 10)
     index = opened(path)
     chance = Random(1)
     vectors = {f"t{number}": chance.randbytes(dim) for number in range(1300)}
@@ -357,10 +355,10 @@ def test_codes_that_rested_find_what_they_found_before_and_what_is_new(
         index.embed("m", dim=dim, rows=[(key, vectors[text], 99.0) for key, text in waiting])
         fresh = opened(path)
         with monkeypatch.context() as plainly:
-            plainly.setattr(codes.Codes, "_by_numpy", lambda _: False)
+            plainly.setattr(codes.Codes, "by_numpy", lambda _: False)
             expected = ids(fresh.nearest(question, near))
         fresh.close()
-        for _ in range(3 * codes.RESTED):
+        for _ in range(3):
             assert ids(index.nearest(question, near)) == expected
     index.close()
 
@@ -553,30 +551,11 @@ def test_vectors_in_memory_are_those_of_the_file(
         turned = {f"t{number}": (100, abs(number - first)) for number in range(60)}
         writer.keep_models(())
         embed(writer, "m", turned)
-        for _ in range(2 * codes.RESTED):
+        for _ in range(3):
             (best,) = index.nearest(asked("m", 1, 0), Query(limit=1))
             assert best.record.text == f"t{first}"
     index.close()
     writer.close()
-
-
-def test_vectors_are_read_ahead_once_their_page_rested(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table, "SHORTLIST", 2)
-    index = opened(path)
-    texts = {f"t{number}": (100 - number, number - 50) for number in range(100)}
-    fill(index, *(record(number, text) for number, text in enumerate(texts)))
-    embed(index, "m", texts)
-    read: list[str] = []
-    for _ in range(codes.RESTED + 1):
-        index.nearest(asked("m", 1, -1), Query(limit=1))
-    with index._connections.lent() as db:
-        db.set_trace_callback(read.append)
-    (best,) = index.nearest(asked("m", 1, 5), Query(limit=1))
-    assert best.record.text == "t92"
-    assert [each for each in read if "vectors" in each] == []
-    index.close()
 
 
 def test_where_telling_words_find_too_little_a_common_one_brings_the_newest(path: Path) -> None:

@@ -8,6 +8,7 @@ two codes differ tells roughly, and fast, how far two vectors are apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from operator import mul
 from struct import unpack
 
@@ -84,6 +85,23 @@ def differences(blob: bytes, vector: bytes) -> bytes:
         return bytes(counts)
     except ValueError:
         return bytes([min(each, FARTHEST) for each in counts])
+
+
+def least(distances: bytes, count: int) -> list[int]:
+    """Where the least distances stand: so many, or more when the last of them are level."""
+    nearest, farthest = 0, FARTHEST
+    while nearest < farthest:
+        middle = (nearest + farthest) // 2
+        if _within(distances, middle).count(1) >= count:
+            farthest = middle
+        else:
+            nearest = middle + 1
+    return [*compress(range(len(distances)), _within(distances, farthest))]
+
+
+def _within(distances: bytes, most: int) -> bytes:
+    """A one for each distance that is not more, a zero for the others."""
+    return distances.translate((b"\1" * (most + 1) + bytes(256))[:256])
 
 
 def _counts(wanted: int, seen: int) -> bytes:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from commonplace.model.records import Sensitivity
@@ -24,7 +24,6 @@ from commonplace.search.vectors.codes import (
     PAGE_BITS,
     Coded,
     Codes,
-    Compared,
     Page,
     keys_of,
 )
@@ -37,9 +36,6 @@ from commonplace.search.vectors.cosine import (
     is_sparse,
     width_of,
 )
-
-if TYPE_CHECKING:
-    from commonplace.search.vectors.with_numpy import Distances
 
 KEY_BITS = 40
 KEY = (1 << KEY_BITS) - 1
@@ -97,8 +93,6 @@ ON_PAGE = f"SELECT number & {KEY}, vector FROM vectors WHERE {OF_MODEL}"
 KEPT = """SELECT j.value, v.norm, v.vector
     FROM json_each(?) j CROSS JOIN vectors v ON v.number = ? | j.value
     WHERE length(v.vector) = ?"""
-KEPT_ON_PAGE = f"""SELECT number & {KEY}, norm, vector FROM vectors
-    WHERE {OF_MODEL} AND length(vector) = ?"""
 FITTING = """SELECT r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value
     WHERE {fits}"""
 DUMPED = f"""SELECT r.key, r.id, r.digest, v.norm, v.vector
@@ -170,7 +164,7 @@ def _page(db: sqlite3.Connection, number: int, page: int) -> Page | None:
     """A page as it was written; None where there is none, or it is not as it was written."""
     for state, total, slots, blob in db.execute(PAGE, (number, page)).fetchall():
         if total == crc32(blob, crc32(slots)):
-            return Page.of(state, Coded(keys_of(page, array("H", slots)), blob))
+            return Page(state, Coded(keys_of(page, array("H", slots)), blob), {})
     return None
 
 
@@ -306,7 +300,6 @@ class Nearest:
         number, _, state = found[0]
         dim = len(asked.vector)
         codes = self._level(db, number, state, dim)
-        compared: Compared | Distances
         if narrow(query)[0]:
             compared = codes.compared_among(asked.vector, _allowed(db, query))
         else:
@@ -324,7 +317,7 @@ class Nearest:
                 multiply=codes.multiply,
             )
             scored = first_fitting(best, fitting, count)
-            if len(scored) >= count or wanted >= compared.total:
+            if len(scored) >= count or wanted >= len(compared.keys):
                 return scored
             wanted *= 4
 
@@ -335,11 +328,7 @@ class Nearest:
             return codes
         noted = dict(db.execute(PAGES, (number,)).fetchall())
         codes = Codes.following(
-            codes,
-            state,
-            noted,
-            width=width_of(dim),
-            read=lambda page: self._read(db, number, page, dim=dim),
+            codes, state, noted, lambda page: self._read(db, number, page, dim=dim)
         )
         self._codes[number] = codes
         return codes
@@ -348,9 +337,6 @@ class Nearest:
         self, db: sqlite3.Connection, number: int, dim: int, codes: Codes, keys: Sequence[int]
     ) -> list[Kept]:
         """The vectors of these keys: those that are not at hand are read."""
-        for page in codes.to_read_whole(AT_HAND):
-            first, last = _numbers_on_page(number, page << PAGE_BITS)
-            codes.keep_whole(page, db.execute(KEPT_ON_PAGE, (first, last, dim)))
         found = codes.kept(keys)
         rest = [key for key in keys if key not in found]
         if rest:
@@ -371,7 +357,7 @@ class Nearest:
         found = _page(db, number, page)
         if found is None:
             self.damaged.add((number, page))
-            found = Page.of(-1, _coded(db, number, page << PAGE_BITS, dim=dim))
+            found = Page(-1, _coded(db, number, page << PAGE_BITS, dim=dim), {})
         return found
 
     def mend(self, db: sqlite3.Connection) -> None:

@@ -19,10 +19,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
+from commonplace.doors.cli.serve import listening
 from commonplace.doors.http import event_stream as changes
 from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
-from commonplace.doors.listening import listening
 from commonplace.model.errors import HeldForReview
 from commonplace.model.limits import MOST_LISTED
 from commonplace.tools import DIALECTS, table

@@ -12,8 +12,8 @@ import pytest
 import uvicorn
 
 from commonplace.doors import patience
+from commonplace.doors.cli.serve import listening
 from commonplace.doors.http import guard
-from commonplace.doors.listening import listening
 from tests.support.gateways import made
 
 PARTS = {

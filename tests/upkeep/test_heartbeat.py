@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from commonplace.doors.admin.doctor import examine
-from commonplace.doors.cli.heartbeat import CODES
+from commonplace.doors.cli.agents import CODES
 from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue

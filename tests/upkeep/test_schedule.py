@@ -352,7 +352,7 @@ def test_the_loop_ends_when_it_is_asked_to(memory: Memory) -> None:
 
 SIGNALLED = """
 import os, signal, threading
-from commonplace.doors.cli.signals import stopped_by_signals
+from commonplace.doors.cli.terminal import stopped_by_signals
 over = threading.Event()
 stopped_by_signals(over.set)
 with over._cond:  # As at one moment of every wait.

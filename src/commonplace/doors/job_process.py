@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from commonplace.doors.cli.signals import stopped_by_signals
+from commonplace.doors.cli.terminal import stopped_by_signals
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.trust.safety import one_line

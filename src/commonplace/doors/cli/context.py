@@ -11,20 +11,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.main import complain, json_text, open_memory, said
-from commonplace.doors.cli.parser import Page
+from commonplace.library import accounts
 from commonplace.model.errors import BadValue
-from commonplace.model.lazy import Lazy
 from commonplace.trust.safety import neutralise
 
 if TYPE_CHECKING:
     from commonplace.context.budget import Context, Line
-    from commonplace.library import accounts
     from commonplace.library.accounts import Account
     from commonplace.memory import Memory
-else:
-    accounts = Lazy("library.accounts")
 
-ABOUT = "What goes into an agent's prompt: memory, and for an agent's run all around it."
 AGENTS = ("session", "conversation", "heartbeat")
 FORMATS = ("text", "json", "anthropic", "openai")
 UNREAD = "unread"
@@ -33,16 +28,7 @@ SHOWN = 60
 """Characters of a line in the table."""
 
 
-def add(commands: Any, shared: argparse.ArgumentParser) -> None:
-    """Add the parser of `context`."""
-    parser = commands.add_parser(
-        "context",
-        help=ABOUT,
-        description=ABOUT,
-        parents=[shared],
-        formatter_class=Page,
-        allow_abbrev=False,
-    )
+def context_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent", choices=AGENTS, default="session", help="whose context (default session)"
     )
@@ -57,10 +43,10 @@ def add(commands: Any, shared: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="each line with its reason, age and cost instead"
     )
-    parser.set_defaults(run=context)
 
 
 def context(arguments: argparse.Namespace) -> int:
+    """What goes into an agent's prompt: memory, and for an agent's run all around it."""
     message = said(arguments.message)
     system = _text_of(arguments.system) if arguments.system else ""
     with open_memory(arguments, for_tools=True) as memory:

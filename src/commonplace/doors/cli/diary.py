@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.doors.cli.main import open_memory, said, show
-from commonplace.doors.cli.parser import Page
 from commonplace.model.errors import BadValue, NoSuchDocument
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import neutralise, one_line
@@ -17,31 +16,24 @@ from commonplace.trust.safety import neutralise, one_line
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
-ABOUT = "Write a diary entry, a document of its own that is never changed, or look at the entries."
 WORDS = ("list", "show", "search")
 
 
-def add(commands: Any, shared: argparse.ArgumentParser) -> None:
-    """Add the parser of `diary`."""
-    parser = commands.add_parser(
-        "diary",
-        help=ABOUT,
-        description=f"{ABOUT} 'diary list [YEAR[-MONTH[-DAY]]]', 'diary show [ENTRY]' and "
-        "'diary search WORDS' look; anything else is written down.",
-        parents=[shared],
-        formatter_class=Page,
-        allow_abbrev=False,
-    )
+def diary_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text",
         nargs="*",
         help="the entry to write ('-' reads it from standard input), or list, show or search and "
         "what follows; none: list the entries",
     )
-    parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def diary(arguments: argparse.Namespace) -> int:
+    """Write a diary entry, a document of its own that is never changed, or look at the entries.
+
+    'diary list [YEAR[-MONTH[-DAY]]]', 'diary show [ENTRY]' and 'diary search WORDS' look; anything
+    else is written down.
+    """
     word, *rest = arguments.text or ["list"]
     with open_memory(arguments) as memory:
         if word in WORDS:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from commonplace.doors.cli.main import (
+    Run,
     complain,
     open_memory,
     said,
@@ -23,7 +24,7 @@ from commonplace.doors.cli.main import (
     unconfirmed,
     write_letters,
 )
-from commonplace.doors.cli.parser import Page
+from commonplace.doors.cli.parser import AddArguments, add
 from commonplace.doors.cli.terminal import paint
 from commonplace.model.errors import BadValue, TooSlow
 from commonplace.tools.tool import Answer
@@ -33,35 +34,23 @@ if TYPE_CHECKING:
     from commonplace.history.messages import Message, Table
     from commonplace.memory import Memory
 
-ABOUT = "What was said in conversations; with a record id, every change that was about the record."
 
-Run = Callable[[argparse.Namespace], int]
-
-
-def add(commands: Any, shared: argparse.ArgumentParser) -> None:
-    """Add the parser of `history` with those of its words."""
-    parser = commands.add_parser(
-        "history",
-        help=ABOUT,
-        description=f"{ABOUT} 'history ID' is short for 'history record ID'.",
-        epilog="'commonplace history WORD --help' explains a word.",
-        parents=[shared],
-        formatter_class=Page,
-        allow_abbrev=False,
+def history_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "'commonplace history WORD --help' explains a word."
+    words = parser.add_subparsers(
+        dest="word", metavar="WORD", required=True, prog="commonplace history"
     )
-    words = parser.add_subparsers(metavar="WORD", required=True, prog="commonplace history")
-    for name, (run, arguments) in WORDS.items():
-        about = (run.__doc__ or "").split("\n\n")
-        word = words.add_parser(
-            name,
-            help=about[0],
-            description=" ".join(" ".join(about).split()),
-            parents=[shared],
-            formatter_class=Page,
-            allow_abbrev=False,
-        )
-        arguments(word)
-        word.set_defaults(run=run, word=name)
+    for name, (run, add_arguments) in WORDS.items():
+        add(words, name, run, add_arguments)
+
+
+def history(arguments: argparse.Namespace) -> int:
+    """What was said in conversations; with a record id, every change that was about the record.
+
+    'history ID' is short for 'history record ID'.
+    """
+    run, _ = WORDS[arguments.word]
+    return run(arguments)
 
 
 def _record_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +59,7 @@ def _record_arguments(parser: argparse.ArgumentParser) -> None:
 
 def record(arguments: argparse.Namespace) -> int:
     """Every change that was about one record, oldest first."""
-    from commonplace.doors.cli.commands import show_entries
+    from commonplace.doors.cli.records import show_entries
 
     with open_memory(arguments) as memory:
         memory.library.refresh()
@@ -145,10 +134,6 @@ def append(arguments: argparse.Namespace) -> int:
         )
     show(Answer(asdict(message), message.id), as_json=arguments.json)
     return 0
-
-
-def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    pass
 
 
 def sessions(arguments: argparse.Namespace) -> int:
@@ -353,12 +338,12 @@ def _listed(found: list[Message]) -> str:
     )
 
 
-WORDS: dict[str, tuple[Run, Callable[[argparse.ArgumentParser], None]]] = {
+WORDS: dict[str, tuple[Run, AddArguments | None]] = {
     "record": (record, _record_arguments),
     "last": (last, _last_arguments),
     "search": (search, _search_arguments),
     "append": (append, _append_arguments),
-    "sessions": (sessions, _no_arguments),
+    "sessions": (sessions, None),
     "sql": (sql, _sql_arguments),
     "reader": (reader, _reader_arguments),
     "dump": (dump, _dump_arguments),

@@ -1,7 +1,7 @@
-"""The command line: calls what was asked for, and prints. Exit codes are those of the error tree.
+"""The command line: the table of commands, running one, and printing its answer.
 
-Shells start this many times a day: what a command does not need is not imported. What may be said
-after each word is known to `parsing`.
+Exit codes are those of the errors. Shells start this many times a day, so a command imports only
+what it needs.
 """
 
 from __future__ import annotations
@@ -22,49 +22,61 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.tools.tool import Answer, Parameter, Tool
 
-TOOL_COMMANDS = ("store", "search", "brief", "read", "update", "delete", "diary", "undo")
-OTHER_COMMANDS = (
-    "init",
-    "status",
-    "redo",
-    "log",
-    "history",
-    "context",
-    "conversation",
-    "session",
-    "heartbeat",
-    "blame",
-    "restore",
-    "put-back",
-    "conflicts",
-    "review",
-    "trust",
-    "show",
-    "rebuild",
-    "why-not",
-    "eval",
-    "doctor",
-    "upkeep",
-    "forget",
-    "scan",
-    "strike",
-    "unlink",
-    "compact",
-    "expand",
-    "migrate",
-    "fetch",
-    "tool",
-    "ipc",
-    "mcp",
-    "hook",
-    "serve",
-    "token",
-    "setup",
-    "unsetup",
-    "selftest",
-    "completion",
-)
-COMMANDS = (*TOOL_COMMANDS, *OTHER_COMMANDS)
+TOOL = ""
+COMMANDS = {
+    "store": TOOL,
+    "search": TOOL,
+    "brief": TOOL,
+    "read": TOOL,
+    "update": TOOL,
+    "delete": TOOL,
+    "diary": "diary.diary",
+    "undo": TOOL,
+    "init": "vault.init",
+    "status": "vault.status",
+    "redo": "records.redo",
+    "log": "records.log",
+    "history": "history.history",
+    "context": "context.context",
+    "conversation": "agents.conversation",
+    "session": "trust.session",
+    "heartbeat": "agents.heartbeat",
+    "blame": "records.blame",
+    "restore": "records.restore",
+    "put-back": "records.put_back",
+    "conflicts": "records.conflicts",
+    "review": "trust.review",
+    "trust": "trust.trust_vault",
+    "show": "records.show_record",
+    "rebuild": "vault.rebuild",
+    "why-not": "search.why_not",
+    "eval": "search.evaluate",
+    "doctor": "vault.doctor",
+    "upkeep": "upkeep.upkeep",
+    "forget": "upkeep.forget",
+    "scan": "upkeep.scan",
+    "strike": "upkeep.strike",
+    "unlink": "upkeep.unlink",
+    "compact": "upkeep.compact",
+    "expand": "upkeep.expand",
+    "migrate": "vault.migrate",
+    "fetch": "search.fetch",
+    "tool": "records.tool",
+    "ipc": "records.ipc",
+    "mcp": "serve.mcp",
+    "hook": "serve.hook",
+    "serve": "serve.serve",
+    "token": "serve.token",
+    "setup": "vault.setup",
+    "unsetup": "vault.unsetup",
+    "selftest": "vault.selftest",
+    "completion": "vault.completion",
+}
+"""The module and function of each command, in the order of the help.
+
+The function's docstring is the help text; `FUNCTION_arguments` beside it adds the arguments. A
+command without a function is the native tool of its name.
+"""
 HISTORY_WORDS = (
     *("record", "last", "search", "append", "sessions", "sql", "reader", "dump", "load", "forget"),
 )
@@ -111,7 +123,7 @@ def _was_printing(error: OSError) -> bool:
     last = error.__traceback__
     while last and last.tb_next:
         last = last.tb_next
-    return last is not None and last.tb_frame.f_globals["__name__"].startswith(__name__)
+    return last is not None and last.tb_frame.f_globals["__name__"].startswith(f"{__package__}.")
 
 
 def _failed(error: OSError) -> CommonplaceError:

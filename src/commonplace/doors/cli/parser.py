@@ -1,21 +1,22 @@
-"""The parsers of the commands: what may be said after each word, and the help that explains it.
+"""The parsers of the commands, with their help.
 
-It does not know what a command does. Only the parser of the command that was asked for is built,
-and only what it needs is imported.
+Only the parser of the command that was asked for is built, and only its module is imported.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from commonplace.doors.cli.main import COMMANDS, TOOL_COMMANDS, command_of, defaults, run_tool
+from commonplace.doors.cli.main import COMMANDS, Run, command_of, defaults, run_tool
 
 if TYPE_CHECKING:
-    from commonplace.tools.tool import Parameter, Tool
+    from commonplace.tools.tool import Parameter
 
+AddArguments = Callable[[argparse.ArgumentParser], None]
 FLAGS = {"within": "--in"}
 """Arguments whose short names are words of Python's own."""
 
@@ -82,51 +83,43 @@ def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
 
 
 def _add_command(commands: Any, name: str) -> None:
-    shared = _global_options(with_defaults=False)
-    if name == "diary":
-        from commonplace.doors.cli import diary
-
-        diary.add(commands, shared)
-    elif name in TOOL_COMMANDS:
-        from commonplace import tools
-
-        _add_tool(commands, tools.table("native")[name], shared)
-    elif name in ("mcp", "hook"):
-        from commonplace.doors.cli import hooking, serve
-
-        {"mcp": serve, "hook": hooking}[name].add(commands, shared)
-    elif name == "history":
-        from commonplace.doors.cli import history
-
-        history.add(commands, shared)
-    elif name == "context":
-        from commonplace.doors.cli import context
-
-        context.add(commands, shared)
-    elif name in ("heartbeat", "conversation"):
-        from commonplace.doors.cli import conversation, heartbeat
-
-        {"heartbeat": heartbeat, "conversation": conversation}[name].add(commands, shared)
-    elif name == "session":
-        from commonplace.doors.cli import session
-
-        session.add(commands, shared)
-    else:
-        from commonplace.doors.cli import commands as others
-
-        others.add(commands, name, shared)
+    module, _, function = COMMANDS[name].partition(".")
+    if not function:
+        _add_tool(commands, name)
+        return
+    found = import_module(f"commonplace.doors.cli.{module}")
+    run = getattr(found, function)
+    add(commands, name, run, getattr(found, f"{function}_arguments", None)).set_defaults(run=run)
 
 
-def _add_tool(commands: Any, tool: Tool, shared: argparse.ArgumentParser) -> None:
-    first = tool.description.split("\n")[0]
-    parser = commands.add_parser(
-        tool.name,
-        help=first,
-        description=tool.description,
-        parents=[shared],
+def add(
+    commands: Any, name: str, run: Run, add_arguments: AddArguments | None
+) -> argparse.ArgumentParser:
+    """Add the parser of a command, or of a word of one. Its help is the docstring of `run`."""
+    first, *more = (run.__doc__ or "").split("\n\n")
+    parser = _added(commands, name, first, " ".join(" ".join([first, *more]).split()))
+    if add_arguments:
+        add_arguments(parser)
+    return parser
+
+
+def _added(commands: Any, name: str, about: str, description: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=description,
+        parents=[_global_options(with_defaults=False)],
         formatter_class=Page,
         allow_abbrev=False,
     )
+    return parser
+
+
+def _add_tool(commands: Any, name: str) -> None:
+    from commonplace import tools
+
+    tool = tools.table("native")[name]
+    parser = _added(commands, name, tool.description.split("\n")[0], tool.description)
     positional = any(parameter.required for parameter in tool.parameters)
     for number, parameter in enumerate(tool.parameters):
         optional_first = not positional and number == 0 and parameter.type == "string"

@@ -1,11 +1,9 @@
-"""The commands about search itself: why a record is not found, and how much is found at all.
-
-They print what the core measures and explains; neither is done here.
-"""
+"""The commands about search itself: why a record is missed, how much is found, models to fetch."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,8 @@ from msgspec.structs import asdict
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.doors.cli.terminal import paint, progress_bar
 from commonplace.model.errors import BadValue
+from commonplace.storage.machine_files import make_private
+from commonplace.storage.trusted import data_directory
 from commonplace.tools.tool import Answer
 from commonplace.trust.safety import one_line
 
@@ -41,7 +41,7 @@ def why_not_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def why_not(arguments: argparse.Namespace) -> int:
-    """Say what kept a record out of the first hits."""
+    """Explain why a search does not show a record."""
     with open_memory(arguments) as memory:
         miss = memory.why_not(arguments.id, arguments.query, limit=arguments.limit)
     lines = list(miss.reasons) or [f"It is found, as number {miss.rank}."]
@@ -59,7 +59,7 @@ def why_not(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def eval_arguments(parser: argparse.ArgumentParser) -> None:
+def evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", type=Path, help="LoCoMo, LongMemEval, or JSONL of records and questions"
     )
@@ -71,7 +71,12 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
-    """Measure a file of questions, or the vault by its own records."""
+    """Measure how much search finds, with grep and plain BM25 beside it.
+
+    A file is stored in a temporary vault, a conversation or a haystack at a time, and asked as any
+    program would. --self makes questions from half of the words of your own records and lists those
+    that search misses.
+    """
     if bool(arguments.file) == arguments.own:
         raise BadValue(
             "file",
@@ -157,3 +162,56 @@ def _listed(missed: Sequence[Missed], count: int) -> str:
         lines.append(f"+{len(missed) - SHOWN_MISSES} more: --json lists them all.")
     lines.append("`commonplace why-not ID QUERY` explains a miss.")
     return "\n".join(lines)
+
+
+def fetch_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="OWNER/NAME", help="the model, as its hub names it")
+    parser.add_argument("--into", metavar="DIR", default="", help="the folder to put it in")
+    parser.add_argument("--hub", metavar="URL", default="", help="else HF_ENDPOINT, or the usual")
+    parser.add_argument("--revision", default="main", help="a branch, tag or commit of the model")
+
+
+def fetch(arguments: argparse.Namespace) -> int:
+    """Fetch a model for the encoder onnx from a hub: the only command that downloads anything.
+
+    It takes the model's onnx file, its vocabulary and its settings. What is in the folder already
+    is not fetched again. The model is tried before it is called good.
+    """
+    from commonplace.search.encoders.download import HUB
+    from commonplace.search.encoders.download import fetch as fetched
+
+    done = fetched(
+        arguments.model,
+        str(Path(arguments.into or _models_folder(arguments.model)).expanduser()),
+        hub=arguments.hub or os.environ.get("HF_ENDPOINT") or HUB,
+        revision=arguments.revision,
+        progress=progress_bar,
+    )
+    dimensions = _dimensions(done.folder)
+    said = (
+        f"{', '.join(done.files)} ({done.bytes:,} bytes)" if done.files else "nothing was missing"
+    )
+    text = (
+        f"{done.model} is in {done.folder}: {said}. Its vectors have {dimensions} numbers.\n"
+        f'To use it, set encoder = "onnx" and encoder_path = "{done.folder}" in your '
+        "commonplace.toml, then run 'commonplace rebuild'."
+    )
+    show(Answer({**asdict(done), "dimensions": dimensions}, text), as_json=arguments.json)
+    return 0
+
+
+def _models_folder(model: str) -> str:
+    """Where models are kept: with the person's own data, or in the working directory without one.
+
+    Its directory is made here: another that is named may be shared with others.
+    """
+    models = os.path.join(data_directory(), "models")
+    make_private(models)
+    return os.path.join(models, model.rpartition("/")[2])
+
+
+def _dimensions(folder: str) -> int:
+    """How many numbers its vectors have. What cannot be used says so."""
+    from commonplace.search.encoders.onnx import OnnxEncoder
+
+    return OnnxEncoder(folder).dim

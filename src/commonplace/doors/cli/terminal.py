@@ -1,12 +1,11 @@
-"""What the terminal shows: colour where there is one, a progress bar when something takes long.
-
-It knows text and streams, nothing of memory.
-"""
+"""The terminal: colour, questions, a progress bar for slow work, the signals that end a command."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from _thread import start_new_thread
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
@@ -57,3 +56,13 @@ def progress_bar(what: str, *, stream: TextIO | None = None) -> Callable[[int, i
             print(file=out)
 
     return step
+
+
+def stopped_by_signals(stop: Callable[[], None]) -> None:
+    """Call `stop` at the signals by which people and systems end a command.
+
+    In a thread of its own: a signal comes at any moment, also while what waits to be stopped holds
+    the lock that stopping it takes.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: start_new_thread(stop, ()))

@@ -1,6 +1,6 @@
-"""The command by which the person trusts a vault, and what `init` and `setup` trust by themselves.
+"""The commands by which the person trusts: a vault, what waits for approval, a session's reading.
 
-What a trusted vault may do is not known here: only that its files say so, and that somebody looked.
+What trust allows is not decided here.
 """
 
 from __future__ import annotations
@@ -8,15 +8,26 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import Any
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
-from commonplace.doors.cli.main import complain, show
+from commonplace.doors.cli.main import complain, open_memory, show
 from commonplace.doors.cli.terminal import agrees, at_terminal
 from commonplace.doors.persons import agent_above, require_person
 from commonplace.doors.which_vault import vault_here
+from commonplace.library import accounts
 from commonplace.model.clock import Clock
-from commonplace.model.errors import BadValue, CommonplaceError, Conflict, NotFound, Refused
+from commonplace.model.errors import (
+    BadValue,
+    CommonplaceError,
+    Conflict,
+    NotFound,
+    NotWaiting,
+    Refused,
+)
 from commonplace.model.options import is_url, shown_value
+from commonplace.model.records import Origin, Record
 from commonplace.opening import find_root
 from commonplace.storage.option_files import VaultFiles, vault_files, why_distrusted
 from commonplace.storage.state_places import STATE
@@ -31,11 +42,19 @@ from commonplace.storage.trusted import (
     unheeded,
 )
 from commonplace.storage.version_control import is_kept
+from commonplace.tools.native import described
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import one_line
+from commonplace.trust.safety import neutralise, one_line
+
+if TYPE_CHECKING:
+    from commonplace.library.accounts import Account
+    from commonplace.memory import Memory
+    from commonplace.storage.sessions import Session
+
+PAST = {"approve": "Approved", "reject": "Rejected"}
 
 
-def _trust_arguments(parser: argparse.ArgumentParser) -> None:
+def trust_vault_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", nargs="?", default="", metavar="PATH", help="the vault; none: the one here"
     )
@@ -56,19 +75,19 @@ def trust_vault(arguments: argparse.Namespace) -> int:
     trusted vault also where nobody names it. It is remembered outside of the vault.
     """
     if arguments.list:
-        return _list(arguments)
+        return _list_trusted(arguments)
     require_person("trust a vault")
-    named = _named(arguments.path or arguments.vault)
+    named = _directory(arguments.path or arguments.vault)
     if arguments.revoke:
         return _revoke(arguments, recorded(named) or _root(named))
     root = _root(named)
     found = vault_files(root)
     if not arguments.json:
-        print(_asked(root, found))
+        print(_said_of_vault(root, found))
     if not (arguments.yes or _agrees(root)):
         raise Conflict("Nothing was trusted.", next_step="Repeat it when you have looked.")
     said = trust(root, keys=found.keys, shared=arguments.shared, at=Clock().stamp())
-    show(Answer(_described(said), f"Trusted {one_line(said.root)}."), as_json=arguments.json)
+    show(Answer(_trusted_data(said), f"Trusted {one_line(said.root)}."), as_json=arguments.json)
     return 0
 
 
@@ -85,7 +104,7 @@ def trust_what_was_made(root: str) -> None:
         complain([f"{said} '{one_line(command_for(root))}' trusts it."])
 
 
-def _named(path: str) -> str:
+def _directory(path: str) -> str:
     """The directory that is meant: the working directory, if it is a vault, where none is named."""
     if is_url(path):
         raise BadValue(
@@ -109,7 +128,7 @@ def _root(named: str) -> str:
     return os.path.realpath(find_root(named))
 
 
-def _asked(root: str, found: VaultFiles) -> str:
+def _said_of_vault(root: str, found: VaultFiles) -> str:
     """What is to be trusted: whose it is, and what its files set."""
     lines = [f"{one_line(root)}, of {_owner(root)}"]
     for name, said in found.harmful.items():
@@ -142,8 +161,8 @@ def _agrees(root: str) -> bool:
     return agrees("Trust it?")
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    found = {each: _why_not(each.root) for each in all_trusted()}
+def _list_trusted(arguments: argparse.Namespace) -> int:
+    found = {each: _why_distrusted(each.root) for each in all_trusted()}
     lines = [
         f"{each.at[:10]}  {one_line(each.root)}"
         + ("  shared" if each.shared else "")
@@ -151,12 +170,12 @@ def _list(arguments: argparse.Namespace) -> int:
         for each, why in found.items()
     ]
     text = "\n".join(lines) or "No vault is trusted."
-    described = [{**_described(each), "distrusted": why} for each, why in found.items()]
-    show(Answer(described, text), as_json=arguments.json)
+    listed = [{**_trusted_data(each), "distrusted": why} for each, why in found.items()]
+    show(Answer(listed, text), as_json=arguments.json)
     return 0
 
 
-def _why_not(root: str) -> str:
+def _why_distrusted(root: str) -> str:
     """Why what is listed does not count as it stands; empty where it does."""
     try:
         return why_distrusted(root, vault_files(root))
@@ -171,8 +190,177 @@ def _revoke(arguments: argparse.Namespace, root: str) -> int:
     return 0
 
 
-def _described(said: Trusted) -> dict[str, Any]:
+def _trusted_data(said: Trusted) -> dict[str, Any]:
     return {"root": said.root, "owner": said.owner, "shared": said.shared, "at": said.at}
 
 
-COMMANDS = {"trust": (trust_vault, _trust_arguments)}
+def review_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", nargs="*", metavar="ID", help="records; none: list what waits")
+    parser.add_argument("--all", action="store_true", help="decide on all that waits")
+    decision = parser.add_mutually_exclusive_group()
+    decision.add_argument("--approve", action="store_true", help="let it in, exactly as it is")
+    decision.add_argument("--reject", action="store_true", help="take it off the list")
+    parser.add_argument("--as-owner", action="store_true", help="decide without a terminal")
+    parser.add_argument("--yes", action="store_true", help="decide without being asked")
+
+
+def review(arguments: argparse.Namespace) -> int:
+    """What waits for your approval: rules that came from outside, and what you forgot before.
+
+    At a terminal it shows what you decide on, and asks; with --approve or --reject alone it asks
+    of each in turn.
+    """
+    with open_memory(arguments) as memory:
+        if not (arguments.approve or arguments.reject):
+            return _list_waiting(memory, arguments)
+        require_person("decide what is let in", memory.notes)
+        if memory.origin != Origin.OWNER and not arguments.as_owner:
+            raise Refused(
+                "Only the owner decides what is let in, and this is not a terminal.",
+                next_step="Decide in a terminal, or say --as-owner.",
+            )
+        return _decide(memory, arguments)
+
+
+def _list_waiting(memory: Memory, arguments: argparse.Namespace) -> int:
+    """Show what waits, each with what the user said and what an approval would change."""
+    parts = [part.removeprefix("#") for part in arguments.id]
+    every = memory.review()
+    waiting = [each for each in every if not parts or any(part in each.id for part in parts)]
+    reasons, rests = memory.review_reasons(), memory.accounts(waiting)
+    lines = [_told_record(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
+    if waiting:
+        lines.append(
+            "'commonplace review ID… --approve' or '--reject' decides on some, '--all' on all."
+        )
+    data = [_record_data(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
+    text = "\n".join(lines) or "Nothing waits for approval."
+    show(Answer(data, text), as_json=arguments.json)
+    return 0
+
+
+def _decide(memory: Memory, arguments: argparse.Namespace) -> int:
+    """Approve or reject what is named, or all, or of each in turn what the person says yes to."""
+    waiting = memory.review()
+    if arguments.id:
+        waiting = _waiting_named(memory, waiting, arguments.id)
+    in_turn = not (arguments.id or arguments.all)
+    if in_turn and waiting:
+        _check_can_ask(waiting, arguments)
+    asked = [[record] for record in waiting] if in_turn else [waiting]
+    data = [each for some in asked for each in _decided(memory, some, arguments, in_turn=in_turn)]
+    only = data[0] if len(data) == 1 and arguments.id else data
+    if arguments.json:
+        show(Answer(only, ""), as_json=True)
+    elif not waiting:
+        print("Nothing waits for approval.")
+    return 0
+
+
+def _waiting_named(memory: Memory, waiting: Sequence[Record], parts: Iterable[str]) -> list[Record]:
+    known = {record.id: record for record in waiting}
+    keys = dict.fromkeys(map(memory.meant_of_held, parts))
+    if unknown := [key for key in keys if key not in known]:
+        raise NotWaiting(unknown)
+    return [known[key] for key in keys]
+
+
+def _check_can_ask(waiting: Sequence[Record], arguments: argparse.Namespace) -> None:
+    if arguments.yes or not at_terminal():
+        named = ", ".join(record.id for record in waiting)
+        raise BadValue(
+            "ID",
+            f"none is named. These wait: {named}",
+            next_step=f"Say which, 'commonplace review ID… --{_deed(arguments)}', or --all.",
+        )
+
+
+def _decided(
+    memory: Memory, waiting: Sequence[Record], arguments: argparse.Namespace, *, in_turn: bool
+) -> list[dict[str, object]]:
+    """Show records, ask where there is somebody to ask, and _decide on them as they were shown."""
+    rests, reasons = memory.accounts(waiting), memory.review_reasons()
+    for each in waiting:
+        print(_told_record(each, rests[each.id], reasons.get(each.id, "")), file=_aside(arguments))
+    deed = _deed(arguments)
+    if waiting and not _agreed(f"{deed.title()} {_these(waiting)}?", arguments):
+        if not in_turn:
+            raise Conflict(
+                "Nothing was decided.", next_step="Repeat it when you have looked, or say --yes."
+            )
+        print("It still waits.", file=_aside(arguments))
+        return []
+    decided = memory.decide(deed, [each.id for each in waiting], shown=waiting)
+    for record in decided:
+        print(f"{PAST[deed]} {record.id}.", file=_aside(arguments))
+    return [
+        described(record) | {"account": accounts.data_of(rests[record.id])} for record in decided
+    ]
+
+
+def _deed(arguments: argparse.Namespace) -> str:
+    return "approve" if arguments.approve else "reject"
+
+
+def _these(waiting: Sequence[Record]) -> str:
+    return waiting[0].id if len(waiting) == 1 else f"these {len(waiting)}"
+
+
+def _agreed(question: str, arguments: argparse.Namespace) -> bool:
+    return arguments.yes or not at_terminal() or agrees(question)
+
+
+def _aside(arguments: argparse.Namespace) -> TextIO:
+    """Where to tell what is decided on: beside the JSON, if that is asked for."""
+    return sys.stderr if arguments.json else sys.stdout
+
+
+def _told_record(record: Record, account: Account, reason: str) -> str:
+    head = (
+        f"{record.id}  {record.timestamp[:16]}  from {record.origin}, session "
+        f"{one_line(record.session) or 'unknown'}" + (f"; {reason}" if reason else "")
+    )
+    shown = [line for line in account.lines() if not line.startswith("the agent's wording: ")]
+    rest = [f"    {neutralise(line)}" for line in shown]
+    return "\n".join([head, f"    {record.kind}: {neutralise(record.text)}", *rest])
+
+
+def _record_data(record: Record, account: Account, reason: str) -> dict[str, object]:
+    return described(record) | {"why": reason, "account": accounts.data_of(account)}
+
+
+def session_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("show", "taint"), default="show", help="else: show"
+    )
+    parser.add_argument(
+        "--what", default="", metavar="TEXT", help="the name of what was read, such as a URL"
+    )
+
+
+def session(arguments: argparse.Namespace) -> int:
+    """Show what a session has read that is not the user's own words, or say that it has.
+
+    What a tainted session stores counts as coming from what it read: rules wait for your
+    approval. Hooks say it by themselves; a program of your own says it with 'session taint'.
+    """
+    with open_memory(arguments) as memory:
+        if not memory.session:
+            raise BadValue("--session", "it is missing", next_step="Name the session with it.")
+        if arguments.action == "taint":
+            memory.taint(arguments.what)
+        found = memory.sessions.read(memory.session)
+    show(Answer(_session_data(found), _told_session(found)), as_json=arguments.json)
+    return 0
+
+
+def _session_data(found: Session) -> dict[str, Any]:
+    read = [{"what": what, "at": at} for what, at in found.taints]
+    return {"session": found.id, "tainted": found.tainted, "read": read}
+
+
+def _told_session(found: Session) -> str:
+    if not found.tainted:
+        return f"Session {found.id} has read nothing but the user's own words."
+    lines = [f"  {at[:16].replace('T', ' '):16}  {what}" for what, at in found.taints]
+    return "\n".join([f"Session {found.id} is tainted. It has read:", *lines])

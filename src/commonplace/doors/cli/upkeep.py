@@ -1,4 +1,4 @@
-"""The commands of upkeep: looking a vault over, and mending what was found.
+"""The commands of upkeep: scan, mend, forget, compact, and run what is scheduled.
 
 Each is a parser and a few lines that call the core and print.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from commonplace.doors.cli.main import open_memory, show, unconfirmed
-from commonplace.doors.cli.terminal import agrees, at_terminal, paint
+from commonplace.doors.cli.terminal import agrees, at_terminal, paint, stopped_by_signals
 from commonplace.library.erase import said_of_chain, told_sessions
 from commonplace.model.errors import BadValue, NoSuchRecord
 from commonplace.model.records import ID, Record, Sensitivity
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule import Run, Schedule
 
 
-def _scan_arguments(parser: argparse.ArgumentParser) -> None:
+AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([dwmy]?)\Z")
+DAYS = {"": 1.0, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
+
+
+def scan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kind", action="append", default=[], help="only this kind of finding; may be repeated"
     )
@@ -48,7 +53,7 @@ def scan(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _strike_arguments(parser: argparse.ArgumentParser) -> None:
+def strike_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="+", help="the records")
 
 
@@ -62,7 +67,7 @@ def strike(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _unlink_arguments(parser: argparse.ArgumentParser) -> None:
+def unlink_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="a record that replaces another, or that a lost one replaced")
 
 
@@ -79,7 +84,7 @@ def unlink(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _upkeep_arguments(parser: argparse.ArgumentParser) -> None:
+def upkeep_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--once", action="store_true", help="run what is due, and end")
     how.add_argument("--loop", action="store_true", help="run what is due until it is stopped")
@@ -118,8 +123,6 @@ def _check_jobs(wanted: list[str], known: list[str]) -> None:
 
 
 def _loop(schedule: Schedule, *, as_json: bool) -> int:
-    from commonplace.doors.cli.signals import stopped_by_signals
-
     stopped_by_signals(schedule.stop)
 
     def tell(run: Run) -> None:
@@ -153,7 +156,7 @@ def _run_line(run: Run) -> str:
     )
 
 
-def _forget_arguments(parser: argparse.ArgumentParser) -> None:
+def forget_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", help="a record id, or words that all stand in what is meant")
     parser.add_argument(
         "--confirm", action="store_true", help="erase; else only show what would go"
@@ -240,11 +243,88 @@ def _shown_text(record: Record) -> str:
     return "(secret)" if record.sensitivity == Sensitivity.SECRET else one_line(record.text)
 
 
-COMMANDS = {
-    "forget": (forget, _forget_arguments),
-    "upkeep": (upkeep, _upkeep_arguments),
-    "scan": (scan, _scan_arguments),
-    "strike": (strike, _strike_arguments),
-    "unlink": (unlink, _unlink_arguments),
-}
-"""What each command runs, and what adds its arguments."""
+def compact_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only show what would become what")
+    parser.add_argument("--force", action="store_true", help="without waiting for a threshold")
+    parser.add_argument(
+        "--older-than", metavar="AGE", default="", help="such as 30d, 6w, 3m or 1y; else the option"
+    )
+
+
+def compact(arguments: argparse.Namespace) -> int:
+    """Let old records of the main document become summaries. Can be undone.
+
+    What was learned, preferences, instructions and anything recent or sensitive stays. 'expand'
+    shows what a summary was made from.
+    """
+    from commonplace.upkeep.compaction.reports import described
+
+    age = _days(arguments.older_than) if arguments.older_than else None
+    with open_memory(arguments) as memory:
+        if arguments.dry_run:
+            plan, shown = memory.plan_compaction(min_age_days=age)
+            data = {
+                "leaving": plan.leaving,
+                "summaries": [
+                    {"text": summary.text, "sources": summary.sources} for summary in plan.summaries
+                ],
+            }
+            show(Answer(data, f"{shown}\n{plan.sentence}".strip()), as_json=arguments.json)
+            return 0
+        report = memory.compact(forced=arguments.force, min_age_days=age)
+        may_force = memory.layout.memory and not arguments.force
+        said = described(report, memory.clock.day_of)
+    hint = " Repeat with --force." if report.status == "skipped" and may_force else ""
+    text = f"Compaction {said}.{hint}".replace("..", ".")
+    show(Answer(asdict(report), text), as_json=arguments.json)
+    return 1 if report.status == "failed" else 0
+
+
+def _days(age: str) -> float:
+    match = AGE.match(age.strip().lower())
+    if match is None:
+        raise BadValue("older-than", f"{age!r} is no age", next_step="Use days: 30d, or 6w, 1y.")
+    return float(match[1]) * DAYS[match[2]]
+
+
+def expand_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="a summary's id; with --restore, any record's")
+    parser.add_argument(
+        "--restore", action="store_true", help="put it, or what it was made from, back"
+    )
+
+
+def expand(arguments: argparse.Namespace) -> int:
+    """What a summary was made from, each record exactly as it was."""
+    with open_memory(arguments) as memory:
+        hit = memory.library.index.get(arguments.id) if arguments.restore else None
+        if arguments.restore and not (hit and hit.record.sources):
+            return _restored(memory.bring_back([arguments.id]), arguments)
+        sources = memory.expand(arguments.id)
+        if arguments.restore:
+            back = [source.id for source in sources if source.record]
+            return _restored(memory.bring_back(back), arguments)
+        day_of = memory.clock.day_of
+    lines = []
+    for source in sources:
+        record = source.record
+        day = day_of(record.timestamp) if record else ""
+        said = f"{day} {record.kind}: {one_line(record.text)}" if record else "was forgotten"
+        lines.append(f"{source.id}  {said}")
+    data = [
+        {
+            "id": source.id,
+            "record": source.record and {"text": source.record.text, **source.record.data()},
+            "documents": source.documents,
+        }
+        for source in sources
+    ]
+    text = "\n".join(lines) or f"{arguments.id} is no summary: it was made from nothing else."
+    show(Answer(data, text), as_json=arguments.json)
+    return 0
+
+
+def _restored(ids: tuple[str, ...], arguments: argparse.Namespace) -> int:
+    text = f"Put back {', '.join(ids)}." if ids else "Everything of it is there already."
+    show(Answer({"restored": ids}, text), as_json=arguments.json)
+    return 0

@@ -1,0 +1,300 @@
+"""The commands about a whole vault: make, inspect, rebuild, copy and test it, connect a client.
+
+Each is a parser and a few lines that call the core and print.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from commonplace.doors import which_vault
+from commonplace.doors.cli.main import open_memory, show, vault_path
+from commonplace.doors.cli.terminal import agrees, at_terminal, paint, progress_bar
+from commonplace.doors.cli.trust import trust_what_was_made
+from commonplace.doors.which_vault import HOME
+from commonplace.model.errors import BadOption, BadValue, CommonplaceError, NotFound
+from commonplace.model.options import Options, is_url
+from commonplace.storage.option_files import options_of
+from commonplace.tools.tool import Answer
+
+if TYPE_CHECKING:
+    from commonplace.doors.admin.doctor import Finding
+    from commonplace.doors.admin.init import Beginning
+
+
+def init_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", nargs="?", default="", help=f"where; else --vault, or {HOME}")
+    parser.add_argument("--yes", action="store_true", help="ask nothing")
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """Make a vault, or complete the one that is there. Nothing is overwritten."""
+    from commonplace.doors.admin.init import begin, begin_at
+
+    named = arguments.path or arguments.vault or HOME
+    if is_url(named):
+        done = begin_at(named, dialect=arguments.dialect)
+    elif _may_become_one(path := Path(named).expanduser(), sure=arguments.yes):
+        done = begin(path, dialect=arguments.dialect or _detected(path))
+        trust_what_was_made(done.shown)
+    else:
+        return 2
+    made = ", ".join(done.created) or "nothing was missing"
+    show(
+        Answer(
+            {"vault": done.shown, "dialect": done.layout.name, "created": done.created},
+            f"Vault {done.shown} ({done.layout.name}): {made}." + _yours_to_write(done),
+        ),
+        as_json=arguments.json,
+    )
+    return 0
+
+
+def _yours_to_write(done: Beginning) -> str:
+    owned = {done.layout.soul: "who the agent is", done.layout.user: "who you are"}
+    empty = [f"{name} ({what})" for name, what in owned.items() if name in done.created]
+    return f"\nYours to write: {', '.join(empty)}." if empty else ""
+
+
+def _may_become_one(path: Path, *, sure: bool) -> bool:
+    """Whether a directory is a vault or empty, or the person agrees that it becomes one."""
+    others = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    return sure or not others or _is_vault(path) or _agrees(path, len(others))
+
+
+def _is_vault(path: Path) -> bool:
+    return (path / ".commonplace").is_dir() or (path / "commonplace.toml").is_file()
+
+
+def _detected(path: Path) -> str:
+    """The dialect of what is there already; empty where nothing tells."""
+    from commonplace.opening import dialect_of, find_root
+
+    if not path.is_dir():
+        return ""
+    root = find_root(path)
+    return options_of(root).dialect or dialect_of(root)
+
+
+def _agrees(path: Path, count: int) -> bool:
+    said = f"{path} holds {count} entries already, and its markdown would become memory"
+    if not at_terminal():
+        raise BadValue("path", said, next_step="Repeat with --yes, or name another.")
+    return agrees(f"{said}. Go on?")
+
+
+def status_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--options", action="store_true", help="list every option as well")
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """What the vault holds and how it is."""
+    try:
+        with open_memory(arguments) as memory:
+            data = memory.status()
+            if arguments.options:
+                data["options"] = memory.options_described()
+    except BadOption as error:
+        if not arguments.options:
+            raise
+        # Whoever has a bad option looks here for what it should be.
+        data = {"trouble": error.what, "options": Options().described()}
+    lines = [f"{name:>12}  {_plain(value)}" for name, value in data.items() if name != "options"]
+    for option in data.get("options", ()):
+        about = paint(f"# {option['description']}", "dim")
+        lines.append(f"{option['name']} = {json.dumps(option['value'])}  {about}")
+    show(Answer(data, "\n".join(lines)), as_json=arguments.json)
+    return 0
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {count:,}" for name, count in value.items()) or "none"
+    if isinstance(value, list):
+        return "; ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def rebuild(arguments: argparse.Namespace) -> int:
+    """Make the index anew from the documents."""
+    with open_memory(arguments) as memory:
+        count = memory.rebuild(progress_bar("Rebuilding"))
+    show(Answer({"records": count}, f"{count:,} records indexed."), as_json=arguments.json)
+    return 0
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Look the vault over and say what is wrong and how to mend it. Changes nothing."""
+    findings = _examined(arguments)
+    lines = []
+    for finding in findings:
+        mark = paint("ok  ", "green") if finding.good else paint("look", "red")
+        lines.append(f"{mark} {finding.what:<10} {finding.says}")
+        if not finding.good and finding.fix:
+            lines.append(f"{'':15} {paint(finding.fix, 'yellow')}")
+    show(
+        Answer([asdict(finding) for finding in findings], "\n".join(lines)), as_json=arguments.json
+    )
+    return 0 if all(finding.good for finding in findings) else 1
+
+
+def _examined(arguments: argparse.Namespace) -> list[Finding]:
+    from commonplace.doors.admin.doctor import examine, examine_closed
+
+    try:
+        with open_memory(arguments) as memory:
+            return examine(memory)
+    except NotFound:
+        raise
+    except CommonplaceError as error:
+        return examine_closed(vault_path(arguments), error)
+
+
+def migrate_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="FROM", help="a vault: a directory or a URL")
+    parser.add_argument("target", metavar="TO", help="an empty directory, or the URL of a profile")
+
+
+def migrate(arguments: argparse.Namespace) -> int:
+    """Copy a vault to where there is none: between directories and PostgreSQL, either way.
+
+    Documents, journal, messages and what sessions share go with it. A copy that was cut off goes
+    on where it was. It is done when both were compared, and says so; the source stays as it is.
+    """
+    from commonplace.doors.admin.migrate import move
+
+    done = move(
+        which_vault.vault_path(arguments.source, ""),
+        which_vault.vault_path(arguments.target, ""),
+        progress=progress_bar,
+    )
+    text = (
+        f"Copied {done.source} to {done.target}.\n"
+        f"Verified: {done.documents:,} documents, byte for byte ({done.bytes:,} bytes); "
+        f"{done.records:,} records; {done.entries:,} journal entries at their positions, "
+        f"{done.versions:,} kept texts; {done.messages:,} messages; {done.notes:,} notes.\n"
+        "The source is as it was. Options stay with it: 'commonplace status --options' lists them."
+    )
+    show(Answer(asdict(done), text), as_json=arguments.json)
+    return 0
+
+
+def setup_arguments(parser: argparse.ArgumentParser) -> None:
+    from commonplace.doors.setup.main import add_arguments
+
+    add_arguments(parser)
+
+
+def setup(arguments: argparse.Namespace) -> int:
+    """Make a client use this vault: shows the changes to its files first."""
+    return _run_setup(arguments, undo=False)
+
+
+def unsetup_arguments(parser: argparse.ArgumentParser) -> None:
+    setup_arguments(parser)
+
+
+def unsetup(arguments: argparse.Namespace) -> int:
+    """Take a client's set-up back, byte for byte where nobody changed the files since."""
+    return _run_setup(arguments, undo=True)
+
+
+def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
+    from commonplace.doors.setup.main import run
+
+    with open_memory(arguments) as memory:
+        in_files = memory.place == str(memory.root)
+        vault = str(memory.root.resolve()) if in_files else memory.place
+        state = Path(memory.parts.own())
+    code = run(arguments, vault=vault, state=state, undo=undo)
+    if in_files and not (undo or code or arguments.dry_run):
+        trust_what_was_made(vault)
+    return code
+
+
+def selftest_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--writers", type=int, default=8, help="processes (default 8)")
+    parser.add_argument("--kills", type=int, default=50, help="kill -9, in all (default 50)")
+    parser.add_argument("--seed", type=int, default=0, help="chooses whom to kill when")
+    parser.add_argument("--keep", action="store_true", help="keep the vault it used")
+
+
+def selftest(arguments: argparse.Namespace) -> int:
+    """Store from many processes while they are killed at random, and look for what was lost.
+
+    In a new directory next to the vault, or in a new profile beside it; your vault is not touched.
+    """
+    from commonplace.doors.admin.selftest import run
+
+    with _vault_beside(vault_path(arguments), keep=arguments.keep) as place:
+        report = run(
+            place,
+            writers=arguments.writers,
+            kills=arguments.kills,
+            seed=arguments.seed,
+            progress=progress_bar("Killing"),
+        )
+    text = (
+        f"{report.kills} kills, {report.acknowledged:,} acknowledged, {report.found:,} found, "
+        f"{len(report.lost)} lost, {len(report.duplicates)} duplicates, {len(report.torn)} torn, "
+        f"{report.unlike} differences between kept and rebuilt index"
+    )
+    show(Answer(asdict(report) | {"passed": report.passed}, text), as_json=arguments.json)
+    return 0 if report.passed else 1
+
+
+@contextmanager
+def _vault_beside(path: str, *, keep: bool) -> Iterator[str]:
+    """A new vault where another one is, for as long as the block."""
+    import shutil
+    import tempfile
+
+    if is_url(path):
+        from commonplace.memory import Memory
+
+        with Memory.open(_new_profile(path), create=True) as memory:
+            try:
+                yield memory.place
+            finally:
+                if memory.parts.database and not keep:
+                    memory.parts.database.erase()
+        return
+    above = Path(path).expanduser().parent
+    where = tempfile.mkdtemp(prefix="selftest-", dir=above if above.is_dir() else None)
+    try:
+        yield where
+    finally:
+        if not keep:
+            shutil.rmtree(where, ignore_errors=True)
+
+
+def _new_profile(url: str) -> str:
+    from msgspec.structs import replace
+
+    from commonplace.model.clock import Clock
+    from commonplace.postgres.urls import place_of
+
+    return replace(place_of(url), profile=f"selftest-{Clock().new_id()}").url()
+
+
+def completion_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    """Print the completion script of a shell; source it from the shell's start file."""
+    import shtab
+
+    from commonplace.doors.cli.parser import build_parser
+
+    print(shtab.complete(build_parser(()), shell=arguments.shell))
+    return 0

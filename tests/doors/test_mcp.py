@@ -26,7 +26,7 @@ from mcp_types.methods import SERVER_RESULTS, serialize_server_result
 
 from commonplace import tools
 from commonplace.doors.mcp import jsonrpc, methods, prompts
-from commonplace.doors.mcp.stdio import serve
+from commonplace.doors.mcp.stdio import Loop
 from commonplace.doors.session_id import session_of
 from commonplace.memory import Memory
 from commonplace.model import clock
@@ -485,7 +485,7 @@ def test_a_dialect_that_must_be_found_out_is_asked_for_once_and_not_before_the_t
         asked.append(stdout.getvalue())
         return "typed"
 
-    serve(mcp.opener(shared), dialect=dialect, stdin=stdin, stdout=stdout)
+    Loop(mcp.opener(shared), dialect=dialect, session="", stdout=stdout).run(stdin)
     first, second = (json.loads(line) for line in stdout.getvalue().splitlines())
     assert first["result"] == second["result"]
     assert [tool["name"] for tool in first["result"]["tools"]] == list(tools.table("typed"))
@@ -560,7 +560,7 @@ class Live:
 
     def _serve(self, open_memory: Callable[[str], Memory], reading: int, writing: int) -> None:
         with os.fdopen(reading, "rb") as stdin, os.fdopen(writing, "wb") as stdout:
-            serve(open_memory, dialect="native", session="test", stdin=stdin, stdout=stdout)
+            Loop(open_memory, dialect="native", session="test", stdout=stdout).run(stdin)
 
     def send(self, *messages: Any) -> None:
         os.write(self._to, b"".join(map(mcp.encoded, messages)))
@@ -611,7 +611,7 @@ def test_a_cancelled_call_is_not_answered_and_one_that_waits_is_not_run(
 def test_progress_is_told_while_a_tool_takes_long(
     shared: Path, odd_tools: OddTools, monkeypatch: pytest.MonkeyPatch, token: Any
 ) -> None:
-    monkeypatch.setattr("commonplace.doors.mcp.loop.PULSE_SECONDS", 0.01)
+    monkeypatch.setattr("commonplace.doors.mcp.stdio.PULSE_SECONDS", 0.01)
     live = Live(mcp.opener(shared))
     params = {"name": "wait", "arguments": {}, "_meta": {"progressToken": token}}
     live.send(ask("tools/call", params))
@@ -629,7 +629,7 @@ def test_progress_is_told_while_a_tool_takes_long(
 def test_no_progress_without_a_token(
     shared: Path, odd_tools: OddTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commonplace.doors.mcp.loop.PULSE_SECONDS", 0.01)
+    monkeypatch.setattr("commonplace.doors.mcp.stdio.PULSE_SECONDS", 0.01)
     odd_tools.go_on.set()
     odd = {"name": "wait", "_meta": {"progressToken": {"odd": True}}}
     answers = talk(shared, call("wait", id=1), ask("tools/call", odd, id=2))
@@ -985,7 +985,7 @@ def test_a_signal_ends_a_child_that_is_stuck_in_a_call(shared: Path) -> None:
         "    import sys, time; print('here', file=sys.stderr, flush=True); time.sleep(3600)\n"
         "    from commonplace.memory",
     )
-    hasty = "from commonplace.doors.mcp import loop\nloop.PATIENCE = 0.1\n"
+    hasty = "from commonplace.doors.mcp import stdio\nstdio.PATIENCE = 0.1\n"
     with Child([sys.executable, "-c", hasty + stuck, str(shared), "native", ""]) as child:
         child.send(call("brief"))
         assert child.process.stderr
@@ -1037,12 +1037,12 @@ HEAVY = {
 def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(shared: Path) -> None:
     program = (
         "import sys; before = set(sys.modules)\n"
-        "from commonplace.doors.mcp import loop\n"
+        "from commonplace.doors.mcp import stdio\n"
         "import io, json\n"
         "line = json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': 'initialize',"
         " 'params': {'protocolVersion': '2025-06-18'}}).encode()\n"
         "out = io.BytesIO()\n"
-        "loop.Loop(None, dialect='native', session='', stdout=out).take(line)\n"
+        "stdio.Loop(None, dialect='native', session='', stdout=out).take(line)\n"
         "assert b'serverInfo' in out.getvalue()\n"
         "print(*sorted(set(sys.modules) - before))\n"
     )
@@ -1053,13 +1053,13 @@ def test_the_first_answer_imports_neither_the_core_nor_anything_heavy(shared: Pa
     assert not names & HEAVY
     assert {name for name in names if name.startswith("commonplace")} == {
         "commonplace",
+        "commonplace.model",
         "commonplace.model.errors",
-        "commonplace.model.hints",
         "commonplace.doors",
         "commonplace.doors.session_id",
-        "commonplace.doors.mcp.stdio",
-        *(f"commonplace.doors.mcp.stdio.{name}" for name in ("calls", "eras", "loop", "methods")),
-        *(f"commonplace.doors.mcp.stdio.{name}" for name in ("wire", "words", "worker")),
+        "commonplace.doors.mcp",
+        *(f"commonplace.doors.mcp.{name}" for name in ("jsonrpc", "methods", "prompts")),
+        *(f"commonplace.doors.mcp.{name}" for name in ("stdio", "versions")),
     }
 
 

@@ -25,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 
 from commonplace.doors.mcp import http
-from commonplace.doors.mcp.asked import Asked
+from commonplace.doors.mcp.http import McpRequest
 from commonplace.doors.mcp.versions import VERSION_KEY
 from commonplace.doors.session_id import shared_session
 from commonplace.memory import Memory
@@ -430,10 +430,10 @@ READ = {
 """A request of every method that only asks the memory."""
 
 
-def sent_away(root: Path, went: list[str]) -> Callable[[Asked], Awaitable[Any]]:
+def sent_away(root: Path, went: list[str]) -> Callable[[McpRequest], Awaitable[Any]]:
     """Has requests answered as another process would: they are sent there and back as bytes."""
 
-    async def elsewhere(asked: Asked) -> Any:
+    async def elsewhere(asked: McpRequest) -> Any:
         went.append(asked.method)
         with Memory.open(root, create=False) as memory:
             told = pickle.loads(pickle.dumps(asked))(memory)
@@ -477,7 +477,7 @@ def test_what_writes_and_what_is_wrong_is_answered_here(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", [None, "an answer of no form"])
 def test_what_nobody_answers_elsewhere_is_answered_here(tmp_path: Path, said: Any) -> None:
-    async def elsewhere(asked: Asked) -> Any:
+    async def elsewhere(asked: McpRequest) -> Any:
         return said
 
     Memory.open(tmp_path, create=True).close()
@@ -493,7 +493,7 @@ def test_of_fifty_reads_none_waits_for_another(tmp_path: Path) -> None:
     answer = sent_away(tmp_path, went)
     there = 0
 
-    async def elsewhere(asked: Asked) -> Any:
+    async def elsewhere(asked: McpRequest) -> Any:
         nonlocal there
         there += 1
         while there < 50:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from commonplace.doors.mcp.stdio import serve
+from commonplace.doors.mcp.stdio import Loop
 from commonplace.memory import Memory
 
 Answer = Any
@@ -78,8 +78,7 @@ def talk(
     if isinstance(open_memory, Path):
         open_memory = opener(open_memory)
     stdin, stdout = io.BytesIO(b"".join(map(encoded, messages))), io.BytesIO()
-    code = serve(open_memory, dialect=dialect, session=session, stdin=stdin, stdout=stdout)
-    assert code == 0
+    Loop(open_memory, dialect=dialect, session=session, stdout=stdout).run(stdin)
     return [json.loads(line) for line in stdout.getvalue().splitlines(keepends=False)]
 
 

@@ -1,13 +1,13 @@
-"""JSON-RPC 2.0 on lines: bytes become messages or faults, and answers become bytes.
-
-It knows no method and no revision of the protocol.
-"""
+"""JSON-RPC 2.0 on lines: bytes become messages or faults, and answers become bytes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
+
+from commonplace.model.errors import CommonplaceError
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -30,7 +30,7 @@ class Fault(Exception):
         super().__init__(message)
 
 
-class Message:
+class RpcMessage:
     """A request, or a notification when its id is None."""
 
     __slots__ = ("id", "method", "params")
@@ -82,7 +82,7 @@ def _refuse(name: str) -> Any:
 DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def message_of(value: Any) -> Message | None:
+def message_of(value: Any) -> RpcMessage | None:
     """The request or notification that a value is; None for a response, which nobody awaits."""
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         raise Fault(INVALID_REQUEST, 'A message is an object with "jsonrpc": "2.0".')
@@ -95,7 +95,7 @@ def message_of(value: Any) -> Message | None:
         raise Fault(INVALID_REQUEST, "The id is not a string or a whole number.")
     if not isinstance(params, dict | None):
         raise Fault(INVALID_PARAMS, "The params are not an object.")
-    return Message(method, params or {}, id=id_of(value))
+    return RpcMessage(method, params or {}, id=id_of(value))
 
 
 def id_of(value: Any) -> Id:
@@ -126,3 +126,41 @@ ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
 
 def encoded(value: Object | list[Object]) -> bytes:
     return ENCODER.encode(value).encode("ascii") + b"\n"
+
+
+class Batch:
+    """The answers to the messages of one line, sent together when the last is there."""
+
+    def __init__(self, size: int, *, send: Callable[[list[Object]], None]) -> None:
+        self._left = size
+        self._send = send
+        self._answers: list[Object] = []
+        self._adding = threading.Lock()
+
+    def add(self, answer: Object | None) -> None:
+        with self._adding:
+            self._left -= 1
+            if answer is not None:
+                self._answers.append(answer)
+            done = not self._left
+        if done and self._answers:
+            self._send(self._answers)
+
+
+def fault_of(error: Exception) -> Fault:
+    """What the client is told of an error: of one that nobody foresaw, nothing of our insides."""
+    if isinstance(error, Fault):
+        return error
+    if isinstance(error, CommonplaceError):
+        return Fault(INTERNAL_ERROR, str(error))
+    if isinstance(error, RecursionError):
+        return Fault(INVALID_PARAMS, "This is nested too deeply.")
+    _log(error)
+    return Fault(INTERNAL_ERROR, "Internal error")
+
+
+def _log(error: Exception) -> None:
+    """Tell the person at the other end of stderr."""
+    import traceback
+
+    traceback.print_exception(error)

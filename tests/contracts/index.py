@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commonplace.markdown.layouts import LAYOUTS
+from commonplace.model.files import Known, Signature
 from commonplace.model.records import Hit, Place, Record, said
-from commonplace.model.signature import Known, Signature
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.search.index import Asked, Candidate, Index, Query
 

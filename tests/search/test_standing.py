@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from commonplace.model.records import Hit, Record
-from commonplace.model.validity import now_of
+from commonplace.model.records import Hit, Record, now_of
 from commonplace.search.importance import by_standing, standing
 from tests.data import clock_at
 

@@ -32,10 +32,9 @@ from commonplace.doors.mcp.http import token_in
 from commonplace.history.messages import Message
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, StrangeFile
-from commonplace.model.files import unfinished
 from commonplace.storage import error_log
 from commonplace.storage.journal_format import entry_in
-from commonplace.storage.machine_files import make, opened, read, share, write
+from commonplace.storage.machine_files import make, opened, read, share, unfinished, write
 from commonplace.storage.state_places import STATE, outside_of, strange_in
 from commonplace.storage.trusted import trust
 from commonplace.storage.version_control import is_kept

@@ -12,7 +12,7 @@ import pytest
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.signature import Known, Signature
+from commonplace.model.files import Known, Signature
 from commonplace.postgres.connection import Database
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.progress import ProgressRow

@@ -22,8 +22,18 @@ from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError, NoSuchDocument
 from commonplace.model.lazy import Lazy
 from commonplace.model.options import Options
-from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Origin, Record, Sensitivity
-from commonplace.model.validity import Now, is_over, is_to_come, now_of
+from commonplace.model.records import (
+    BEHAVIORAL,
+    PASSAGE,
+    Hit,
+    Now,
+    Origin,
+    Record,
+    Sensitivity,
+    is_over,
+    is_to_come,
+    now_of,
+)
 from commonplace.storage.sessions import SessionKind
 from commonplace.trust.safety import Trust, neutralise, one_line, trust_of
 

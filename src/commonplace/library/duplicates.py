@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from commonplace.library.writer import Ledger
-from commonplace.model.records import Record, said, same_words
-from commonplace.model.validity import is_over, now_of
+from commonplace.model.records import Record, is_over, now_of, said, same_words
 from commonplace.storage.journal import Append, Entry
 from commonplace.trust.safety import may_supersede
 

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from commonplace.library.record_reader import Reader, count_lines, decoded
 from commonplace.model.errors import CommonplaceError, ReadOnly
+from commonplace.model.files import Known, Signature
 from commonplace.model.records import Record
-from commonplace.model.signature import Known, Signature
 from commonplace.search.index import Index
 from commonplace.storage.journal import Append, Entry, Journal
 from commonplace.storage.progress import Progress, ProgressStore

@@ -16,9 +16,9 @@ from commonplace.library.record_reader import decoded
 from commonplace.markdown.layouts import copy_of
 from commonplace.model.clock import Clock, from_ns, monotonic
 from commonplace.model.errors import NoSuchDocument, Unreadable
+from commonplace.model.files import Known, Signature
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import DERIVED, SYSTEM, Author, Origin, Record, etag_of
-from commonplace.model.signature import Known, Signature
 from commonplace.search.index import Query
 from commonplace.storage.journal import Gone, Op, Text, document_at, new_entry
 from commonplace.storage.vault import Stat

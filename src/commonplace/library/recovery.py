@@ -15,8 +15,8 @@ from commonplace.library.outside_edits import Outside, went_back
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.merge import merged_bytes
 from commonplace.model.errors import Unreadable
+from commonplace.model.files import Known, Signature
 from commonplace.model.records import Record
-from commonplace.model.signature import Known, Signature
 from commonplace.storage.journal import BLANK, Append, Entry, Op, Text, document_at, documents_at
 from commonplace.storage.progress import Progress
 from commonplace.storage.vault import Stat

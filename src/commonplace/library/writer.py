@@ -25,9 +25,9 @@ from commonplace.model.errors import (
     ToBeFinished,
     VaultTrouble,
 )
+from commonplace.model.files import Known, Signature
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import OWNER, SYSTEM, Author, Record
-from commonplace.model.signature import Known, Signature
 from commonplace.search.index import Index
 from commonplace.search.recall import RecallCache
 from commonplace.storage.journal import Append, Change, Entry, Journal, Op, Text, new_entry

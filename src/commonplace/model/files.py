@@ -1,10 +1,11 @@
-"""Paths, the digest of bytes, and the name of a file that is not whole yet."""
+"""Files as values: paths, the digest of bytes, the signature of a document."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import threading
+
+from msgspec import Struct
 
 StrPath = str | os.PathLike[str]
 
@@ -14,10 +15,25 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def unfinished(path: str) -> str:
-    """The name of a file that becomes `path` once it is whole; no other thread writes one like it.
+class Signature(Struct, frozen=True):
+    """What tells, without reading it, that a document is still the one that was read."""
 
-    A killed writer leaves a hidden file, which nobody takes for the finished one.
-    """
-    directory, name = os.path.split(path)
-    return os.path.join(directory, f".{name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    size: int
+    mtime_ns: int
+    inode: int
+    digest: str = ""
+    racy: bool = False
+    """Whether it was written so short ago that a later change may have left the same time."""
+    atime_ns: int = 0
+    """When somebody else had last read it."""
+
+
+class Known(Struct, frozen=True):
+    """What the index knows of one document."""
+
+    signature: Signature
+    lines: int
+    base: int
+    """The journal position of its last whole text."""
+    glimpse: str = ""
+    """What was seen of outside saves that are not taken in yet, as whoever notes it writes it."""

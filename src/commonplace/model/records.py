@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from commonplace.model.clock import Clock, DayOf, parse_stamp
 from commonplace.model.files import digest
 
 
@@ -173,6 +175,42 @@ def said(record: Record) -> int:
 DEFAULTS: dict[str, Any] = dict(
     zip(Record.__struct_fields__[-len(Record.__struct_defaults__) :], Record.__struct_defaults__)
 )
+
+
+class Now(Struct, frozen=True):
+    """A moment with its day on the user's calendar, and `day_of` for the days of other moments."""
+
+    moment: datetime
+    day: date
+    day_of: DayOf
+
+
+def now_of(clock: Clock, moment: datetime | None = None) -> Now:
+    """That moment, or this one, as records are held against it."""
+    moment = moment or clock.now()
+    return Now(moment, clock.local_day(moment), clock.day_of)
+
+
+def is_over(record: Record, now: Now) -> bool:
+    """Whether the time that the record names for itself has passed; a day counts whole."""
+    return _order(record.valid_to, now) < 0
+
+
+def is_to_come(record: Record, now: Now) -> bool:
+    """Whether the time that the record names for itself has not begun."""
+    return _order(record.valid_from, now) > 0
+
+
+def _order(time: str, now: Now) -> int:
+    """Less than 0 for what is before now, more for what is after; 0 too for what is no time."""
+    if not time:
+        return 0
+    try:
+        if len(time) == len("2026-11-15"):
+            return (date.fromisoformat(time) - now.day).days
+        return int((parse_stamp(time) - now.moment) / timedelta(milliseconds=1))
+    except ValueError:
+        return 0  # A person's line may say no time that can be read.
 
 
 class Author(Struct, frozen=True):

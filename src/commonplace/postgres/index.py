@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from commonplace.model.errors import CommonplaceError
+from commonplace.model.files import Known
 from commonplace.model.records import Hit, Place, Record
-from commonplace.model.signature import Known
 from commonplace.postgres import index_queries
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import (

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from commonplace.model.clock import Clock
-from commonplace.model.records import Hit, Record
-from commonplace.model.validity import Now, is_over, is_to_come, now_of
+from commonplace.model.records import Hit, Now, Record, is_over, is_to_come, now_of
 from commonplace.trust.safety import Trust, trust_of
 
 LASTING, PASSING = 180.0, 30.0

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
+from commonplace.model.files import Known
 from commonplace.model.records import Hit, Place, Record
-from commonplace.model.signature import Known
 
 Result = TypeVar("Result")
 Entry = tuple[Record, int]

@@ -12,8 +12,8 @@ from math import log
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from commonplace.model.files import Known, Signature
 from commonplace.model.records import Record, said
-from commonplace.model.signature import Known, Signature
 from commonplace.search.filters import listed, unlisted
 from commonplace.search.index import Entry
 from commonplace.search.words import STOP, indexed

@@ -13,12 +13,13 @@ import errno
 import json
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from commonplace.model.errors import StrangeFile
-from commonplace.model.files import StrPath, unfinished
+from commonplace.model.files import StrPath
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 TOP = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
@@ -313,3 +314,12 @@ def _check_links(head: str, steps: list[str]) -> None:
         head = os.path.join(head, step)
         if os.path.islink(head):
             raise StrangeFile(head, "it is a link")
+
+
+def unfinished(path: str) -> str:
+    """The name of a file that becomes `path` once it is whole; no other thread writes one like it.
+
+    A killed writer leaves a hidden file, which nobody takes for the finished one.
+    """
+    directory, name = os.path.split(path)
+    return os.path.join(directory, f".{name}.{os.getpid()}-{threading.get_ident()}.tmp")

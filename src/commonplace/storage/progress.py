@@ -11,8 +11,7 @@ import os
 from typing import Protocol
 
 from commonplace.model.errors import ReadOnly
-from commonplace.model.files import StrPath
-from commonplace.model.signature import Known, Signature
+from commonplace.model.files import Known, Signature, StrPath
 from commonplace.storage.machine_files import opened, parsed
 
 BOOT = "/proc/sys/kernel/random/boot_id"

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.files import StrPath
+from commonplace.model.files import Known, StrPath
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Hit, Place, Record
-from commonplace.model.signature import Known
 from commonplace.search.filters import SUPERSEDED, as_json, clean, fits
 from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
 from commonplace.search.rows import (

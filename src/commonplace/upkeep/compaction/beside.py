@@ -16,9 +16,9 @@ from math import sqrt
 from typing import Any
 
 from commonplace.model.errors import Busy, StrangeFile
-from commonplace.model.files import unfinished
 from commonplace.model.records import PASSAGE, Record, Sensitivity
 from commonplace.storage import machine_files
+from commonplace.storage.machine_files import unfinished
 from commonplace.storage.notes import Notes
 
 DIRECTORY = "tmp"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from commonplace.library.library import Library
-from commonplace.model.records import LASTING, Record
-from commonplace.model.validity import is_over, now_of
+from commonplace.model.records import LASTING, Record, is_over, now_of
 from commonplace.search.index import Query
 from commonplace.upkeep.scan import contradictions, duplicates
 

@@ -20,8 +20,16 @@ from commonplace.library.library import Library
 from commonplace.markdown import documents
 from commonplace.model.clock import Clock, parse_stamp
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
-from commonplace.model.records import PASSAGE, Hit, Place, Problem, Record, Sensitivity
-from commonplace.model.validity import is_over, now_of
+from commonplace.model.records import (
+    PASSAGE,
+    Hit,
+    Place,
+    Problem,
+    Record,
+    Sensitivity,
+    is_over,
+    now_of,
+)
 from commonplace.search.index import Query
 from commonplace.storage.journal import Op
 from commonplace.trust.safety import one_line, trust_of

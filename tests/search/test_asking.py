@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import VaultTrouble
-from commonplace.model.records import Found, Hit
+from commonplace.model.records import Hit, SearchResult
 from commonplace.search import engine
 from commonplace.search.encoders import Encoder, Weigh, bulk
 from commonplace.search.encoders.hashed import HashedEncoder
@@ -51,7 +51,9 @@ def index() -> Iterator[SqliteIndex]:
     index.close()
 
 
-def asked(index: SqliteIndex, text: str, encoder: Encoder | None = None, **query: int) -> Found:
+def asked(
+    index: SqliteIndex, text: str, encoder: Encoder | None = None, **query: int
+) -> SearchResult:
     asker = Asker(index, (lambda: encoder) if encoder else None, clock=Clock())
     try:
         return asker.find(Query(text, **query))  # type: ignore[arg-type]
@@ -59,7 +61,7 @@ def asked(index: SqliteIndex, text: str, encoder: Encoder | None = None, **query
         asker.close()
 
 
-def texts(found: Found) -> list[str]:
+def texts(found: SearchResult) -> list[str]:
     return [hit.record.text for hit in found]
 
 

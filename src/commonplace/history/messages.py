@@ -19,7 +19,7 @@ from commonplace.model.errors import BadLines, BadValue
 
 if TYPE_CHECKING:
     from commonplace.model.clock import Clock
-    from commonplace.model.records import Found
+    from commonplace.model.records import SearchResult
     from commonplace.search.index import Query
 
 ROLE = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
@@ -83,7 +83,7 @@ class History(Protocol):
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
         """What fits the words best first; without words, the newest first."""
 
-    def find(self, query: Query, clock: Clock) -> Found:
+    def find(self, query: Query, clock: Clock) -> SearchResult:
         """What fits a query best, ranked as records are; without text, the newest first."""
 
     def sql(self, statement: str, *, limit: int) -> Table:

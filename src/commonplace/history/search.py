@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from commonplace.model.clock import Clock
-from commonplace.model.records import MESSAGE, Beside, Found, Hit, Origin, Record
+from commonplace.model.records import MESSAGE, Hit, Neighbour, Origin, Record, SearchResult
 from commonplace.search.filters import clean
 from commonplace.search.index import Candidate, Query
 from commonplace.search.ranking import Ranked, ranked
@@ -37,11 +37,11 @@ class Said(Protocol):
         """The newest messages with this in them; nothing at all is in every one."""
 
 
-def found(said: Said, query: Query, clock: Clock) -> Found:
+def found(said: Said, query: Query, clock: Clock) -> SearchResult:
     """The messages that fit a query best; without text, the newest."""
     if query.kinds or query.tags or query.documents or query.limit <= 0:
         # No message has any of these.
-        return Found()
+        return SearchResult()
     since, until = query.span
     bounds = {
         "session": clean(query.session),
@@ -51,11 +51,11 @@ def found(said: Said, query: Query, clock: Clock) -> Found:
     if not match(query.text):
         # It has no words in it, such as a picture character.
         rows = said.containing(clean(query.text.strip()), bounds, query.limit)
-        return Found(Hit(_record(row), (), 0.0) for row in rows)
+        return SearchResult(Hit(_record(row), (), 0.0) for row in rows)
     may = _candidates(said, query.text, bounds)
     by_key = {each.key: each for each in may}
     best = ranked(may, query.text, clock.today(), limit=query.limit, day_of=clock.day_of)
-    return Found(_hit(each, by_key, explain=query.explain) for each in best)
+    return SearchResult(_hit(each, by_key, explain=query.explain) for each in best)
 
 
 def _candidates(said: Said, text: str, bounds: Bounds) -> list[Candidate]:
@@ -81,7 +81,7 @@ def _hit(each: Ranked, by_key: Mapping[int, Candidate], *, explain: bool) -> Hit
         _record((it.key, it.id, it.text, it.timestamp, it.session, it.username, it.channel)),
         (),
         each.relevance,
-        tuple(Beside(one.id, one.timestamp, one.username, one.text, one.origin) for one in near),
+        tuple(Neighbour(one.id, one.timestamp, one.username, one.text, one.origin) for one in near),
         tuple(each.parts().items()) if explain else (),
     )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commonplace.history import search, sql_questions
     from commonplace.history.search import Bounds
     from commonplace.model.clock import Clock
-    from commonplace.model.records import Found
+    from commonplace.model.records import SearchResult
     from commonplace.search.index import Query
 else:
     sql_questions, search = Lazy("history.sql_questions"), Lazy("history.search")
@@ -101,7 +101,7 @@ class SqliteHistory:
         found = (FOUND, words) if words else (CONTAINING, _encodable(text.strip()))
         return self._messages(*found, session, session, limit)
 
-    def find(self, query: Query, clock: Clock) -> Found:
+    def find(self, query: Query, clock: Clock) -> SearchResult:
         with self._connections.lent() as db:
             return search.found(_Said(db), query, clock)
 

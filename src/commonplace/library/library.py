@@ -28,12 +28,12 @@ from commonplace.model.records import (
     DERIVED,
     PASSAGE,
     Author,
-    Beside,
-    Found,
     Hit,
+    Neighbour,
     Origin,
     Problem,
     Record,
+    SearchResult,
     Sensitivity,
     etag_of,
 )
@@ -116,7 +116,7 @@ class Library(Erasing):
             entry = self.entry(Op.HOLD, (), ids=(record.id,), author=author, lines=(line,))
             self.journal.append(entry)
 
-    def waiting_among(self, records: Iterable[Record | Beside]) -> frozenset[str]:
+    def waiting_among(self, records: Iterable[Record | Neighbour]) -> frozenset[str]:
         """The ids of those records that a person has to approve before they are told."""
         doubtful = frozenset(it.id for it in records if trust_of(it.origin) == Trust.NONE)
         if not doubtful or self.tells_all:
@@ -683,14 +683,14 @@ class Library(Erasing):
         data = self.vault.read(name)
         return decoded(name, data), etag_of(data)
 
-    def find(self, query: Query) -> Found:
+    def find(self, query: Query) -> SearchResult:
         found = self.index.while_level(lambda: self.asker.find(query))
         if found is None:
             self.refresh()
             found = self.asker.find(query)
         if self.troubles or self.outside.copies:
             lacking = " ".join((found.degraded, *self.troubles.values(), *self.unmerged())).strip()
-            found = Found(found, mode=found.mode, degraded=lacking)
+            found = SearchResult(found, mode=found.mode, degraded=lacking)
         return found
 
     def recall(self, text: str, *, limit: int, newest: int, writes: bool) -> list[Hit]:

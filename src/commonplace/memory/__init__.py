@@ -52,13 +52,13 @@ from commonplace.model.records import (
     PASSAGE,
     SYSTEM,
     Author,
-    Beside,
-    Found,
     Hit,
+    Neighbour,
     Origin,
     Place,
     Problem,
     Record,
+    SearchResult,
 )
 from commonplace.opening import VaultParts, parts_at
 from commonplace.search.importance import by_standing
@@ -197,7 +197,7 @@ class Memory:
         """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.run: Callable[[], str] = str
         """What its writes are counted by where it has no session; empty: this object."""
-        self._doubtful: dict[str, Record | Beside] = {}
+        self._doubtful: dict[str, Record | Neighbour] = {}
         """Untrusted text that was shown since somebody last asked which of it waits."""
         self._views: dict[str, View] = {}
         self._backgrounds: list[Background] = []
@@ -789,7 +789,7 @@ class Memory:
             raise NoSuchRecord(hit.record.id)
         return hit
 
-    def search(self, text: str = "", *, within: str = "memory", **filters: Any) -> Found:
+    def search(self, text: str = "", *, within: str = "memory", **filters: Any) -> SearchResult:
         """What fits the words best; without words, the newest. Filters are those of `Query`.
 
         `within` is memory, history (what was said in conversations) or all.
@@ -803,14 +803,14 @@ class Memory:
         filters |= self._bounds(**{name: filters.get(name, "") for name in ("since", "until")})
         query = self._seen(Query(text=text, **filters))
         self._check_open()
-        hits = Found() if within == "history" else self.library.find(query)
+        hits = SearchResult() if within == "history" else self.library.find(query)
         self.note_shown(it for hit in hits for it in hit.shown)
         return hits if within == "memory" else _merged(hits, self._said(query), query)
 
-    def _said(self, query: Query) -> Found:
+    def _said(self, query: Query) -> SearchResult:
         """The messages that fit a query, wherever there is a history."""
         if not self.parts.has_history():
-            return Found()
+            return SearchResult()
         found = self.messages.find(query, self.clock)
         self._mind_said((hit.record.session, it.username) for hit in found for it in hit.shown)
         return found
@@ -832,7 +832,7 @@ class Memory:
         last = time_phrases.last_day(self.clock.named_day(until), today) if until else ""
         return {"since": first, "until": last, "span": self.clock.span(first, last)}
 
-    def note_shown(self, records: Iterable[Record | Beside]) -> None:
+    def note_shown(self, records: Iterable[Record | Neighbour]) -> None:
         """An agent that was shown untrusted content is tainted by it."""
         doubtful = {it.id: it for it in records if trust_of(it.origin) == Trust.NONE}
         self._doubtful |= doubtful
@@ -987,7 +987,7 @@ class Memory:
         distant = self.parts.database is not None or self.options.history
         return IN_POSTGRES if distant else IN_SQLITE
 
-    def _likely(self, text: str, limit: int) -> Found:
+    def _likely(self, text: str, limit: int) -> SearchResult:
         """What a context chooses from; neighbours do not get into it."""
         hits = self.library.find(Query(text=text, limit=limit))
         self.note_shown(hit.record for hit in hits)
@@ -1567,11 +1567,11 @@ def _only(found: Sequence[str], key: str, argument: str) -> str:
     return found[0] if found else key
 
 
-def _merged(hits: Found, said: Found, query: Query) -> Found:
+def _merged(hits: SearchResult, said: SearchResult, query: Query) -> SearchResult:
     """Records and messages together: a score says the same of both how likely each is wanted."""
     both = [*hits, *said]
     if query.text.strip():
         both.sort(key=lambda hit: hit.score, reverse=True)
     else:
         both.sort(key=lambda hit: hit.record.timestamp, reverse=True)
-    return Found(both[: query.limit], mode=hits.mode, degraded=hits.degraded)
+    return SearchResult(both[: query.limit], mode=hits.mode, degraded=hits.degraded)

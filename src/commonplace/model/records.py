@@ -239,7 +239,7 @@ class Problem(Struct, frozen=True):
     what: str
 
 
-class Beside(Struct, frozen=True):
+class Neighbour(Struct, frozen=True):
     """A neighbour of something found, which may be what makes sense of it."""
 
     id: str
@@ -255,18 +255,18 @@ class Hit(Struct, frozen=True):
     record: Record
     places: tuple[Place, ...]
     score: float
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[Neighbour, ...] = ()
     """What is right before and after it, in its session or where it was found by that alone."""
     why: tuple[tuple[str, float], ...] = ()
     """Each signal's part of its rank, the weightiest first, where that was asked for."""
 
     @property
-    def shown(self) -> tuple[Record | Beside, ...]:
+    def shown(self) -> tuple[Record | Neighbour, ...]:
         """All whose text whoever gets it sees."""
         return self.record, *self.beside
 
 
-class Found(list[Hit]):
+class SearchResult(list[Hit]):
     """What a search found, best first, and how: a list that also says what it rests on."""
 
     def __init__(

@@ -25,7 +25,7 @@ from commonplace.history.search import Bounds
 from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, table
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError
-from commonplace.model.records import Found
+from commonplace.model.records import SearchResult
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import DIGITS, query_of, tag_of, vector_of_words
 from commonplace.postgres.questions import Limits, ask
@@ -141,7 +141,7 @@ class PostgresHistory:
         asked = self._arguments(bounds, text=_storable(text.strip()), limit=limit)
         return _told(self._database.rows(CONTAINING.format(shown=SHOWN), asked))
 
-    def find(self, query: Query, clock: Clock) -> Found:
+    def find(self, query: Query, clock: Clock) -> SearchResult:
         return search.found(self, query, clock)
 
     def by_words(self, text: str, bounds: Bounds) -> list[tuple[int, float]]:

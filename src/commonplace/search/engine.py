@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.lazy import Lazy
-from commonplace.model.records import Beside, Found, Hit, Sensitivity
+from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
 from commonplace.search.words import match
 
@@ -90,7 +90,7 @@ class Asker:
         """Seconds of a search that may go into vectors that are missing."""
         self.progress: OnProgress = lambda done, total: None
 
-    def find(self, query: Query) -> Found:
+    def find(self, query: Query) -> SearchResult:
         """What fits the query best; without text, the newest."""
         with self._counting:
             self._finding += 1
@@ -100,18 +100,20 @@ class Asker:
             with self._counting:
                 self._finding -= 1
 
-    def _find(self, query: Query) -> Found:
+    def _find(self, query: Query) -> SearchResult:
         if not query.text.strip() or query.limit <= 0:
-            return Found(self._index.search(query))
+            return SearchResult(self._index.search(query))
         asked, degraded = self.asked(query.text)
         found = self._index.candidates(query, asked)
         if not found:
             # No word in it, but perhaps an emoji or a sign.
-            return Found(self._index.search(query), degraded=degraded)
+            return SearchResult(self._index.search(query), degraded=degraded)
         best = self._ranked(found, query, limit=query.limit)
         hits = self._index.hits([(each.candidate.key, each.relevance) for each in best])
         hits = _told(hits, best, found, explain=query.explain)
-        return Found(self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded)
+        return SearchResult(
+            self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded
+        )
 
     def why_not(self, hit: Hit, query: Query) -> Miss:
         """Why a record that there is was not found, as far as the query can tell."""
@@ -329,14 +331,14 @@ def _told(
     ]
 
 
-def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Beside, ...]:
+def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Neighbour, ...]:
     """Lines of a document stand side by side by chance; turns of a session do not, nor what was
     found by its neighbours.
     """
     if not each.session and ranking.is_like(each):
         return ()
     near = (by_key[key] for key in (each.before, each.after) if key in by_key)
-    return tuple(Beside(it.id, it.timestamp, it.username, it.text, it.origin) for it in near)
+    return tuple(Neighbour(it.id, it.timestamp, it.username, it.text, it.origin) for it in near)
 
 
 def _uncompared(hit: Hit, query: Query, count: int) -> tuple[str, ...]:

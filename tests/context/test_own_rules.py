@@ -10,7 +10,7 @@ from commonplace import tools
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.model.records import BEHAVIORAL, Origin
-from commonplace.trust.safety import SUGGESTIONS
+from commonplace.trust.neutralise import SUGGESTIONS
 
 OWN, LEARNED = "Never push to the main branch", "Push the branch before lunch"
 TEMPLATES = [layout for layout in LAYOUTS if layout != "typed"]

@@ -23,7 +23,7 @@ from commonplace.doors.cli.terminal import has_colour
 from commonplace.memory import Memory
 from commonplace.model.errors import HeldForReview
 from commonplace.model.options import DEFAULTS
-from commonplace.trust.safety import SUGGESTIONS
+from commonplace.trust.neutralise import SUGGESTIONS
 from tests.data import HERE, contents, example
 from tests.support.clocks import SkippingClock
 

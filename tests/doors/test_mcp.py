@@ -38,7 +38,7 @@ from commonplace.model.errors import (
     UnknownTool,
 )
 from commonplace.tools.tool import Answer, Argument, Tool, tool
-from commonplace.trust.safety import FRAMING
+from commonplace.trust.neutralise import FRAMING
 from mcp import Client, StdioServerParameters
 from tests.support import mcp_client as mcp
 from tests.support.clocks import FixedClock

@@ -17,7 +17,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import NothingToUndo
 from commonplace.model.records import Origin, Record, Sensitivity
 from commonplace.storage.journal import Op, document_at
-from commonplace.trust.safety import trust_of
+from commonplace.trust.origins import trust_of
 from commonplace.upkeep.compaction.plan import LEVELS
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import SkippingClock

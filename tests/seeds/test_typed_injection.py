@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory import Memory
-from commonplace.trust.safety import FRAMING
+from commonplace.trust.neutralise import FRAMING
 from tests.data import clock_at
 
 

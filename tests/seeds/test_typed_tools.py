@@ -15,7 +15,7 @@ from commonplace.doors.mcp.prompts import INSTRUCTIONS, SWEEP
 from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import BadValue, CommonplaceError, LessTrusted, NoSuchRecord, TooLong
-from commonplace.trust.safety import FRAMING
+from commonplace.trust.neutralise import FRAMING
 from tests.data import clock_at
 from tests.support.clocks import FixedClock, SkippingClock
 

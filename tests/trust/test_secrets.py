@@ -17,7 +17,7 @@ from commonplace.markdown import record_lines as lines
 from commonplace.model.clock import uuid7
 from commonplace.model.records import Record
 from commonplace.trust import secrets as looking
-from commonplace.trust.safety import neutralise
+from commonplace.trust.neutralise import neutralise
 from commonplace.trust.secret_forms import FORMS
 from commonplace.trust.secrets import Secret, find_secrets, redact
 from tests.support.free_sentences import INNOCENT, INNOCENT_HELD_OUT, TELLING, TELLING_HELD_OUT

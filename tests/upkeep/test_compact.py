@@ -18,7 +18,7 @@ from commonplace.model.errors import BadOption, DiskFull, SummarizerFailed
 from commonplace.model.records import SYSTEM, Record, Sensitivity
 from commonplace.storage.journal import Op
 from commonplace.storage.locks import Lock
-from commonplace.trust.safety import trust_of
+from commonplace.trust.origins import trust_of
 from commonplace.upkeep.compaction import plan as plans
 from commonplace.upkeep.compaction import reports
 from commonplace.upkeep.compaction import run as compact

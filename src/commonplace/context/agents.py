@@ -26,7 +26,7 @@ from commonplace.context.templates import framed, relevant_section, template_of
 from commonplace.context.tokens import counter
 from commonplace.model.errors import BadValue
 from commonplace.model.limits import check_type
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.context.tokens import Counter, estimate
-from commonplace.trust.safety import neutralise
+from commonplace.trust.neutralise import neutralise
 
 UNLIMITED = 1 << 40
 LEAST_CUT = 24

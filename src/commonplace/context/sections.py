@@ -35,7 +35,8 @@ from commonplace.model.records import (
     now_of,
 )
 from commonplace.storage.sessions import SessionKind
-from commonplace.trust.safety import Trust, neutralise, one_line, trust_of
+from commonplace.trust.neutralise import neutralise, one_line
+from commonplace.trust.origins import Trust, trust_of
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message

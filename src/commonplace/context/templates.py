@@ -35,7 +35,7 @@ from commonplace.model.records import PASSAGE, Origin, Record, short_id
 from commonplace.search.importance import by_standing
 from commonplace.search.index import Query
 from commonplace.storage.sessions import SessionKind
-from commonplace.trust.safety import FRAMING, SUGGESTIONS, one_line
+from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, one_line
 
 MOST_RECORDS = 400
 """Records that are looked at for a section: more do not fit any prompt."""

@@ -21,7 +21,7 @@ from typing import Any
 from commonplace.doors.cli.terminal import stopped_by_signals
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction.summarizers import end_programs
 from commonplace.upkeep.errands import BEGUN, GRACE
 from commonplace.upkeep.jobs import PATIENT, WORKS

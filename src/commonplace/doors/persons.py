@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.doors.attached import agents_session, notes_of_user
 from commonplace.doors.runs import SHELLS, Find, Process, all_above
 from commonplace.model.errors import NotThePerson
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.storage.notes import Notes

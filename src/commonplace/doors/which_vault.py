@@ -48,7 +48,7 @@ def left_out(vault: str) -> str:
         return ""
     from commonplace.opening import find_root
     from commonplace.storage.trusted import command_for, lapsed
-    from commonplace.trust.safety import one_line
+    from commonplace.trust.neutralise import one_line
 
     root = find_root(here)
     if _is_trusted(here):
@@ -63,7 +63,7 @@ def left_out(vault: str) -> str:
 def _keys_left_out(root: str) -> str:
     from commonplace.model.errors import CommonplaceError
     from commonplace.storage.option_files import load
-    from commonplace.trust.safety import one_line
+    from commonplace.trust.neutralise import one_line
 
     try:
         said = load(root).distrusted

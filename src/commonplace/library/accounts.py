@@ -18,7 +18,7 @@ from commonplace.model.records import BEHAVIORAL, INFERRED, Record
 from commonplace.search.index import Query
 from commonplace.storage.sessions import Sessions
 from commonplace.trust.evidence import sentences, untyped
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 
 class Account(Struct, frozen=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from commonplace.library.writer import Ledger
 from commonplace.model.records import Record, is_over, now_of, said, same_words
 from commonplace.storage.journal import Append, Entry
-from commonplace.trust.safety import may_supersede
+from commonplace.trust.origins import may_supersede
 
 REMEMBERED = 512
 """Records that are remembered before the index is asked how far it has come."""

@@ -36,7 +36,7 @@ from commonplace.model.records import (
 )
 from commonplace.search.index import Query
 from commonplace.storage.journal import BLANK, Cut, Op, Text, without
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.library import marking

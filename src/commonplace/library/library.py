@@ -43,7 +43,7 @@ from commonplace.search.recall import most_alike
 from commonplace.storage.brackets import Brackets
 from commonplace.storage.journal import Change, Gone, Op, Text, find_text
 from commonplace.storage.notices import Notice, Notices
-from commonplace.trust.safety import BELIEVED, Trust, lowest, may_supersede, needs_review, trust_of
+from commonplace.trust.origins import BELIEVED, Trust, lowest, may_supersede, needs_review, trust_of
 
 if TYPE_CHECKING:
     from commonplace.library import duplicates, marking

@@ -15,7 +15,7 @@ from msgspec import Struct
 from commonplace.markdown import documents
 from commonplace.markdown.documents import Item, Parsed
 from commonplace.model.records import PASSAGE
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 WORD = re.compile(r"\w+")
 GUARDRAIL = re.compile(

@@ -25,7 +25,7 @@ from commonplace.trust.evidence import (
     quoted,
     search_words,
 )
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 DEFAULT_KIND = "preference"
 """The kind of a sentence whose memory was of a kind of the agent's own."""

@@ -19,7 +19,7 @@ from commonplace.markdown import merge as merging
 from commonplace.model.errors import DocumentChanged, WouldLose
 from commonplace.model.records import Author, Origin, etag_of
 from commonplace.storage.journal import Op
-from commonplace.trust.safety import neutralise
+from commonplace.trust.neutralise import neutralise
 
 Rewording = Callable[[str], str]
 """A change of a document's text."""

@@ -19,7 +19,7 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import WouldLose
 from commonplace.model.records import Author, Origin, Record
 from commonplace.trust.evidence import Alike, Evidence, Said
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 DOCUMENT = "document"
 """The kind of a held text that is meant for a document."""

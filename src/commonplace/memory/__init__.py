@@ -67,7 +67,7 @@ from commonplace.storage.brackets import Brackets
 from commonplace.storage.journal import Entry
 from commonplace.storage.notices import Notice, Notices
 from commonplace.storage.sessions import SessionKind, Sessions, session_kind
-from commonplace.trust.safety import BELIEVED, Trust, stamped, trust_of
+from commonplace.trust.origins import BELIEVED, Trust, stamped, trust_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -11,7 +11,7 @@ from datetime import date
 
 from commonplace.model.clock import Clock
 from commonplace.model.records import Hit, Now, Record, is_over, is_to_come, now_of
-from commonplace.trust.safety import Trust, trust_of
+from commonplace.trust.origins import Trust, trust_of
 
 LASTING, PASSING = 180.0, 30.0
 """Days after which a record of such a kind matters half as much."""

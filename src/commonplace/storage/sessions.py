@@ -17,7 +17,7 @@ from commonplace.model.errors import BudgetSpent
 from commonplace.model.files import digest
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 DIRECTORY = "sessions"
 MOST_DONE = 32

@@ -136,7 +136,7 @@ def _strange_below(path: str, name: str, *, shared: bool, deep: bool) -> Iterato
 def _flaw_inside(root: str, inside: str, *, trusting: bool, shared: bool) -> str:
     """Why the state in the vault is not used, and what to do; empty when it is used."""
     for name, flaw in strange_in(inside, shared=shared):
-        from commonplace.trust.safety import one_line
+        from commonplace.trust.neutralise import one_line
 
         step = (
             f"'{command_for(root)} --shared' uses it."

@@ -14,7 +14,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 NOTE = "USER.md:"
 AROUND = ".,;:!?\"'()[]…“”„‘’"

@@ -14,7 +14,7 @@ from commonplace.model.errors import BadValue, NoSuchDocument, NotFound
 from commonplace.model.records import Hit
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 DIRECTORY = "memories/"
 PREVIEW = 80

@@ -15,7 +15,8 @@ from commonplace.model.clock import Clock
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.tools.tool import Answer, Argument, tool
-from commonplace.trust.safety import FRAMING, SUGGESTIONS, Trust, neutralise, one_line, trust_of
+from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, neutralise, one_line
+from commonplace.trust.origins import Trust, trust_of
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message

@@ -17,7 +17,7 @@ from commonplace.memory import Document, Memory
 from commonplace.model.errors import BadValue, NoSuchDocument
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool
-from commonplace.trust.safety import neutralise
+from commonplace.trust.neutralise import neutralise
 from commonplace.upkeep.compaction import cap
 
 BULLET = re.compile(r"[-*+][ \t]+")

@@ -11,7 +11,7 @@ from commonplace.markdown import merge
 from commonplace.markdown.record_lines import plain
 from commonplace.memory import Document, Memory
 from commonplace.model.errors import NoSuchDocument, NotFound
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 NAMED = 20
 """How many documents an error names."""

@@ -13,7 +13,7 @@ from commonplace.model.limits import check_text
 from commonplace.model.records import TYPES, Hit, Record
 from commonplace.tools.native import in_users_words, said_already
 from commonplace.tools.tool import Answer, Argument, tool
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 Type = Literal["preference", "fact", "instruction", "context", "correction"]
 TYPES_EXPLAINED = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.tools.tool import Answer
 from commonplace.trust.evidence import bare
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 MOST, WIDTH = 10, 80
 """How many texts a note names, and how many characters of each."""

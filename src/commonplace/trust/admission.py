@@ -13,7 +13,8 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import SecretFound
 from commonplace.model.options import Options
 from commonplace.model.records import PLAIN, Origin, Record
-from commonplace.trust.safety import Trust, needs_review, neutralise, trust_of
+from commonplace.trust.neutralise import neutralise
+from commonplace.trust.origins import Trust, needs_review, trust_of
 from commonplace.trust.secrets import Secret, find_secrets, redact
 
 

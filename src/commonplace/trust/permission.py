@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from commonplace.model.errors import LessTrusted, NoSuchRecord, Refused
 from commonplace.model.records import PASSAGE, Hit, Record
-from commonplace.trust.safety import Trust, may_supersede, trust_of
+from commonplace.trust.origins import Trust, may_supersede, trust_of
 
 
 def is_believed(origin: str) -> bool:

@@ -16,7 +16,8 @@ from commonplace.model.errors import NoSuchDocument, Unreadable
 from commonplace.model.records import Author, Origin, Record
 from commonplace.search.index import Query
 from commonplace.storage.journal import Op
-from commonplace.trust.safety import lowest, one_line
+from commonplace.trust.neutralise import one_line
+from commonplace.trust.origins import lowest
 from commonplace.upkeep.compaction.extractive import Extractive
 
 MARK = "*Made from the entries below, which are as they were."

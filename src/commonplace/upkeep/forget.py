@@ -30,7 +30,7 @@ from commonplace.model.records import (
 )
 from commonplace.search import chains
 from commonplace.search.index import Query
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction import expand, plan
 from commonplace.upkeep.compaction.extractive import Extractive
 

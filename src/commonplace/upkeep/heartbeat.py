@@ -26,7 +26,7 @@ from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp
 from commonplace.model.errors import BadValue, Busy, CommonplaceError
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 from commonplace.trust.secrets import redact
 
 if TYPE_CHECKING:

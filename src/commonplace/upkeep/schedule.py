@@ -20,7 +20,7 @@ from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp, zone_o
 from commonplace.model.errors import BadValue, Busy, CutShort
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.errands import take_short_turns
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from commonplace.storage.machine_files import is_shared
 from commonplace.storage.option_files import MEND_UNREAD
 from commonplace.storage.state_places import STATE, strange_in
 from commonplace.storage.trusted import command_for, data_directory, trusted
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 from commonplace.upkeep import heartbeat, schedule
 
 ENOUGH = 100 * 1024 * 1024

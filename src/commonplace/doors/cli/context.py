@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.cli.main import complain, json_text, open_memory, said
 from commonplace.library import accounts
 from commonplace.model.errors import BadValue
-from commonplace.trust.safety import neutralise
+from commonplace.trust.neutralise import neutralise
 
 if TYPE_CHECKING:
     from commonplace.context.budget import Context, Line

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.doors.cli.main import open_memory, said, show
 from commonplace.model.errors import BadValue, NoSuchDocument
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

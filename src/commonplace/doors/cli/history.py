@@ -28,7 +28,7 @@ from commonplace.doors.cli.parser import AddArguments, add
 from commonplace.doors.cli.terminal import paint
 from commonplace.model.errors import BadValue, TooSlow
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message, Table

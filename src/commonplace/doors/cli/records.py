@@ -24,7 +24,7 @@ from commonplace.markdown import record_lines
 from commonplace.model.errors import BadValue
 from commonplace.tools.native import described
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.library.undo import Restored

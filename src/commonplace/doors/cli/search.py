@@ -16,7 +16,7 @@ from commonplace.model.errors import BadValue
 from commonplace.storage.machine_files import make_private
 from commonplace.storage.trusted import data_directory
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.doors.admin.evaluate import Answered, Missed

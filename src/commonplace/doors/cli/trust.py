@@ -44,7 +44,7 @@ from commonplace.storage.trusted import (
 from commonplace.storage.version_control import is_kept
 from commonplace.tools.native import described
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import neutralise, one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.library.accounts import Account

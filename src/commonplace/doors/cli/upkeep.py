@@ -18,7 +18,7 @@ from commonplace.library.erase import said_of_chain, told_sessions
 from commonplace.model.errors import BadValue, NoSuchRecord
 from commonplace.model.records import ID, Record, Sensitivity
 from commonplace.tools.tool import Answer
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

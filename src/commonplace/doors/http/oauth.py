@@ -42,7 +42,7 @@ from starlette.routing import Route
 
 from commonplace.doors.http.grants import ACCESS_SECONDS, SCOPE, Grants, Issued, TooManyClients
 from commonplace.model.errors import NotFound
-from commonplace.trust.safety import neutralise
+from commonplace.trust.neutralise import neutralise
 
 CONSENT = "/consent"
 WELL_KNOWN = "/.well-known/"

@@ -185,7 +185,7 @@ def read_resource(params: Object, offered: Offered, recall: Recall) -> Object:
 def _read(uri: str, recall: Recall) -> str:
     from urllib.parse import unquote
 
-    from commonplace.trust.safety import neutralise
+    from commonplace.trust.neutralise import neutralise
 
     if uri == BRIEF:
         return str(tools_of("native")["brief"].call(recall(), {}))

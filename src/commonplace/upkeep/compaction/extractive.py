@@ -15,7 +15,7 @@ from typing import Protocol
 
 from commonplace.model.clock import DayOf, utc_day
 from commonplace.model.records import Record
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 
 WORD = re.compile(r"\w{3,}|\d+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s.!?])|\n+")

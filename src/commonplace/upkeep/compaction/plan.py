@@ -15,7 +15,8 @@ from msgspec import Struct
 from commonplace.model.clock import DayOf, parse_stamp, stamp, utc_day
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import COMPACTION, SHAREABLE, Origin, Record, Sensitivity
-from commonplace.trust.safety import lowest, one_line
+from commonplace.trust.neutralise import one_line
+from commonplace.trust.origins import lowest
 from commonplace.trust.secrets import redact
 from commonplace.upkeep.compaction.extractive import (
     Extractive,

@@ -17,7 +17,7 @@ from commonplace.model.errors import BadOption, SummarizerFailed
 from commonplace.model.options import Options
 from commonplace.model.records import SHAREABLE, Record
 from commonplace.storage.notes import Notes
-from commonplace.trust.safety import one_line
+from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction.extractive import Extractive, Summarizer
 
 SECONDS = 120.0

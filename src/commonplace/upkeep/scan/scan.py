@@ -32,7 +32,8 @@ from commonplace.model.records import (
 )
 from commonplace.search.index import Query
 from commonplace.storage.journal import Op
-from commonplace.trust.safety import one_line, trust_of
+from commonplace.trust.neutralise import one_line
+from commonplace.trust.origins import trust_of
 from commonplace.upkeep.scan import contradictions as sayings
 from commonplace.upkeep.scan import duplicates
 

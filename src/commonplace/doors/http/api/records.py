@@ -16,7 +16,7 @@ from commonplace.search import chains
 from commonplace.tools.tool import Argument
 from commonplace.trust import admission
 from commonplace.trust.evidence import LONGEST as LONGEST_QUOTE
-from commonplace.trust.safety import trust_of
+from commonplace.trust.origins import trust_of
 
 IN_A_CHAIN = 50
 """Most records that are shown of a chain of replacements, in either direction."""

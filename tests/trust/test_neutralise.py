@@ -1,4 +1,4 @@
-"""What `safety` shows, finds and believes; the sets it is measured on are in their own files."""
+"""What `neutralise` lets through; the sets it is measured on are in their own files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.trust import safety
-from commonplace.trust.safety import (
-    FRAMING,
-    Trust,
-    lowest,
-    may_supersede,
-    needs_review,
-    neutralise,
-    one_line,
-    stamped,
-    trust_of,
-)
+from commonplace.trust import neutralise as module
+from commonplace.trust.neutralise import FRAMING, neutralise, one_line
 
 ORDINARY = (
     "Prefers dark mode; lives in Zürich, naïve café, Łódź, Ægir, ½ cup, 20 °C, “quoted” – ok…",
@@ -290,63 +280,16 @@ def test_the_fuzz_would_notice_what_it_looks_for() -> None:
     assert all(faults(text) for text in texts)
 
 
-def test_trust_falls_from_the_owner_to_the_web() -> None:
-    origins = ("owner", "agent", "system", "import", "tool", "web", "anything else")
-    assert [int(trust_of(origin)) for origin in origins] == [3, 2, 2, 1, 0, 0, 0]
-    assert trust_of("owner") is Trust.OWNER
-
-
-def test_a_derived_record_takes_the_lowest_trust_of_its_sources() -> None:
-    assert lowest(["owner", "import", "agent"]) == "import"
-    assert lowest(["web", "tool"]) == lowest(["tool", "web"])
-    assert lowest(["owner"]) == "owner"
-
-
-def test_a_lower_trust_never_supersedes_a_higher_one() -> None:
-    assert may_supersede("owner", "agent")
-    assert may_supersede("agent", "agent")
-    assert may_supersede("agent", "system")
-    assert not may_supersede("agent", "owner")
-    assert not may_supersede("web", "import")
-    assert not may_supersede("unheard of", "agent")
-
-
-def test_a_tainted_session_makes_the_agent_speak_for_the_web() -> None:
-    assert stamped("agent", tainted=True) == "web"
-    assert stamped("agent", tainted=False) == "agent"
-    assert stamped("owner", tainted=True) == "owner"
-
-
-@pytest.mark.parametrize(
-    ("behavioral", "origin", "tainted", "waits"),
-    [
-        (True, "owner", True, False),
-        (True, "agent", False, False),
-        (True, "agent", True, True),
-        (True, "import", False, True),
-        (True, "tool", False, True),
-        (True, "web", False, True),
-        (True, "unheard of", False, True),
-        (False, "web", True, False),
-        (False, "agent", True, False),
-    ],
-)
-def test_behaviour_from_untrusted_origins_waits_for_a_person(
-    behavioral: bool, origin: str, tainted: bool, waits: bool
-) -> None:
-    assert needs_review(behavioral=behavioral, origin=origin, tainted=tainted) is waits
-
-
 def test_the_framing_says_what_memories_are_and_is_neutral_itself() -> None:
     assert "suggestions, not commands" in FRAMING
     assert one_line(FRAMING) == FRAMING
 
 
 def test_it_imports_a_few_light_modules_and_none_of_ours() -> None:
-    tree = ast.parse(inspect.getsource(safety))
+    tree = ast.parse(inspect.getsource(module))
     imported = {
         name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names
     }
     imported |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
-    light = {"__future__", "collections.abc", "enum", "functools", "re"}
+    light = {"__future__", "functools", "re"}
     assert imported == light

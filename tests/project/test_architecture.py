@@ -15,6 +15,7 @@ PAGES = (
     "docs/architecture.md",
     "CONTRIBUTING.md",
     "tests/README.md",
+    "bench/RESULTS.md",
     *sorted(f"docs/decisions/{page.name}" for page in (ROOT / "docs/decisions").glob("*.md")),
 )
 FILE = re.compile(r"[\w./-]+(?:\.(?:py|md|toml|json|svg|txt|mjs|bin)|/)")

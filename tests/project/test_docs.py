@@ -116,6 +116,22 @@ def test_the_python_example_of_a_page_runs_as_it_stands(
     assert shown in done.stdout
 
 
+def test_every_python_example_prints_what_the_page_shows(tmp_path: Path) -> None:
+    text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", text, re.M | re.DOTALL)
+    assert len(examples) == text.count("```python") >= 5
+    for example, shown in examples:
+        done = subprocess.run(
+            [sys.executable, "-c", example],
+            env={"HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{example}\n{done.stderr}"
+        assert done.stdout == shown, example
+
+
 def fenced(name: str, language: str) -> list[str]:
     """The lines of a document's blocks in a language."""
     text = (ROOT / name).read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors.hooks import events, main, outputs, spool, transcripts
+from commonplace.doors.hooks import clients, events, main, spool, transcripts
 from commonplace.doors.hooks.main import CLIENTS, EVENTS
 from commonplace.doors.setup.clients import CLIENTS as SET_UP
 from commonplace.doors.setup.clients import Launch, hook_groups
@@ -159,13 +159,13 @@ def test_the_injection_fits_by_the_count_of_the_clients(hook: Hook, vault: Path)
     with Memory.open(vault, origin="owner", create=True) as memory:
         memory.store_all({"text": "🛶" * 400 + f" {n}", "kind": "fact"} for n in range(60))
     found = context(hook("session-start", source="startup"))
-    assert 9_000 < outputs.length(found) <= 10_000
+    assert 9_000 < clients.length(found) <= 10_000
     assert len(found) < 6_000
 
 
 @given(text=st.text())
 def test_the_length_is_that_of_javascript(text: str) -> None:
-    assert outputs.length(text) == sum(1 + (ord(c) > 0xFFFF) for c in text)
+    assert clients.length(text) == sum(1 + (ord(c) > 0xFFFF) for c in text)
 
 
 def test_a_resumed_session_is_told_again_only_when_memory_has_changed(

@@ -22,7 +22,7 @@ from commonplace.doors import attached
 from commonplace.doors.cli.main import main
 from commonplace.doors.hooks import main as hooks
 from commonplace.doors.hooks import reading
-from commonplace.doors.hooks.clients import MACHINES, Tool, typed
+from commonplace.doors.hooks.clients import MACHINES, ToolUse, typed
 from commonplace.doors.session_id import taint_of
 from commonplace.memory import Memory
 from commonplace.model.errors import HeldForReview
@@ -202,7 +202,7 @@ def test_a_file_that_only_looks_like_a_document_marks_the_session(
     asked=st.dictionaries(st.sampled_from([*reading.TELLING, "x"]), st.text(max_size=20)),
 )
 def test_every_tool_that_nobody_listed_reads(name: str, asked: dict[str, str]) -> None:
-    tool = Tool(name, asked)
+    tool = ToolUse(name, asked)
     listed = name.lower().replace("_", "").replace("-", "") in reading.READS_NOTHING
     own = "commonplace" in name or asked.get("skill") == reading.OWN_SKILL
     assert reading.reads(tool) or listed or own

@@ -123,10 +123,10 @@ def hook(arguments: argparse.Namespace) -> int:
 
     It ends with 0 whatever happens; 'commonplace doctor' shows what went wrong.
     """
-    from commonplace.doors.hooks.main import Asked, run
+    from commonplace.doors.hooks.main import HookCommand, run
 
     return run(
-        Asked(
+        HookCommand(
             event=arguments.event,
             client=arguments.client,
             vault=arguments.vault,

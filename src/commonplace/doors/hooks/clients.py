@@ -1,11 +1,12 @@
-"""What a client says to a hook, read alike for all of them.
+"""The clients' own forms: the JSON that each sends to a hook, and the answers that each takes.
 
 Clients differ in spelling (`session_id`, `sessionId`) and in names (`prompt_response`,
-`last_assistant_message`). It does not know what a hook does with it.
+`last_assistant_message`).
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -31,9 +32,17 @@ REFERENCED = "--- Content from referenced files ---"
 """Below it Gemini CLI and Qwen Code put the text of files that a prompt names."""
 PUNCTUATION = ".,;:!?)]}>\"'`"
 REPLY = ("lastassistantmessage", "promptresponse")
+STARTS = "SessionStart"
+PROMPTS = {"gemini": "BeforeAgent"}
+MAY_NOT_START = ("qwen",)
+"""Clients that announce no session's start when they are run with one prompt."""
+ANNOUNCE_ALWAYS = ("gemini",)
+"""Clients that announce a compaction on every turn, whether there will be one or not."""
+SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot")
+"""Clients whose agent goes on when it is asked to as it stops."""
 
 
-class Tool(Struct, frozen=True):
+class ToolUse(Struct, frozen=True):
     """One call of a tool, as a client tells it before or after: what was asked for alone."""
 
     name: str
@@ -47,7 +56,7 @@ class Tool(Struct, frozen=True):
     """Whether a subagent calls it."""
 
 
-class Call(Struct, frozen=True):
+class HookCall(Struct, frozen=True):
     """One hook of a client: who, what, in which session."""
 
     client: str
@@ -67,7 +76,7 @@ class Call(Struct, frozen=True):
     again: bool = False
     """Whether the agent goes on because a hook asked it to: it must not be asked once more."""
     transcript: str = ""
-    tool: Tool | None = None
+    tool: ToolUse | None = None
     """The tool that is about to run, or has run."""
     dialect: str = ""
     """The dialect whose wording was asked for; empty: the vault's own."""
@@ -83,13 +92,13 @@ def read_call(
     session: str = "",
     dialect: str = "",
     environ: Mapping[str, str] = os.environ,
-) -> Call:
+) -> HookCall:
     """The call that a client's JSON describes."""
     given = _object(data)
     spelt = {_plain(key): value for key, value in given.items()}
     said = _text(spelt.get("prompt"))
     prompt, told = typed(said), ["files in the prompt"] if REFERENCED in said else []
-    return Call(
+    return HookCall(
         client=client,
         event=event,
         session=session or session_of(given, environ),
@@ -134,7 +143,7 @@ def _is_there(directory: str, name: str) -> bool:
         return False
 
 
-def _tool(spelt: Mapping[str, Any]) -> Tool | None:
+def _tool(spelt: Mapping[str, Any]) -> ToolUse | None:
     """The tool of a call: Copilot CLI says `toolArgs` where others say `tool_input`."""
     name = _text(spelt.get("toolname"))
     if not name:
@@ -142,7 +151,7 @@ def _tool(spelt: Mapping[str, Any]) -> Tool | None:
     given, context = spelt.get("toolinput") or spelt.get("toolargs"), spelt.get("mcpcontext")
     if isinstance(given, str) and given.startswith("{"):
         given = _opened(given)
-    return Tool(
+    return ToolUse(
         name,
         given if isinstance(given, dict) else {},
         id=_text(spelt.get("tooluseid")),
@@ -153,8 +162,6 @@ def _tool(spelt: Mapping[str, Any]) -> Tool | None:
 
 
 def _opened(text: str) -> Any:
-    import json
-
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -162,8 +169,6 @@ def _opened(text: str) -> Any:
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    import json
-
     try:
         given = json.loads(data)
     except (ValueError, RecursionError):
@@ -184,3 +189,35 @@ def _first(spelt: Mapping[str, Any], names: tuple[str, ...]) -> str:
 def _text(value: Any) -> str:
     """A text as it can be written: half characters, which some clients cut out of emoji, go."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
+
+
+def at_start(client: str, text: str) -> str:
+    """Text for the beginning of a session."""
+    return _context(client, STARTS, text)
+
+
+def at_prompt(client: str, text: str) -> str:
+    """Text beside what the user asked."""
+    return _context(client, PROMPTS.get(client, "UserPromptSubmit"), text)
+
+
+def _context(client: str, event: str, text: str) -> str:
+    if client == "copilot":
+        return json.dumps({"additionalContext": text})
+    told = {"hookEventName": event, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": told})
+
+
+def on_compaction(client: str, text: str) -> str:
+    """Text for whoever writes the summary: only Claude Code hands it on, and takes it plain."""
+    return text if client == "claude" else ""
+
+
+def go_on(client: str, reason: str) -> str:
+    """Have the agent do one more thing before it stops."""
+    return json.dumps({"decision": "block", "reason": reason}) if client in SWEPT_BY else ""
+
+
+def length(text: str) -> int:
+    """Characters as clients count them: those beyond the first 65,536 of Unicode count twice."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

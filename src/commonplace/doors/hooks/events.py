@@ -1,7 +1,4 @@
-"""What is done at each event: memory for the model, the turns into history, one look back.
-
-It does not know clients, only a `Call`; a fault here is caught by whoever called.
-"""
+"""One function an event: memory for the model, the turns into history, one look back."""
 
 from __future__ import annotations
 
@@ -10,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from commonplace.doors import attached, runs
-from commonplace.doors.hooks import outputs, reading, spool
-from commonplace.doors.hooks.clients import Call, Tool
+from commonplace.doors.hooks import clients, reading, spool
+from commonplace.doors.hooks.clients import HookCall, ToolUse
 from commonplace.model.errors import DiskFull, SecretFound
 from commonplace.model.files import digest
 from commonplace.storage.brackets import Bracket
@@ -44,7 +41,7 @@ BETWEEN_TOOLS = ("session-start", "prompt-submit", "stop", "session-end")
 """Events at which no tool of the session runs, unless it goes on by itself."""
 
 
-def answered(memory: Memory, call: Call) -> str:
+def answered(memory: Memory, call: HookCall) -> str:
     """What to say to the client; nothing, often."""
     _tried(lambda: _note_client(memory))
     if call.event in BETWEEN_TOOLS:
@@ -52,7 +49,7 @@ def answered(memory: Memory, call: Call) -> str:
     return DEEDS[call.event](memory, call)
 
 
-def _is_over(memory: Memory, call: Call, bracket: Bracket) -> bool:
+def _is_over(memory: Memory, call: HookCall, bracket: Bracket) -> bool:
     """Whether a tool runs no more of which nobody told the end: it was denied, or stopped."""
     ended = call.event == "session-end" or not (bracket.goes_on or bracket.aside)
     return (ended and bracket.session == memory.session) or not runs.is_running(bracket.run)
@@ -66,7 +63,7 @@ def _note_client(memory: Memory) -> None:
         attached.note(memory.notes, run, memory.session)
 
 
-def session_start(memory: Memory, call: Call) -> str:
+def session_start(memory: Memory, call: HookCall) -> str:
     """Memory for a session that begins, and the work that the last one left."""
     _tried(lambda: take_over(memory))
     _note_conversation(memory)
@@ -77,27 +74,27 @@ def session_start(memory: Memory, call: Call) -> str:
     if there:
         return ""
     _tried(lambda: _remember(memory, told=mark))
-    return outputs.at_start(call.client, text) if text else ""
+    return clients.at_start(call.client, text) if text else ""
 
 
-def noticed(call: Call) -> str:
+def noticed(call: HookCall) -> str:
     """What to say where there is a notice, and no memory."""
-    return outputs.at_start(call.client, call.notice)
+    return clients.at_start(call.client, call.notice)
 
 
-def _fitted(memory: Memory, call: Call) -> str:
+def _fitted(memory: Memory, call: HookCall) -> str:
     """The memory as long as clients take it, by the way they count; a notice before it."""
     most = AT_START
     while True:
         text = memory.context(characters=most, dialect=call.dialect).text
         text = "\n\n".join(filter(None, [call.notice, text]))
-        length = outputs.length(text)
+        length = clients.length(text)
         if length <= AT_START:
             return text
         most = most * AT_START // (length + 1)
 
 
-def prompt_submit(memory: Memory, call: Call) -> str:
+def prompt_submit(memory: Memory, call: HookCall) -> str:
     """What memory has to say to the user's words, and the words into history."""
     for name in call.named if memory.session and not memory.read_only else ():
         memory.taint(f"@{name}")
@@ -107,16 +104,16 @@ def prompt_submit(memory: Memory, call: Call) -> str:
     if not _tried(lambda: record(memory, call, role="user", text=call.prompt)):
         _note_conversation(memory)
     # Run with one prompt only, some clients announce no start: the prompt is the first we hear.
-    if call.client in outputs.MAY_NOT_START and not memory.sessions.read(memory.session).told:
+    if call.client in clients.MAY_NOT_START and not memory.sessions.read(memory.session).told:
         text = _fitted(memory, call)
         _tried(lambda: _remember(memory, told=_mark(text)))
     else:
         text = memory.relevant(call.prompt, characters=AT_PROMPT).text
     _note_unreadable(memory, call)
-    return outputs.at_prompt(call.client, text) if text else ""
+    return clients.at_prompt(call.client, text) if text else ""
 
 
-def pre_tool(memory: Memory, call: Call) -> str:
+def pre_tool(memory: Memory, call: HookCall) -> str:
     """Note that a tool begins that can write files, after what the person saved before it."""
     tool = call.tool
     if tool is None or not _is_in_files(memory) or not reading.writes(tool):
@@ -135,7 +132,7 @@ def pre_tool(memory: Memory, call: Call) -> str:
     return ""
 
 
-def post_tool(memory: Memory, call: Call) -> str:
+def post_tool(memory: Memory, call: HookCall) -> str:
     """Mark the session with the name of what a tool read that is not the user's own words, and
     take in what it wrote.
     """
@@ -176,7 +173,7 @@ def _is_in_files(memory: Memory) -> bool:
     return bool(writable) and not memory.library.vault.transactional
 
 
-def _own_document(memory: Memory, tool: Tool) -> str:
+def _own_document(memory: Memory, tool: ToolUse) -> str:
     """The document that a tool was asked for: what its lines may be from is known of each."""
     path = reading.file_of(tool)
     if not path or not memory.root_path:
@@ -190,7 +187,7 @@ def _own_document(memory: Memory, tool: Tool) -> str:
     return name if memory.library.known_of(name) else ""
 
 
-def _name_of(memory: Memory, tool: Tool) -> str:
+def _name_of(memory: Memory, tool: ToolUse) -> str:
     from commonplace.trust.admission import without_secrets
 
     try:
@@ -199,15 +196,15 @@ def _name_of(memory: Memory, tool: Tool) -> str:
         return tool.name
 
 
-def pre_compact(memory: Memory, call: Call) -> str:
+def pre_compact(memory: Memory, call: HookCall) -> str:
     """A checkpoint in memory, and word to whoever writes the summary."""
-    if call.client in outputs.ANNOUNCE_ALWAYS and call.trigger == "auto":
+    if call.client in clients.ANNOUNCE_ALWAYS and call.trigger == "auto":
         return ""
     _once(memory, f"checkpoint {call.turn or _turns(memory, most=1000)}", memory.checkpoint)
-    return outputs.on_compaction(call.client, KEEP)
+    return clients.on_compaction(call.client, KEEP)
 
 
-def post_compact(memory: Memory, call: Call) -> str:
+def post_compact(memory: Memory, call: HookCall) -> str:
     """The summary into memory, whole."""
     text = _inner(call.summary)
     if text:
@@ -222,7 +219,7 @@ def _inner(summary: str) -> str:
     return inner.strip()
 
 
-def stop(memory: Memory, call: Call) -> str:
+def stop(memory: Memory, call: HookCall) -> str:
     """The assistant's words into history; once in a session of some length, a look back."""
     record(memory, call, role="assistant", text=call.reply or _reply(call))
     turns = memory.options.session_sweep
@@ -230,13 +227,13 @@ def stop(memory: Memory, call: Call) -> str:
         return ""
     if memory.sessions.read(memory.session).swept or _turns(memory, most=turns) < turns:
         return ""
-    said = outputs.go_on(call.client, SWEEP)
+    said = clients.go_on(call.client, SWEEP)
     if said:
         _remember(memory, swept=True)
     return said
 
 
-def _reply(call: Call) -> str:
+def _reply(call: HookCall) -> str:
     """What the assistant said, of a client that says only where it is written."""
     from commonplace.doors.hooks import transcripts
 
@@ -249,7 +246,7 @@ def _turns(memory: Memory, *, most: int) -> int:
     return sum(message.role == "user" for message in last)
 
 
-def session_end(memory: Memory, call: Call) -> str:
+def session_end(memory: Memory, call: HookCall) -> str:
     """Leave the rest to the next start: a client does not wait for this."""
     if not memory.session or memory.read_only:
         return ""
@@ -291,7 +288,7 @@ def _catch_up(memory: Memory, session: str, transcript: str, *, channel: str) ->
         )
 
 
-def record(memory: Memory, call: Call, *, role: str, text: str) -> bool:
+def record(memory: Memory, call: HookCall, *, role: str, text: str) -> bool:
     """Put what was said into history, once, however often the client tells it.
 
     Returns whether it was, which also says that the conversation goes on.
@@ -311,7 +308,7 @@ def _recorded(memory: Memory, role: str, text: str, **rest: str) -> bool:
     return True
 
 
-def _next_id(memory: Memory, call: Call, role: str, text: str) -> str:
+def _next_id(memory: Memory, call: HookCall, role: str, text: str) -> str:
     """An id that the same words of the same turn get again; empty when they are there already.
 
     Where a client names no turn, the message before takes its place.
@@ -363,7 +360,7 @@ def _tried(deed: Callable[[], object]) -> object:
         return None
 
 
-def _note_unreadable(memory: Memory, call: Call) -> None:
+def _note_unreadable(memory: Memory, call: HookCall) -> None:
     """Put it into the log when a main document cannot be read: no person sees what a hook says."""
     from commonplace.storage import error_log
 
@@ -374,7 +371,7 @@ def _note_unreadable(memory: Memory, call: Call) -> None:
             error_log.note(f"{call.client} {call.event}: {trouble}", at=memory.clock.stamp())
 
 
-DEEDS: dict[str, Callable[[Memory, Call], str]] = {
+DEEDS: dict[str, Callable[[Memory, HookCall], str]] = {
     "session-start": session_start,
     "prompt-submit": prompt_submit,
     "pre-tool": pre_tool,

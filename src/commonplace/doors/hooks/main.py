@@ -42,7 +42,7 @@ MOST = 64 * 1024 * 1024
 VALUED = ("--vault", "--dialect", "--session", "--client", "--set")
 
 
-class Asked(Struct, frozen=True):
+class HookCommand(Struct, frozen=True):
     """One hook as it was called."""
 
     event: str = ""
@@ -70,7 +70,7 @@ def main(words: Sequence[str]) -> int:
     return guarded(lambda: run_or_fail(parse(words, os.environ)), " ".join(words))
 
 
-def run(asked: Asked) -> int:
+def run(asked: HookCommand) -> int:
     """The same, for a call that was parsed already."""
     return guarded(lambda: run_or_fail(asked), f"{asked.client} {asked.event}")
 
@@ -99,7 +99,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__} at {place}"
 
 
-def parse(words: Sequence[str], environ: Mapping[str, str]) -> Asked:
+def parse(words: Sequence[str], environ: Mapping[str, str]) -> HookCommand:
     """What the words of a command line ask for."""
     given: dict[str, str] = {}
     options: list[str] = []
@@ -121,7 +121,7 @@ def parse(words: Sequence[str], environ: Mapping[str, str]) -> Asked:
         raise BadValue(
             "--client", f"{given['client']!r} is not known", next_step=f"Use {', '.join(CLIENTS)}."
         )
-    return Asked(
+    return HookCommand(
         event=plain[1],
         client=given.get("client", "claude"),
         vault=given.get("vault") or environ.get("COMMONPLACE_VAULT", ""),
@@ -131,7 +131,7 @@ def parse(words: Sequence[str], environ: Mapping[str, str]) -> Asked:
     )
 
 
-def run_or_fail(asked: Asked) -> None:
+def run_or_fail(asked: HookCommand) -> None:
     """Read the client's input, do what the event asks for, and answer in one piece."""
     from commonplace.doors import attached
     from commonplace.doors.hooks import events
@@ -165,7 +165,7 @@ def run_or_fail(asked: Asked) -> None:
         sys.stdout.buffer.flush()
 
 
-def open_for(asked: Asked, session: str) -> Memory:
+def open_for(asked: HookCommand, session: str) -> Memory:
     """The vault of a hook. A directory that is not one yet is left alone."""
     from commonplace.doors.session_id import NAMED, is_clients_own
     from commonplace.doors.which_vault import agents_path, open_vault

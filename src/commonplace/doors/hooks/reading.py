@@ -6,7 +6,7 @@ tool that nobody has heard of is not to be trusted. It does not know sessions.
 
 from __future__ import annotations
 
-from commonplace.doors.hooks.clients import Tool
+from commonplace.doors.hooks.clients import ToolUse
 
 OWN_SERVERS = frozenset(["commonplace", "plugin_commonplace_commonplace"])
 """How clients call the server that `setup` enters: what its tools show is judged line by line."""
@@ -83,51 +83,51 @@ FILES = ("file_path", "absolute_path", "path")
 IN_BACKGROUND = ("run_in_background", "is_background")
 
 
-def reads(tool: Tool) -> bool:
+def reads(tool: ToolUse) -> bool:
     """Whether what it showed the agent may be somebody else's words."""
     own = _is_own(tool) or _said(tool, "skill") == OWN_SKILL
     return not own and _plain(tool.name) not in READS_NOTHING
 
 
-def name_of(tool: Tool) -> str:
+def name_of(tool: ToolUse) -> str:
     """What was read, by its name: the tool, and the page, file or command that it was asked for."""
     asked = next((text for key in TELLING if (text := _said(tool, key))), "")
     return f"{tool.name} {asked}".strip()
 
 
-def file_of(tool: Tool) -> str:
+def file_of(tool: ToolUse) -> str:
     """The one file that a tool was asked for; empty when it is not told, or is a command's."""
     return "" if is_shell(tool) else next((p for key in FILES if (p := _said(tool, key))), "")
 
 
-def is_shell(tool: Tool) -> bool:
+def is_shell(tool: ToolUse) -> bool:
     """Whether it runs a command."""
     return _plain(tool.name) in SHELLS
 
 
-def writes(tool: Tool) -> bool:
+def writes(tool: ToolUse) -> bool:
     """Whether files may have changed while it ran, which other servers' tools may do too."""
     name = _plain(tool.name)
     return name in SHELLS or name in WRITERS or (_is_servers(tool) and not _is_own(tool))
 
 
-def goes_on(tool: Tool) -> bool:
+def goes_on(tool: ToolUse) -> bool:
     """Whether it runs on after the client calls it done."""
     return any(tool.given.get(key) is True for key in IN_BACKGROUND)
 
 
-def _is_own(tool: Tool) -> bool:
+def _is_own(tool: ToolUse) -> bool:
     if tool.server:
         return tool.server in OWN_SERVERS
     server, _, rest = tool.name.removeprefix("mcp__").replace("-", "__", 1).partition("__")
     return server in OWN_SERVERS and bool(rest) and "-" not in rest
 
 
-def _is_servers(tool: Tool) -> bool:
+def _is_servers(tool: ToolUse) -> bool:
     return bool(tool.server) or tool.name.startswith("mcp_")
 
 
-def _said(tool: Tool, key: str) -> str:
+def _said(tool: ToolUse, key: str) -> str:
     value = tool.given.get(key)
     if isinstance(value, list):
         value = " ".join(str(word) for word in value)

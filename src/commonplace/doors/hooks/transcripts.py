@@ -20,7 +20,7 @@ TAIL = 2 * 1024 * 1024
 """Bytes that are looked at: what was said last is what may be missing."""
 
 
-class Said(Struct, frozen=True):
+class TranscriptMessage(Struct, frozen=True):
     """One message of a turn."""
 
     turn: str
@@ -35,9 +35,9 @@ def last_reply(path: str) -> str:
     return next((text for data in reversed(replies) if (text := _words(data))), "")
 
 
-def read(path: str) -> list[Said]:
+def read(path: str) -> list[TranscriptMessage]:
     """What the user said in each turn, and what the assistant said last in it, by Claude Code's."""
-    found: list[Said] = []
+    found: list[TranscriptMessage] = []
     turn = ""
     for entry in _entries(path, "user", "assistant"):
         role = entry["type"]
@@ -47,7 +47,7 @@ def read(path: str) -> list[Said]:
         text = typed(_words(entry.get("message")))
         if not turn or not text.strip():
             continue
-        said = Said(turn, role, text, str(entry.get("timestamp") or ""))
+        said = TranscriptMessage(turn, role, text, str(entry.get("timestamp") or ""))
         if found and (found[-1].turn, found[-1].role) == (turn, "assistant") == (turn, role):
             found[-1] = said
         else:

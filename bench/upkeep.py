@@ -19,7 +19,7 @@ from pathlib import Path
 
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
-from commonplace.upkeep.compaction.reports import last_report
+from commonplace.upkeep.compaction.plan import last_report
 from commonplace.upkeep.schedule import Run
 
 DAY = 86_400_000_000_000

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import upkeep
 from commonplace.memory import Memory
-from commonplace.upkeep.scan.scan import KINDS, Seen
+from commonplace.upkeep.scan import KINDS, Seen
 from core import filled, sentence
 
 

@@ -948,7 +948,7 @@ READING = {
     "for_session",
     "apart",
     "schedule",
-    "errands",
+    "job_processes",
     "stop_upkeep",
     "root",
     "state",

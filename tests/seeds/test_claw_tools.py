@@ -13,7 +13,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, BadValue, Refused
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.tools.claw import MemoryStore, offered
-from commonplace.upkeep.scan.scan import Finding
+from commonplace.upkeep.scan import Finding
 from tests.data import clock_at, documents_of, example
 from tests.support.clocks import FixedClock, SkippingClock
 

@@ -21,8 +21,9 @@ from commonplace.model.options import Options
 from commonplace.model.records import Record
 from commonplace.storage.notes import FileNotes
 from commonplace.storage.option_files import options_of
-from commonplace.upkeep.compaction import beside, reports
-from commonplace.upkeep.compaction.beside import vector_of
+from commonplace.upkeep import claw_workspace
+from commonplace.upkeep.claw_workspace import vector_of
+from commonplace.upkeep.compaction.plan import last_report
 from commonplace.upkeep.schedule import read_when
 from tests.support.trusting import trust_as_it_is
 from tests.upkeep.test_compact import LONG, old_notes, opened
@@ -175,7 +176,7 @@ def test_a_lock_that_another_program_holds_is_respected(tmp_path: Path, holder: 
 def test_the_lock_goes_with_a_run_that_fails(tmp_path: Path) -> None:
     lock = tmp_path / "tmp" / "memory-compaction.lock"
     (tmp_path / "state").mkdir()
-    held = partial(beside.alone_beside, str(tmp_path), FileNotes(str(tmp_path / "state")))
+    held = partial(claw_workspace.alone_beside, str(tmp_path), FileNotes(str(tmp_path / "state")))
     with held(now=time.time()):
         assert lock.exists()
     with suppress(ZeroDivisionError), held(now=time.time()):
@@ -190,7 +191,7 @@ def test_a_link_in_place_of_tmp_is_not_followed(tmp_path: Path) -> None:
     notes = FileNotes(str(tmp_path))
     with (
         pytest.raises(OSError, match="tmp"),
-        beside.alone_beside(str(tmp_path / "vault"), notes, now=time.time()),
+        claw_workspace.alone_beside(str(tmp_path / "vault"), notes, now=time.time()),
     ):
         pass
     assert list((tmp_path / "elsewhere").iterdir()) == []
@@ -345,15 +346,15 @@ def test_a_store_in_a_shell_does_not_wait_for_the_compaction_it_calls_for(tmp_pa
     assert not (vault / LONG).exists()
     go.touch()
     with opened(vault) as memory:
-        until(lambda: reports.last_report(memory.notes))
-        report = reports.last_report(memory.notes)
+        until(lambda: last_report(memory.notes))
+        report = last_report(memory.notes)
         assert report
         assert (report.status, report.compacted) == ("done", 8)
     until(lambda: not _running(str(vault)))
 
 
 def _running(vault: str) -> list[str]:
-    """The processes of errands, as the system tells."""
+    """The processes that jobs run in, as the system tells."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

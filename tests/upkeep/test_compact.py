@@ -20,11 +20,19 @@ from commonplace.storage.journal import Op
 from commonplace.storage.locks import Lock
 from commonplace.trust.origins import trust_of
 from commonplace.upkeep.compaction import plan as plans
-from commonplace.upkeep.compaction import reports
 from commonplace.upkeep.compaction import run as compact
 from commonplace.upkeep.compaction.extractive import Extractive
-from commonplace.upkeep.compaction.plan import Plan, grouped, in_scope, plan, summary_of
-from commonplace.upkeep.compaction.reports import Report
+from commonplace.upkeep.compaction.plan import (
+    LOG,
+    CompactionPlan,
+    CompactionReport,
+    grouped,
+    in_scope,
+    last_report,
+    plan,
+    reports,
+    summary_of,
+)
 from commonplace.upkeep.compaction.run import Compaction
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import SkippingClock
@@ -235,7 +243,7 @@ def test_an_append_does_not_try_again_at_once_when_there_was_nothing_to_do(place
         for number in range(5):
             memory.store(f"Young {number}")
             memory._backgrounds[0].wait()
-        assert len(reports.reports(memory.notes)) == 1
+        assert len(reports(memory.notes)) == 1
 
 
 @pytest.mark.claim("claw.longmemory-path-used")
@@ -402,7 +410,7 @@ def test_a_run_that_cannot_take_the_lock_is_skipped_and_logged(tmp_path: Path) -
             # What is not enabled or has nothing in scope does not come as far as the lock.
             assert memory.compact().why == "memory_compaction_enabled is off"
             assert memory.compact(forced=True, min_age_days=365).why == "no record is in scope"
-        assert reports.reports(memory.notes)[0].why == report.why
+        assert reports(memory.notes)[0].why == report.why
         assert memory.compact(forced=True).status == "done"
 
 
@@ -455,7 +463,7 @@ class Interrupting:
         return Extractive().body(records, characters=characters)
 
 
-def interrupted(memory: Memory, deed: Any) -> Report:
+def interrupted(memory: Memory, deed: Any) -> CompactionReport:
     run = memory._compaction()
     run.summarizer = Interrupting(deed)
     return run.run(forced=True)
@@ -527,7 +535,7 @@ def test_a_full_disk_midway_leaves_everything_as_it_was_and_is_logged(
         vault.replace = real
         assert report.status == "failed"
         assert "disk is full" in report.why
-        assert reports.last_report(memory.notes) == report
+        assert last_report(memory.notes) == report
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == before
         assert memory.library.index.dump() == rebuilt(memory)
         assert memory.compact(forced=True).status == "done"
@@ -591,9 +599,9 @@ def test_a_run_that_takes_what_should_stay_is_taken_back(place: str) -> None:
         run: Any = memory._compaction()
         real = run._plan
 
-        def greedy(snapshot: Any) -> Plan:
+        def greedy(snapshot: Any) -> CompactionPlan:
             made = real(snapshot)
-            return Plan(made.summaries, (*made.leaving, private.id))
+            return CompactionPlan(made.summaries, (*made.leaving, private.id))
 
         run._plan = greedy
         report = run.run(forced=True)
@@ -609,7 +617,7 @@ def test_each_run_logs_how_many_records_there_were_before_and_after(place: str) 
         report = memory.compact(forced=True)
         assert (report.records_before, report.records_after) == (8, 0)
         assert (report.compacted, report.summaries) == (8, 1)
-        assert reports.reports(memory.notes) == [report]
+        assert reports(memory.notes) == [report]
         assert "8 records to 0" in memory.status()["compaction"]
 
 
@@ -732,7 +740,7 @@ def test_groups_hold_one_month_kind_origin_and_sensitivity() -> None:
 def test_a_plan_is_a_function_of_the_records() -> None:
     records = [record(number, session=("a", "b")[number % 2]) for number in range(90)]
 
-    def planned() -> Plan:
+    def planned() -> CompactionPlan:
         ids = iter(f"sum-{number}" for number in range(100))
         return plan(
             records,
@@ -882,9 +890,9 @@ def test_the_log_of_runs_outlives_a_torn_line(tmp_path: Path) -> None:
     old_notes(tmp_path)
     with opened(tmp_path, "native") as memory:
         memory.compact(forced=True)
-        path = memory.state / reports.LOG
+        path = memory.state / LOG
         path.write_text('{"status": "do\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
-        assert [report.status for report in reports.reports(memory.notes)] == ["done"]
+        assert [report.status for report in reports(memory.notes)] == ["done"]
         assert json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["summaries"] == 1
 
 
@@ -1038,4 +1046,4 @@ def test_a_plan_says_in_a_sentence_what_it_would_do(
     leaving: int, coming: int, sentence: str
 ) -> None:
     summary = Record(id="mem-1", kind="compaction", text="Tea", timestamp="")
-    assert Plan((summary,) * coming, ("mem-2",) * leaving).sentence == sentence
+    assert CompactionPlan((summary,) * coming, ("mem-2",) * leaving).sentence == sentence

@@ -17,8 +17,8 @@ import pytest
 from commonplace import Memory
 from commonplace.doors.admin import doctor
 from commonplace.model.errors import CutShort, VaultTrouble
-from commonplace.upkeep import errands
-from commonplace.upkeep.compaction import reports
+from commonplace.upkeep import jobs
+from commonplace.upkeep.compaction import plan
 from commonplace.upkeep.jobs import COMPACT_NOW, HERE
 from commonplace.upkeep.schedule import last_runs
 from tests.doors.test_gateway_api import Served
@@ -126,7 +126,7 @@ def test_an_append_over_a_threshold_has_another_process_compact(tmp_path: Path, 
         assert slow.process() != os.getpid()
     slow.let_go()
     with opened(tmp_path / "vault") as memory:
-        until(lambda: reports.last_report(memory.notes))
+        until(lambda: plan.last_report(memory.notes))
         assert len(held(memory, "LONGMEMORY.md")) == 1
 
 
@@ -161,8 +161,8 @@ def test_a_killed_process_that_an_append_called_for_is_in_the_log(
         memory.store("One more")
         os.kill(slow.process(), signal.SIGKILL)
     with opened(tmp_path / "vault") as memory:
-        until(lambda: reports.last_report(memory.notes))
-        report = reports.last_report(memory.notes)
+        until(lambda: plan.last_report(memory.notes))
+        report = plan.last_report(memory.notes)
     assert report is not None
     assert (report.status, "SIGKILL" in report.why) == ("failed", True)
 
@@ -173,7 +173,7 @@ def test_what_went_wrong_elsewhere_is_told_in_its_own_words(tmp_path: Path) -> N
         [run] = memory.schedule(elsewhere=True).once()
         assert (run.outcome, run.what[:23]) == ("failed", "failed: no-such-program")
         with pytest.raises(VaultTrouble, match="no-such-work"):
-            memory.errands.run("no-such-work")
+            memory.job_processes.run("no-such-work")
 
 
 def test_stopping_ends_the_process_and_what_it_did_comes_again(tmp_path: Path, slow: Slow) -> None:
@@ -187,7 +187,7 @@ def test_stopping_ends_the_process_and_what_it_did_comes_again(tmp_path: Path, s
         run = last_runs(memory.notes)["compaction"]
         assert (run.outcome, run.cut) == ("failed", 1)
         with pytest.raises(CutShort, match="it was to end"):
-            memory.errands.run(COMPACT_NOW)
+            memory.job_processes.run(COMPACT_NOW)
 
 
 def test_stopping_ends_the_command_of_a_heartbeat_too(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_where_no_process_can_be_started_it_is_done_here_and_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = old_notes(tmp_path)
-    monkeypatch.setattr(errands, "ENTRY", "commonplace.no_such_module")
+    monkeypatch.setattr(jobs, "ENTRY", "commonplace.no_such_module")
     with opened(tmp_path, **DUE) as memory:
         [run] = memory.schedule(elsewhere=True).once()
         assert (run.outcome, run.what) == ("done", f"8 records became 1 summaries ({HERE})")

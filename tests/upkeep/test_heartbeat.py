@@ -21,7 +21,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from commonplace.storage.notes import FileNotes
 from commonplace.upkeep import heartbeat as module
-from commonplace.upkeep.compaction.reports import Report
+from commonplace.upkeep.compaction.plan import CompactionReport
 from commonplace.upkeep.heartbeat import LOG, Beat, Heartbeat, Log, Outcome, seconds_of, told
 from tests.support import mcp_client
 from tests.upkeep.test_compact import old_notes, opened, summaries
@@ -133,7 +133,7 @@ def test_a_beat_compacts_when_compaction_is_enabled(tmp_path: Path) -> None:
 def test_a_compaction_that_fails_is_told_and_does_not_undo_the_beat(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failed = Report("failed", "The disk is full.")
+    failed = CompactionReport("failed", "The disk is full.")
     monkeypatch.setattr(Memory, "compact", lambda self, **_: failed)
     with opened(tmp_path, memory_compaction_enabled=True) as memory:
         beat = beating(memory, "pass").tick()

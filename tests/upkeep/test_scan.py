@@ -15,9 +15,8 @@ import pytest
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from commonplace.model.records import Origin
-from commonplace.upkeep.scan import duplicates
+from commonplace.upkeep.scan import KINDS, Finding, duplicates
 from commonplace.upkeep.scan.contradictions import disagree, sayings
-from commonplace.upkeep.scan.scan import KINDS, Finding
 from tests.data import clock_at, contents
 from tests.support.clocks import FixedClock
 from tests.support.pairs_of_sentences import COMPATIBLE, CONTRADICTING, Pair

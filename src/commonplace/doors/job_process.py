@@ -1,8 +1,8 @@
-"""A work of upkeep in a process of its own, for one that serves.
+"""A job of upkeep in a process of its own, for one that serves.
 
 It is told on standard input what to do in which vault, answers on standard output, and ends when
 its input does: so it never outlives who asked. One that is left alone answers nobody, and ends when
-its work is done. What the works do it does not know.
+its job is done. What the jobs do it does not know.
 """
 
 from __future__ import annotations
@@ -23,23 +23,22 @@ from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction.summarizers import end_programs
-from commonplace.upkeep.errands import BEGUN, GRACE
-from commonplace.upkeep.jobs import PATIENT, WORKS
+from commonplace.upkeep.jobs import BEGUN, GRACE, JOBS, STOPPABLE
 
 NICE = 3
 """How far behind those who are waited for."""
 
 
 def main() -> None:
-    """Do one work, and say what came of it."""
+    """Do one job, and say what came of it."""
     order = json.loads(sys.stdin.readline())
     answer = _taken()
     answer(BEGUN)
-    work, ending = order["work"], threading.Event()
-    if work not in PATIENT:
+    job, ending = order["job"], threading.Event()
+    if job not in STOPPABLE:
         with suppress(AttributeError, OSError):
             os.nice(NICE)
-    stop = partial(_stop, ending, grace=GRACE if work in PATIENT else 0.0)
+    stop = partial(_stop, ending, grace=GRACE if job in STOPPABLE else 0.0)
     stopped_by_signals(stop)
     # Ctrl+C goes to all of them: who asked says when it is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -75,7 +74,7 @@ def _done(order: dict[str, Any], ending: threading.Event) -> dict[str, str]:
     try:
         clock = Clock(zone=order["zone"])
         with Memory.open(order["place"], clock=clock, environ={}, **order["opening"]) as memory:
-            return {"done": WORKS[order["work"]](memory, ending)}
+            return {"done": JOBS[order["job"]](memory, ending)}
     except Exception as error:  # Who asked is told, whatever it is.
         return {"failed": one_line(str(error)) or repr(error)}
 

@@ -89,17 +89,13 @@ if TYPE_CHECKING:
     from commonplace.search import encoders, time_phrases
     from commonplace.search.engine import Miss
     from commonplace.trust import admission, permission
+    from commonplace.upkeep import claw_workspace, scan, window
     from commonplace.upkeep import forget as forgetting
-    from commonplace.upkeep import window
-    from commonplace.upkeep.background import Background
-    from commonplace.upkeep.compaction import beside, cap
     from commonplace.upkeep.compaction import expand as unfolding
     from commonplace.upkeep.compaction import run as compaction
-    from commonplace.upkeep.compaction.plan import Plan
-    from commonplace.upkeep.compaction.reports import Report
-    from commonplace.upkeep.errands import Errands
-    from commonplace.upkeep.scan import nearby as near
-    from commonplace.upkeep.scan import scan
+    from commonplace.upkeep.compaction.plan import CompactionPlan, CompactionReport
+    from commonplace.upkeep.jobs import BackgroundCompaction, JobProcesses
+    from commonplace.upkeep.scan.duplicates import Nearby
     from commonplace.upkeep.schedule import Schedule
 else:
     admission, documents, encoders = (
@@ -116,11 +112,9 @@ else:
         Lazy("search.time_phrases"),
     )
     agents, sources = Lazy("context.agents"), Lazy("context.sections")
-    scan, compaction = Lazy("upkeep.scan.scan"), Lazy("upkeep.compaction.run")
+    scan, compaction = Lazy("upkeep.scan"), Lazy("upkeep.compaction.run")
     unfolding, window = Lazy("upkeep.compaction.expand"), Lazy("upkeep.window")
-    forgetting, beside = Lazy("upkeep.forget"), Lazy("upkeep.compaction.beside")
-    cap = Lazy("upkeep.compaction.cap")
-    near = Lazy("upkeep.scan.nearby")
+    forgetting, claw_workspace = Lazy("upkeep.forget"), Lazy("upkeep.claw_workspace")
 
 LEAST_LIKE = 0.2
 """How alike an experience must be to a message to be told with it."""
@@ -200,8 +194,8 @@ class Memory:
         self._doubtful: dict[str, Record | Neighbour] = {}
         """Untrusted text that was shown since somebody last asked which of it waits."""
         self._views: dict[str, View] = {}
-        self._backgrounds: list[Background] = []
-        self._errands: Errands | None = None
+        self._backgrounds: list[BackgroundCompaction] = []
+        self._job_processes: JobProcesses | None = None
 
     @classmethod
     def open(
@@ -244,7 +238,7 @@ class Memory:
         )
         library.lose_share = settings.lose_share
         if parts.layout.name == "notebook":
-            cap.set_cap(library, settings)
+            window.set_cap(library, settings)
         library.document_limit = settings.document_limit
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
@@ -294,24 +288,23 @@ class Memory:
         return schedule_of(self, elsewhere=elsewhere)
 
     @property
-    def errands(self) -> Errands:
+    def job_processes(self) -> JobProcesses:
         """What has upkeep done in processes of their own."""
-        from commonplace.upkeep.errands import Errands
-        from commonplace.upkeep.jobs import done_here
+        from commonplace.upkeep.jobs import JobProcesses, done_here
 
-        if self._errands is None:
-            self._errands = Errands(
+        if self._job_processes is None:
+            self._job_processes = JobProcesses(
                 self.place,
                 self._opening(),
                 clock=self.clock,
                 here=lambda work: done_here(self, work),
             )
-        return self._errands
+        return self._job_processes
 
     def stop_upkeep(self) -> None:
         """End what is done elsewhere: closing would wait for it."""
-        if self._errands:
-            self._errands.stop()
+        if self._job_processes:
+            self._job_processes.stop()
 
     @property
     def root(self) -> Path:
@@ -408,9 +401,11 @@ class Memory:
         [record] = done.stored
         return Remembered(record, new=record.id in done.new, waits=done.wordings.get(record.id, ""))
 
-    def nearby(self, record: Record) -> near.Nearby:
+    def nearby(self, record: Record) -> Nearby:
         """What says nearly the same as a record, or disagrees with it."""
-        return near.nearby(self.library, record)
+        from commonplace.upkeep.scan.duplicates import nearby
+
+        return nearby(self.library, record)
 
     def store_all(
         self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
@@ -542,7 +537,7 @@ class Memory:
 
     def compact(
         self, *, forced: bool = False, scheduled: bool = False, min_age_days: float | None = None
-    ) -> Report:
+    ) -> CompactionReport:
         """Let old records of the main document become summaries, when it is time to.
 
         It is when a threshold is exceeded, when a schedule calls (`scheduled`) or when a person
@@ -561,20 +556,19 @@ class Memory:
 
         return roll_up(self.library, self.diary())
 
-    def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[Plan, str]:
+    def plan_compaction(self, *, min_age_days: float | None = None) -> tuple[CompactionPlan, str]:
         """What a compaction would do now, and that as a difference. Nothing is written."""
         return self._compaction(min_age_days).planned()
 
     def _compaction(self, min_age_days: float | None = None) -> compaction.Compaction:
-        from commonplace.upkeep.compaction.summarizers import summarizer_of
-        from commonplace.upkeep.mindful import Mindful
+        from commonplace.upkeep.compaction.summarizers import WithoutForgotten, summarizer_of
 
         summarizer = summarizer_of(self.options, notes=self.notes, clock=self.clock)
         return compaction.Compaction(
             self.library,
             compaction.settings_of(self.layout, self.options, min_age_days=min_age_days),
             notes=self.notes,
-            summarizer=Mindful(summarizer, self.library),
+            summarizer=WithoutForgotten(summarizer, self.library),
             checkpoint=self.checkpoint if self.layout.name == "claw" else lambda: None,
             findings=lambda: self.scan(*compaction.CAUSED),
             beside=self._alone_beside,
@@ -585,7 +579,7 @@ class Memory:
         if not self._is_workspace:
             return nullcontext()
         now = self.clock.now().timestamp()
-        return beside.alone_beside(self.root_path, self.notes, now=now)
+        return claw_workspace.alone_beside(self.root_path, self.notes, now=now)
 
     @property
     def _is_workspace(self) -> bool:
@@ -599,16 +593,18 @@ class Memory:
         name, most = self.layout.memory, self.options.memory_embeddings_max_records
         parsed = self.library.parse(name, self.library.text(name)[0])
         records = [item.record for item in parsed.items]
-        beside.write_embeddings(self.root_path, records, most=most, at=self.clock.stamp())
-        beside.write_experiences(self.root_path, self.experiences.records())
+        claw_workspace.write_embeddings(self.root_path, records, most=most, at=self.clock.stamp())
+        claw_workspace.write_experiences(self.root_path, self.experiences.records())
 
     def _compact_in_background(self) -> None:
         """Have it compacted elsewhere if an append took the main document over a threshold."""
-        from commonplace.upkeep.background import Background
+        from commonplace.upkeep.jobs import BackgroundCompaction
 
         if not self._backgrounds:
-            self._backgrounds.append(Background(self.library, self.options, notes=self.notes))
-        self._backgrounds[0].consider(self.errands)
+            self._backgrounds.append(
+                BackgroundCompaction(self.library, self.options, notes=self.notes)
+            )
+        self._backgrounds[0].consider(self.job_processes)
 
     def expand(self, record_id: str) -> list[unfolding.Source]:
         """The records that a summary was made from, exactly as they were."""
@@ -1030,7 +1026,7 @@ class Memory:
         )
         self._mind_said((each["session"], "user") for each in receipt.said)
         self._tell_beside()
-        left = beside.still_there(self.root_path, ids) if self._is_workspace else ()
+        left = claw_workspace.still_there(self.root_path, ids) if self._is_workspace else ()
         left += tuple(self.library.vault.listing().unreadable.values())
         return replace(receipt, out_of_reach=receipt.out_of_reach + left + self.parts.sweep())
 

@@ -14,7 +14,7 @@ from commonplace.search.index import Query
 from commonplace.storage.option_files import MEND_UNREAD
 from commonplace.storage.trusted import command_for
 from commonplace.upkeep import heartbeat, schedule
-from commonplace.upkeep.compaction import reports
+from commonplace.upkeep.compaction.plan import described, last_report
 from commonplace.upkeep.compaction.summarizers import tokens_of
 
 
@@ -64,8 +64,8 @@ def _messages(parts: VaultParts) -> int | str:
 
 
 def _last_compaction(parts: VaultParts) -> str:
-    last = reports.last_report(parts.notes)
-    said = reports.described(last, parts.clock.day_of) if last else "none yet"
+    last = last_report(parts.notes)
+    said = described(last, parts.clock.day_of) if last else "none yet"
     if parts.options.summarizer != "openai":
         return said
     tokens = tokens_of(parts.notes, parts.options, parts.clock)

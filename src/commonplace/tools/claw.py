@@ -18,7 +18,7 @@ from commonplace.storage.sessions import SessionKind
 from commonplace.tools.native import in_users_words
 from commonplace.tools.tool import Answer, Argument, Tool, tool
 from commonplace.trust.neutralise import one_line
-from commonplace.upkeep.scan.scan import Finding, contradictions, stale
+from commonplace.upkeep.scan import Finding, contradictions, stale
 
 FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
 PROVENANCE = frozenset(("sourceChannel", "confidence", "timestamp", "sensitivity"))

@@ -18,7 +18,7 @@ from commonplace.model.errors import BadValue, NoSuchDocument
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool
 from commonplace.trust.neutralise import neutralise
-from commonplace.upkeep.compaction import cap
+from commonplace.upkeep import window
 
 BULLET = re.compile(r"[-*+][ \t]+")
 
@@ -80,7 +80,7 @@ def _updated(
     if not content and mode == "append":
         return Answer(_measured(memory, page), f"{page.name} says this already: nothing was added.")
     text = _foreseen(memory, page, content, mode=mode, section=section)
-    cap.check(memory.library, memory.options, page.name, page.text, text)
+    window.check_cap(memory.library, memory.options, page.name, page.text, text)
     done = memory.update(content, document=page.name, mode=mode, section=section, confirm=confirm)
     size = _measured(memory, _page(memory, page.name)) | {"dropped": done.dropped}
     room = f" of {size['cap']:,}" if size["cap"] else ""
@@ -153,6 +153,6 @@ def _last_dated(text: str) -> str:
 def _measured(memory: Memory, page: Document) -> dict[str, Any]:
     return {
         "document": page.name,
-        "characters": cap.size(page.text),
+        "characters": window.told_size(page.text),
         "cap": memory.options.document_cap,
     }

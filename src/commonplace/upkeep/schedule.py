@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -21,7 +22,6 @@ from commonplace.model.errors import BadValue, Busy, CutShort
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.neutralise import one_line
-from commonplace.upkeep.errands import take_short_turns
 
 if TYPE_CHECKING:
     from cronsim import CronSim
@@ -33,6 +33,10 @@ LOOK = 60.0
 WHY_MOST = 500
 AGAIN = 2
 """How often a job that was cut short is begun again at once."""
+TURN = 0.0005
+"""Seconds after which a thread that works lets the others have a turn. With ten times as many, as
+is usual, a store beside a compaction waits for that long at each of its steps.
+"""
 MINUTE = timedelta(minutes=1)
 LONGEST = timedelta(days=366)
 INTERVAL = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
@@ -288,6 +292,11 @@ class Schedule:
         self._interrupt()
         if self._thread:
             self._thread.join(seconds)
+
+
+def take_short_turns() -> None:
+    """Let no thread of this process wait long for one that works in the background."""
+    sys.setswitchinterval(min(TURN, sys.getswitchinterval()))
 
 
 def last_runs(notes: Notes) -> dict[str, Run]:

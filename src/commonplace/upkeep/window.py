@@ -1,8 +1,8 @@
 """The rolling window: the main document stays within so many records and so many characters.
 
-After an append the oldest records go out of it, and into the archive where there is one. It does
-not know what they say. The newest record stays, and so does a line that a person wrote by hand,
-but in a notebook, whose one document is by hand from the first line on.
+After an append the oldest records leave it, for the archive where there is one. The newest record
+stays, and so does a line that a person wrote by hand, except in a notebook, where every line is by
+hand. A notebook's documents also have a cap: past it they must be condensed before more comes in.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from commonplace.library.erase import spans_of
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.layouts import Layout
+from commonplace.markdown.record_lines import plain
+from commonplace.model.errors import Refused
 from commonplace.model.options import Options
 from commonplace.model.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
 from commonplace.search import chains
@@ -29,6 +31,8 @@ EXACT_RECORDS, EXACT_CHARACTERS = 200, 40_000
 """Limits up to which each append takes out just what is too much …"""
 SLACK = 8
 """… and past which an eighth goes at once: rewriting a long document each time is slow."""
+APART = ("archive/", "diary/")
+"""Directories of documents that are in no prompt."""
 
 
 class Window(Struct, frozen=True):
@@ -181,3 +185,33 @@ def joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
             start, length = made[-1][0], made.pop()[1] + length
         made.append((start, length))
     return tuple(made)
+
+
+def told_size(text: str) -> int:
+    """How many characters of a text are told: what lines carry for programs is not."""
+    return len(plain(text))
+
+
+def set_cap(library: Library, options: Options) -> None:
+    """Have a notebook's documents keep within the cap, whoever writes them."""
+    if library.layout.name == "notebook" and options.document_cap:
+        library.check_growth = lambda name, before, after: check_cap(
+            library, options, name, before, after
+        )
+
+
+def check_cap(library: Library, options: Options, name: str, before: str, after: str) -> None:
+    """Refuse what makes a document too long; one that is so already may get shorter."""
+    cap, kept = options.document_cap, told_size(after)
+    apart = name == library.layout.long_memory or name.startswith(APART)
+    if not cap or apart or kept <= max(cap, told_size(before)):
+        return
+    limits = window_of(library.layout, options)
+    if limits and name == limits.document:
+        kept = told_size(without_oldest(library, after, limits))
+    if kept > cap:
+        raise Refused(
+            f"{name} would have {kept:,} characters, and {cap:,} is the most.",
+            next_step="Condense it first: use mode 'rewrite', on one section or on the whole, with "
+            "what still matters in fewer words. Then append this again.",
+        )

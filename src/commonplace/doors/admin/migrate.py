@@ -25,7 +25,7 @@ from commonplace.storage.option_files import FILE
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
 from commonplace.storage.state_places import STATE
 from commonplace.storage.vault import Cancelled, Stat
-from commonplace.upkeep.compaction.reports import LOG as COMPACTIONS
+from commonplace.upkeep.compaction.plan import LOG as COMPACTIONS
 from commonplace.upkeep.compaction.summarizers import TOKENS
 from commonplace.upkeep.heartbeat import LOG as HEARTBEATS
 from commonplace.upkeep.schedule import NAME as SCHEDULE

@@ -257,7 +257,7 @@ def compact(arguments: argparse.Namespace) -> int:
     What was learned, preferences, instructions and anything recent or sensitive stays. 'expand'
     shows what a summary was made from.
     """
-    from commonplace.upkeep.compaction.reports import described
+    from commonplace.upkeep.compaction.plan import described
 
     age = _days(arguments.older_than) if arguments.older_than else None
     with open_memory(arguments) as memory:

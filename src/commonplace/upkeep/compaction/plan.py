@@ -1,20 +1,25 @@
-"""What a compaction takes and what it makes of it: a pure function of the records.
+"""The plan of a compaction, and the report of how it went.
 
-It knows neither documents nor locks, and reads no clock. A model's summary is taken only if it kept
-what must be kept.
+`plan` is a pure function of the records: which leave, and which summaries stand for them. A model's
+summary is taken only if it kept what must be kept. The reports are a log of the vault, one line a
+run.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.model.clock import DayOf, parse_stamp, stamp, utc_day
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import COMPACTION, SHAREABLE, Origin, Record, Sensitivity
+from commonplace.storage.machine_files import parsed
+from commonplace.storage.notes import Notes
 from commonplace.trust.neutralise import one_line
 from commonplace.trust.origins import lowest
 from commonplace.trust.secrets import redact
@@ -28,6 +33,7 @@ from commonplace.upkeep.compaction.extractive import (
 
 COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
 """Kinds that old records of are compacted; facts, what was learned and how to behave stay."""
+LOG = "compaction.jsonl"
 LEVELS = list(Sensitivity)
 FEW, MOST = 4, 40
 """Fewer records than this join others of their month; more than that make several summaries."""
@@ -37,7 +43,7 @@ ASKED = 100
 """Summaries of one run that a model is asked for; the extractive one makes the rest."""
 
 
-class Plan(Struct, frozen=True):
+class CompactionPlan(Struct, frozen=True):
     """What a compaction would do: the summaries, and in place of what."""
 
     summaries: tuple[Record, ...] = ()
@@ -131,7 +137,7 @@ def plan(
     text_limit: int,
     day_of: DayOf = utc_day,
     waiting: Container[str] = (),
-) -> Plan:
+) -> CompactionPlan:
     """What to do with the records of a document: a function of them and of the summarizer."""
     chosen = in_scope(records, before=before, waiting=waiting)
     summaries, refused = [], []
@@ -144,7 +150,7 @@ def plan(
     leaving = {record.id for record in chosen}
     leaving |= _old_checkpoints(records) if leaving else set()
     in_order = tuple(record.id for record in records if record.id in leaving)
-    return Plan(tuple(summaries), in_order, tuple(refused))
+    return CompactionPlan(tuple(summaries), in_order, tuple(refused))
 
 
 def summary_of(
@@ -201,7 +207,9 @@ def _level(sensitivity: str) -> int:
     return LEVELS.index(Sensitivity(sensitivity))
 
 
-def shown(planned: Plan, records: Iterable[Record], *, document: str, long_document: str) -> str:
+def shown(
+    planned: CompactionPlan, records: Iterable[Record], *, document: str, long_document: str
+) -> str:
     """A plan as a difference: each summary with what it takes the place of."""
     texts = {record.id: one_line(record.text) for record in records}
     parts = []
@@ -209,3 +217,66 @@ def shown(planned: Plan, records: Iterable[Record], *, document: str, long_docum
         parts.append(f"+ {long_document}: {one_line(summary.text)}")
         parts += [f"-   {document}: {texts[key]}" for key in summary.sources]
     return "\n".join(parts)
+
+
+class CompactionReport(Struct, frozen=True):
+    """How a run ended: done, planned, skipped or failed, and what it did."""
+
+    status: str
+    why: str = ""
+    at: str = ""
+    records_before: int = 0
+    records_after: int = 0
+    characters_before: int = 0
+    characters_after: int = 0
+    compacted: int = 0
+    summaries: int = 0
+    summarizer: str = ""
+    refused: tuple[str, ...] = ()
+    seconds: float = 0.0
+    position: int = -1
+    """Of the change in the journal, for undo."""
+    backup: str = ""
+    """The kept version of the main document as it was."""
+    rolled_up: tuple[str, ...] = ()
+    """The years of the diary that were summed up as well."""
+
+
+def note_failure(notes: Notes, why: str, *, at: str) -> None:
+    """Log a run that could not do so itself."""
+    log(notes, CompactionReport("failed", why, at=at))
+
+
+def log(notes: Notes, report: CompactionReport) -> None:
+    notes.add(LOG, json.dumps(asdict(report)))
+
+
+def last_report(notes: Notes) -> CompactionReport | None:
+    """How the last run that came past the first checks ended."""
+    found = reports(notes)
+    return found[-1] if found else None
+
+
+def described(report: CompactionReport, day_of: DayOf) -> str:
+    """A report in one sentence."""
+    day = day_of(report.at)
+    if report.status != "done":
+        return f"{report.status} on {day}: {report.why}"
+    by = f"{report.summaries:,} summaries by {report.summarizer}"
+    refused = f", {len(report.refused):,} of them extractive instead" if report.refused else ""
+    return (
+        f"on {day} from {report.records_before:,} records to {report.records_after:,}, "
+        f"{by}{refused}, in {report.seconds:.1f} s"
+    )
+
+
+def reports(notes: Notes) -> list[CompactionReport]:
+    """How the runs ended, oldest first."""
+    found = []
+    for line in (notes.read(LOG) or b"").splitlines():
+        with suppress(ValueError, TypeError, KeyError):
+            value = parsed(line)
+            found.append(
+                CompactionReport(**value | {"refused": tuple(value["refused"]), "rolled_up": ()})
+            )
+    return found

@@ -1,9 +1,9 @@
 """Compaction: old records leave the main document, and a line for each group of them says what
 they said, in the document of long-term memory.
 
-What goes, and what it becomes, `plans` says. A run takes its lock, keeps a copy, writes once, looks
-whether all is well and takes it back if not. It knows neither schedules nor doors, and holds the
-vault's lock only while it writes.
+`plan` says which records go and what they become. A run takes its lock, keeps a copy, writes once,
+checks the result and undoes it if something is wrong. It holds the vault's lock only while it
+writes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,17 @@ from commonplace.storage.journal import Cut, Entry, Op, Text, appended_since, wi
 from commonplace.storage.journal_format import long_parts
 from commonplace.storage.notes import Notes
 from commonplace.storage.vault import Staged
-from commonplace.upkeep.compaction.beside import HELD as BESIDE
+from commonplace.upkeep.claw_workspace import HELD as BESIDE
 from commonplace.upkeep.compaction.extractive import Summarizer
-from commonplace.upkeep.compaction.plan import Plan, in_scope, must_stay, plan, shown
-from commonplace.upkeep.compaction.reports import Report, log
+from commonplace.upkeep.compaction.plan import (
+    CompactionPlan,
+    CompactionReport,
+    in_scope,
+    log,
+    must_stay,
+    plan,
+    shown,
+)
 from commonplace.upkeep.window import archived, as_line, joined
 
 CAUSED = ("contradiction", "stale", "broken-chain", "orphan-summary")
@@ -176,16 +183,16 @@ class Compaction:
         self.beside = beside
         """Keeps other programs that compact the same documents away."""
 
-    def run(self, *, forced: bool = False, scheduled: bool = False) -> Report:
+    def run(self, *, forced: bool = False, scheduled: bool = False) -> CompactionReport:
         """Compact if it is time to. Whatever goes wrong, the documents are as they were."""
         why = self.not_due(scheduled=scheduled)
         if why and not (forced and self.settings.document):
-            return Report("skipped", why, at=self.library.clock.stamp())
+            return CompactionReport("skipped", why, at=self.library.clock.stamp())
         started = monotonic()
         try:
             report = self._run()
         except (CommonplaceError, OSError, Unwell) as error:
-            report = Report("failed", str(error))
+            report = CompactionReport("failed", str(error))
         return self._logged(replace(report, seconds=round(monotonic() - started, 3)))
 
     def not_due(self, *, scheduled: bool = False) -> str:
@@ -214,10 +221,10 @@ class Compaction:
             (most and len(now.records) > most) or (characters and len(now.text) > characters)
         )
 
-    def planned(self) -> tuple[Plan, str]:
+    def planned(self) -> tuple[CompactionPlan, str]:
         """What a run would do now, and that as a difference. Nothing is written."""
         if not self.settings.document:
-            return Plan(), f"{NOTHING.capitalize()}."
+            return CompactionPlan(), f"{NOTHING.capitalize()}."
         now = self._read()
         made = self._plan(now)
         settings = self.settings
@@ -225,19 +232,19 @@ class Compaction:
             made, now.records, document=settings.document, long_document=settings.long_document
         )
 
-    def _run(self) -> Report:
+    def _run(self) -> CompactionReport:
         if not self._in_scope(self._read()):
-            return Report("skipped", "no record is in scope")
+            return CompactionReport("skipped", "no record is in scope")
         try:
             with self.notes.alone(LOCK), self.beside():
                 if name := self._open_in_editor():
-                    return Report("skipped", f"{name} is open in an editor")
+                    return CompactionReport("skipped", f"{name} is open in an editor")
                 return self._work()
         except Busy as busy:
             held = f" ({BESIDE})" if BESIDE in busy.what else ""
-            return Report("skipped", f"another compaction is running{held}")
+            return CompactionReport("skipped", f"another compaction is running{held}")
 
-    def _work(self) -> Report:
+    def _work(self) -> CompactionReport:
         if not any(record.is_checkpoint for record in self._read().records[-1:]):
             self.checkpoint()  # The one before is of a run that was left off.
         since = self.library.clock.stamp()
@@ -247,7 +254,7 @@ class Compaction:
         backup = self.library.journal.keep(before.data)
         entry = self._changed(made, before, backup)
         if isinstance(entry, str):
-            return Report("skipped", entry)
+            return CompactionReport("skipped", entry)
         try:
             self.library.level()
             after = self._read()
@@ -258,7 +265,7 @@ class Compaction:
         except Exception as error:
             self._take_back(entry, error)
             raise Unwell(f"{error} It was taken back.") from error
-        return Report(
+        return CompactionReport(
             "done",
             records_before=sizes[0],
             records_after=len(after.records),
@@ -272,7 +279,7 @@ class Compaction:
             backup=backup,
         )
 
-    def _changed(self, made: Plan, was: _Snapshot, backup: str) -> Entry | str:
+    def _changed(self, made: CompactionPlan, was: _Snapshot, backup: str) -> Entry | str:
         """Do what was planned. Returns what was journalled, or why nothing was done."""
         prepared = self._prepared(made, was, backup)
         with self._staged(prepared) as staged:
@@ -309,7 +316,7 @@ class Compaction:
         ]
         return records, self.library.waiting_among(records)
 
-    def _plan(self, snapshot: _Snapshot) -> Plan:
+    def _plan(self, snapshot: _Snapshot) -> CompactionPlan:
         records, waiting = self._known(snapshot)
         return plan(
             records,
@@ -352,7 +359,7 @@ class Compaction:
         self.library.look(name)
         return appended_since(self.library.journal, name, since=since)
 
-    def _moved(self, made: Plan, was: _Snapshot) -> tuple[str, ...]:
+    def _moved(self, made: CompactionPlan, was: _Snapshot) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive, and are not there yet."""
         archive, library = self.settings.archive, self.library
         if not archive and not self.settings.refuge:
@@ -365,7 +372,7 @@ class Compaction:
         there |= {record.id for record in was.records if record.is_checkpoint}
         return tuple(key for key in made.leaving if key not in there)
 
-    def _prepared(self, made: Plan, was: _Snapshot, backup: str) -> _Prepared:
+    def _prepared(self, made: CompactionPlan, was: _Snapshot, backup: str) -> _Prepared:
         """Everything that takes time and does not need the lock."""
         library, settings = self.library, self.settings
         added = "".join(record_lines.write(each, library.layout.line) for each in made.summaries)
@@ -432,7 +439,7 @@ class Compaction:
             for each in staged.values():
                 vault.unstage(each)
 
-    def _entry(self, made: Plan, was: _Snapshot, backup: str) -> Entry:
+    def _entry(self, made: CompactionPlan, was: _Snapshot, backup: str) -> Entry:
         """What is journalled, but for the changes to the documents."""
         moved = self._moved(made, was)
         archived = set(moved)
@@ -500,7 +507,7 @@ class Compaction:
         newline = "\r\n" if text.endswith("\r\n") else "\n"
         return (text + guard + added.replace("\n", newline)).encode()
 
-    def _validate(self, made: Plan, before: _Snapshot, after: _Snapshot) -> None:
+    def _validate(self, made: CompactionPlan, before: _Snapshot, after: _Snapshot) -> None:
         """Look whether a compaction did what it may, and nothing else."""
         leaving, there = set(made.leaving), {record.id: record for record in after.records}
         limit = self._before()
@@ -554,7 +561,7 @@ class Compaction:
         if indexed != written:
             raise Unwell(f"The index holds {indexed:,} of {written:,} records.")
 
-    def _logged(self, report: Report) -> Report:
+    def _logged(self, report: CompactionReport) -> CompactionReport:
         report = replace(report, at=self.library.clock.stamp())
         # What was done is done, whether or not it can be noted.
         with suppress(CommonplaceError, OSError):

@@ -1,7 +1,7 @@
 """Summarizers that ask someone else: any program, or any OpenAI-compatible endpoint.
 
-What they say is untrusted text; what becomes of it `compact` decides. They are never given a
-sensitive or secret record, and know nothing of documents.
+Their answers are untrusted text, which `plan` checks. They are never given a sensitive or secret
+record.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from commonplace.library.library import Library
 from commonplace.model.clock import Clock, DayOf, utc_day
 from commonplace.model.errors import BadOption, SummarizerFailed
 from commonplace.model.options import Options
 from commonplace.model.records import SHAREABLE, Record
 from commonplace.storage.notes import Notes
 from commonplace.trust.neutralise import one_line
-from commonplace.upkeep.compaction.extractive import Extractive, Summarizer
+from commonplace.upkeep.compaction.extractive import Extractive, Summarizer, sentences
 
 SECONDS = 120.0
 """How long a program or an endpoint may take for one summary."""
@@ -247,3 +248,19 @@ def _checked(url: str, key: str) -> str:
         why = "a key is sent over https only, but for this machine itself"
         raise BadOption("summarizer_url", why, source="options")
     return url
+
+
+class WithoutForgotten:
+    """Another summarizer, whose words are refused where they say what the owner forgot."""
+
+    def __init__(self, summarizer: Summarizer, library: Library) -> None:
+        self.name = summarizer.name
+        self._summarizer = summarizer
+        self._library = library
+
+    def body(self, records: Sequence[Record], *, characters: int) -> str:
+        said = self._summarizer.body(records, characters=characters)
+        pieces = [said, *sentences(said), *said.split(";")]
+        if self._library.locked(lambda: self._library.forgotten_by_owner(pieces)):
+            raise SummarizerFailed("it says what the owner forgot")
+        return said

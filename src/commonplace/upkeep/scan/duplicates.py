@@ -1,6 +1,7 @@
-"""Texts that say the same: word for word, or nearly. Found without comparing each with each.
+"""Find texts that say the same, word for word or nearly, without comparing each with each.
 
-It knows words, not records: what is told apart by a number, a name or a "not" is not the same.
+Texts that differ by a number, a name or a "not" are not the same. `nearby` looks for records that
+say nearly the same as a new one, or disagree with it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 
+from msgspec import Struct
+
+from commonplace.library.library import Library
+from commonplace.model.records import LASTING, Record, is_over, now_of
+from commonplace.search.index import Query
+from commonplace.upkeep.scan import contradictions
+
 WORD = re.compile(r"\w+(?:['\u2019.@:/+-]\w+)*")
 ALIKE = 0.8
 """The share of their words that two texts have in common when they are nearly the same."""
@@ -18,6 +26,8 @@ FEWEST = 5
 """Words below which one more or less changes what is said."""
 KNOWN = 1 << 16
 """Words of which the stem is remembered: a vault has many texts of few words."""
+LOOKED_AT = 20
+"""The records with the most words in common that a new one is compared with."""
 CROWD = 200
 """How many texts with the same rare words are compared; more are a form letter."""
 
@@ -148,3 +158,48 @@ class _Clusters:
             if key in self._above:
                 groups[self._top(key)].append(key)
         return [tuple(group) for group in groups.values()]
+
+
+class Nearby(Struct, frozen=True):
+    """The ids of records beside which a new one stands."""
+
+    alike: tuple[str, ...] = ()
+    disagreeing: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """What to do about them, in words; empty without any."""
+        told = [f"{key} says nearly the same: {_way(key)}" for key in self.alike]
+        told += [f"{key} says something else of it: {_way(key)}" for key in self.disagreeing]
+        return " ".join(told)
+
+
+def _way(key: str) -> str:
+    return f"if this replaces it, store it again with supersedes {key}."
+
+
+def nearby(library: Library, record: Record) -> Nearby:
+    """What stands beside a record that was just stored."""
+    if record.kind not in LASTING:
+        return Nearby()
+    library.refresh()
+    query = Query(record.text, kinds=tuple(sorted(LASTING)), limit=LOOKED_AT)
+    now = now_of(library.clock)
+    others = {
+        hit.record.id: hit.record
+        for hit in library.index.search(query)
+        if hit.record.id not in (record.id, record.supersedes)
+        and hit.record.username == record.username
+        and not is_over(hit.record, now)
+    }
+    differing = tuple(key for key, other in others.items() if _disagree(record, other))
+    groups = (alike({"": record.text, key: it.text}) for key, it in others.items())
+    same_words = [key for key, found in zip(others, groups) if found and key not in differing]
+    return Nearby(tuple(same_words), differing)
+
+
+def _disagree(one: Record, other: Record) -> bool:
+    theirs = {saying.key: saying for saying in contradictions.sayings(other.text)}
+    return any(
+        ours.key in theirs and contradictions.disagree(ours, theirs[ours.key])
+        for ours in contradictions.sayings(one.text)
+    )

@@ -14,9 +14,9 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from commonplace.model.records import Record
 from commonplace.tools.tool import Argument
-from commonplace.upkeep.compaction.reports import described, reports
+from commonplace.upkeep.compaction.plan import described, reports
 from commonplace.upkeep.jobs import COMPACT_NOW, PLAN_COMPACTION
-from commonplace.upkeep.scan.scan import Finding
+from commonplace.upkeep.scan import Finding
 
 MENDS = ("strike", "unlink", "rebuild")
 """The commands of findings that the page may run: each can be undone, or changes no memory."""
@@ -92,11 +92,11 @@ def compact_vault(
 ) -> Any:
     """Let old records become summaries, or show what that would do."""
     if not dry_run:
-        memory.errands.run(COMPACT_NOW)
+        memory.job_processes.run(COMPACT_NOW)
         report = reports(memory.notes)[-1]
         sentence = f"Compaction: {described(report, memory.clock.day_of)}."
         return {"status": report.status, "sentence": sentence}
-    return json.loads(memory.errands.run(PLAN_COMPACTION))
+    return json.loads(memory.job_processes.run(PLAN_COMPACTION))
 
 
 @route("GET", "/upkeep", scope="read")

@@ -1,6 +1,6 @@
-"""What CursorClaw's own program keeps in `tmp/` of its workspace, for who runs it beside us.
+"""The files that CursorClaw's own program keeps in `tmp/` of its workspace, for who runs both.
 
-The lock and the two files have the form that it publishes. It does not know when they are wanted.
+The lock and the two files have the form that CursorClaw publishes.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict
 
 from commonplace.history.messages import Conversation, History, Message
-from commonplace.history.tables import IN_SQLITE
+from commonplace.history.sql_questions import IN_SQLITE
 from commonplace.model.clock import stamp
 from commonplace.model.errors import BadLines, BadStatement
 from commonplace.model.records import MESSAGE, Hit

@@ -16,10 +16,8 @@ import pytest
 
 from commonplace.doors.admin.doctor import examine
 from commonplace.history.messages import History
-from commonplace.history.migrations import STEPS
-from commonplace.history.sql_questions import asked
-from commonplace.history.sqlite import SqliteHistory
-from commonplace.history.tables import Bounds
+from commonplace.history.sql_questions import SqlLimits
+from commonplace.history.sqlite import STEPS, SqliteHistory
 from commonplace.memory import Memory
 from commonplace.model.errors import (
     BadValue,
@@ -117,10 +115,12 @@ def test_what_is_forgotten_leaves_no_byte_in_any_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("statement", RUNAWAY)
-def test_a_question_without_end_is_stopped(path: Path, statement: str) -> None:
-    SqliteHistory(path)
+def test_a_question_without_end_is_stopped(
+    path: Path, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commonplace.history.sql_questions.SQL_LIMITS", SqlLimits(seconds=0.05))
     with pytest.raises(TooSlow, match="stopped"):
-        asked(path, statement, limit=5, bounds=Bounds(seconds=0.05))
+        SqliteHistory(path).sql(statement, limit=5)
 
 
 def test_threads_may_append_and_read_at_once(path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from commonplace.doors.admin.doctor import examine
 from commonplace.doors.admin.migrate import move
 from commonplace.history.messages import History
-from commonplace.history.tables import IN_POSTGRES
+from commonplace.history.sql_questions import IN_POSTGRES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadOption, BadUrl, NoServer
-from commonplace.postgres import readers
+from commonplace.postgres import read_only_sql
 from commonplace.storage.option_files import options_of
 from commonplace.upkeep.heartbeat import Heartbeat
 from tests.contracts.history import HistoryContract, told
@@ -176,6 +176,6 @@ def test_the_doctor_names_the_messages_that_stayed_in_the_file(tmp_path: Path) -
 def test_psql_has_a_reader_of_the_messages(tmp_path: Path) -> None:
     memory = opened(tmp_path)
     database = memory.parts.in_database()
-    made = readers.make_reader(database, "analyst")
-    assert readers.readers_of(database) == ["analyst"]
-    assert readers.revoke_reader(database, "analyst") == made.role
+    made = read_only_sql.make_reader(database, "analyst")
+    assert read_only_sql.readers_of(database) == ["analyst"]
+    assert read_only_sql.revoke_reader(database, "analyst") == made.role

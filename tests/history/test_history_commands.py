@@ -222,8 +222,8 @@ def test_sql_that_nothing_within_it_can_stop_ends_all_the_same(
 ) -> None:
     program = (
         "import sys\n"
-        "from commonplace.history import tables\n"
-        "tables.BOUNDS = tables.Bounds(seconds=0.25)\n"
+        "from commonplace.history import sql_questions\n"
+        "sql_questions.SQL_LIMITS = sql_questions.SqlLimits(seconds=0.25)\n"
         "from commonplace.doors.cli.main import main\n"
         f"sys.exit(main(['history', 'sql', {ONE_LONG_CALL!r}]))\n"
     )

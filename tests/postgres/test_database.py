@@ -24,9 +24,8 @@ from commonplace.model.errors import (
     ReadOnlyDatabase,
 )
 from commonplace.model.options import is_url
-from commonplace.postgres.connection import Database
-from commonplace.postgres.statements import numbered
-from commonplace.postgres.troubles import Interrupted
+from commonplace.postgres.connection import Database, numbered
+from commonplace.postgres.server import Interrupted
 from commonplace.postgres.urls import Place, place_of
 from tests.support.postgres import Server, fresh_url, new_server, own_server, url_of_server
 from tests.support.skips import skip

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.history.messages import History
+from commonplace.history.sql_questions import IN_POSTGRES, SqlLimits
 from commonplace.history.sqlite import SqliteHistory, _Said
-from commonplace.history.tables import IN_POSTGRES, Bounds
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadStatement, BadValue, MayNotMakeRoles, TooSlow
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
-from commonplace.postgres.readers import make_reader
+from commonplace.postgres.read_only_sql import make_reader
 from commonplace.postgres.schema import times_of_messages
 from commonplace.postgres.urls import place_of
 from commonplace.search.index import Query
@@ -124,7 +124,7 @@ def test_what_a_text_says_is_no_part_of_the_question(history: PostgresHistory) -
 def test_a_question_without_end_is_stopped(
     history: PostgresHistory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commonplace.postgres.history.BOUNDS", Bounds(seconds=0.05))
+    monkeypatch.setattr("commonplace.postgres.read_only_sql.SQL_LIMITS", SqlLimits(seconds=0.05))
     for statement in RUNAWAY:
         with pytest.raises(TooSlow, match="stopped"):
             history.sql(statement, limit=5)

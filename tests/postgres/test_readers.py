@@ -14,10 +14,10 @@ import pytest
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, NoSuchReader
-from commonplace.postgres import readers
+from commonplace.postgres import read_only_sql
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
-from commonplace.postgres.readers import Reader, make_reader, readers_of, revoke_reader
+from commonplace.postgres.read_only_sql import ReaderLogin, make_reader, readers_of, revoke_reader
 from commonplace.postgres.urls import place_of
 from tests.contracts.history import message
 from tests.support.postgres import NAMED, fresh_url, new_server, own_server
@@ -58,17 +58,17 @@ def bob() -> Database:
 
 
 @pytest.fixture
-def reader(alice: Database) -> Reader:
+def reader(alice: Database) -> ReaderLogin:
     return make_reader(alice, "reader")
 
 
-def psql(reader: Reader, *statements: str) -> subprocess.CompletedProcess[str]:
+def psql(reader: ReaderLogin, *statements: str) -> subprocess.CompletedProcess[str]:
     words = [word for statement in statements for word in ("-c", statement)]
     return own_server().psql(reader.url, *words)
 
 
 @pytest.mark.claim("journal.history-in-postgres", "journal.history-by-sql")
-def test_an_agent_asks_for_its_messages_with_psql(reader: Reader) -> None:
+def test_an_agent_asks_for_its_messages_with_psql(reader: ReaderLogin) -> None:
     asked = psql(reader, "SELECT role, content FROM messages ORDER BY time")
     assert asked.stdout == "user|Alice likes green tea\nassistant|Noted: green tea\n"
     assert psql(reader, "SELECT session, messages FROM sessions").stdout == "monday|2\n"
@@ -87,7 +87,7 @@ def names_of(database: Database) -> list[str]:
 
 
 def test_a_reader_sees_no_other_profile_whatever_it_sets(
-    reader: Reader, alice: Database, bob: Database
+    reader: ReaderLogin, alice: Database, bob: Database
 ) -> None:
     for setting in names_of(bob):
         asked = psql(reader, setting, "SELECT content FROM commonplace.messages")
@@ -125,19 +125,19 @@ def test_a_reader_sees_no_other_profile_whatever_it_sets(
     ],
 )
 def test_a_reader_can_write_nothing_and_read_nothing_beside_the_views(
-    reader: Reader, statement: str
+    reader: ReaderLogin, statement: str
 ) -> None:
     refused = psql(reader, "SET default_transaction_read_only = off", statement)
     assert any(no in refused.stderr for no in ("permission denied", "must be owner", "cannot"))
     assert psql(reader, "SELECT count(*) FROM messages").stdout == "2\n"
 
 
-def test_a_reader_s_transactions_read_unless_it_says_otherwise(reader: Reader) -> None:
+def test_a_reader_s_transactions_read_unless_it_says_otherwise(reader: ReaderLogin) -> None:
     assert "read-only transaction" in psql(reader, "CREATE TEMP TABLE t(a int)").stderr
 
 
 def test_a_function_of_a_reader_s_own_is_shown_no_row_of_another_profile(
-    reader: Reader, bob: Database
+    reader: ReaderLogin, bob: Database
 ) -> None:
     leak = """CREATE FUNCTION pg_temp.leak(text) RETURNS bool LANGUAGE plpgsql COST 0.0000001
         AS $$ BEGIN RAISE NOTICE 'seen: %', $1; RETURN true; END $$"""
@@ -156,7 +156,7 @@ def test_a_statement_of_a_reader_ends_in_time(
     alice: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert psql(make_reader(alice, "slow"), "SHOW statement_timeout").stdout == "10s\n"
-    monkeypatch.setattr(readers, "SECONDS", 1)
+    monkeypatch.setattr(read_only_sql, "READER_SECONDS", 1)
     slow = psql(make_reader(alice, "slow"), "SELECT pg_sleep(30)")
     assert "statement timeout" in slow.stderr
 

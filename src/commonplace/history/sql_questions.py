@@ -1,22 +1,33 @@
-"""One question in SQL, asked of a file that cannot be written through it.
+"""Questions in SQL over the messages: two views, limits, and how SQLite is asked.
 
-It knows two views and nothing of the tables below them. Three things keep it a question: the file
-is opened for reading only, every access is looked at before the statement runs, and what runs is
-stopped after a time.
+Three things keep a statement from writing: the file is opened for reading only, every access is
+looked at before the statement runs, and what runs is stopped after a time.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
 
 from commonplace.history.messages import Table
-from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, Bounds, table
 from commonplace.model.clock import monotonic
 from commonplace.model.errors import BadStatement, TooSlow
 from commonplace.model.files import StrPath
 from commonplace.storage import machine_files
 
+VIEWS = (
+    "messages(id, session, agent, channel, role, content, time) and "
+    "sessions(session, messages, first, last)"
+)
+VIEW_NAMES = ("messages", "sessions")
+LAST_HOUR = "SELECT time, role, content FROM messages WHERE time > {since} ORDER BY time"
+IN_SQLITE = LAST_HOUR.format(since="datetime('now', '-1 hour')")
+IN_POSTGRES = LAST_HOUR.format(since="now() - interval '1 hour'")
+"""The same question in the words of each."""
 FUNCTIONS_OF_ROWS = ("json_each", "json_tree")
 CALLED_FOR_HARM = frozenset({"load_extension", "fts3_tokenizer", "sqlite_log"})
 STEPS = 10_000
@@ -34,10 +45,24 @@ CEILINGS = {
 }
 
 
-def asked(path: StrPath, statement: str, *, limit: int, bounds: Bounds = BOUNDS) -> Table:
+class SqlLimits(Struct, frozen=True):
+    """How long one question may run, and how long its answer may be."""
+
+    seconds: float = 5.0
+    cell: int = 20_000
+    """Characters of one cell."""
+    characters: int = 1_000_000
+    """Characters of all cells."""
+
+
+SQL_LIMITS = SqlLimits()
+
+
+def asked(path: StrPath, statement: str, *, limit: int) -> Table:
     """The rows that one SELECT gives, at most `limit` of them."""
+    limits = SQL_LIMITS
     db = _opened(path)
-    deadline = monotonic() + bounds.seconds
+    deadline = monotonic() + limits.seconds
     try:
         # Prepared like this, and not before, as it would keep us from preparing.
         db.set_authorizer(_allowed)
@@ -46,10 +71,10 @@ def asked(path: StrPath, statement: str, *, limit: int, bounds: Bounds = BOUNDS)
         if cursor.description is None:
             raise BadStatement("it asks nothing", views=VIEWS)
         columns = tuple(name for name, *_ in cursor.description)
-        return table(columns, cursor, limit=limit, bounds=bounds)
+        return table(columns, cursor, limit=limit, limits=limits)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
         if _code(error) == sqlite3.SQLITE_INTERRUPT:
-            raise TooSlow(bounds.seconds) from None
+            raise TooSlow(limits.seconds) from None
         raise BadStatement(_problem(error), views=VIEWS) from None
     finally:
         db.close()
@@ -96,3 +121,27 @@ def _problem(error: Exception) -> str:
 
 def _code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def table(
+    columns: tuple[str, ...], found: Iterable[Sequence[Any]], *, limit: int, limits: SqlLimits
+) -> Table:
+    """The first rows, with cells that are not too long."""
+    rows: list[tuple[Any, ...]] = []
+    left, cut = limits.characters, 0
+    for row in found:
+        if len(rows) == limit or left < 0:
+            return Table(columns, tuple(rows), more=True, cut=cut)
+        shown = tuple(_cell(value, limits.cell) for value in row)
+        cut += sum(value is not short for value, short in zip(row, shown) if isinstance(value, str))
+        left -= sum(len(str(value)) for value in shown)
+        rows.append(shown)
+    return Table(columns, tuple(rows), cut=cut)
+
+
+def _cell(value: Any, most: int) -> Any:
+    if isinstance(value, bytes):
+        value = f"x'{value[:most].hex()}'"
+    if isinstance(value, str) and len(value) > most:
+        return value[:most] + "…"
+    return value

@@ -12,24 +12,54 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.history.messages import FIELDS, Conversation, Message, Table, line_of, loaded
-from commonplace.history.migrations import migrate
-from commonplace.model.errors import BadValue, CommonplaceError
+from commonplace.model.errors import BadValue, CommonplaceError, NewerHistory, VaultTrouble
 from commonplace.model.files import StrPath
-from commonplace.model.lazy import Lazy
 from commonplace.search.index import BEST
 from commonplace.search.sqlite.connections import Connections
 from commonplace.search.words import match, spellings
 from commonplace.storage import machine_files
 
 if TYPE_CHECKING:
-    from commonplace.history import search, sql_questions
     from commonplace.history.search import Bounds
     from commonplace.model.clock import Clock
     from commonplace.model.records import SearchResult
     from commonplace.search.index import Query
-else:
-    sql_questions, search = Lazy("history.sql_questions"), Lazy("history.search")
 
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE message(
+            position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+            session TEXT NOT NULL, agent TEXT NOT NULL, channel TEXT NOT NULL, role TEXT NOT NULL,
+            content TEXT NOT NULL, time TEXT NOT NULL, words TEXT NOT NULL
+        )""",
+        "CREATE INDEX message_by_session ON message(session, time, position)",
+        "CREATE INDEX message_by_time ON message(time, position)",
+        """CREATE VIRTUAL TABLE message_words USING fts5(
+            content, words, content='message', content_rowid='position',
+            tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
+        )""",
+        """CREATE VIEW messages AS
+            SELECT id, session, agent, channel, role, content, time FROM message""",
+        """CREATE VIEW sessions AS
+            SELECT session, count(*) AS messages, min(time) AS first, max(time) AS last
+            FROM message GROUP BY session""",
+    ),
+    # Times as SQLite's own datetime() writes them, so that the two compare.
+    (
+        "DROP VIEW sessions",
+        "DROP VIEW messages",
+        """CREATE VIEW messages AS
+            SELECT id, session, agent, channel, role, content,
+                replace(replace(time, 'T', ' '), 'Z', '') AS time FROM message""",
+        """CREATE VIEW sessions AS
+            SELECT session, count(*) AS messages,
+                replace(replace(min(time), 'T', ' '), 'Z', '') AS first,
+                replace(replace(max(time), 'T', ' '), 'Z', '') AS last
+            FROM message GROUP BY session""",
+    ),
+)
+"""The tables. A step is taken once and never changed; new ones are added at the end."""
+VERSION = len(STEPS)
 COLUMNS = ", ".join(FIELDS)
 SHOWN = ", ".join(f"m.{name}" for name in FIELDS)
 INSERT = f"""INSERT INTO message({COLUMNS}, words) VALUES({"?, " * len(FIELDS)}?)
@@ -102,12 +132,16 @@ class SqliteHistory:
         return self._messages(*found, session, session, limit)
 
     def find(self, query: Query, clock: Clock) -> SearchResult:
+        from commonplace.history.search import found
+
         with self._connections.lent() as db:
-            return search.found(_Said(db), query, clock)
+            return found(_Said(db), query, clock)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:
-            return sql_questions.asked(self._connections.path, statement, limit=limit)
+            from commonplace.history.sql_questions import asked
+
+            return asked(self._connections.path, statement, limit=limit)
         raise BadValue(
             "statement", "a history in memory takes no SQL", next_step="Open one in a file."
         )
@@ -193,3 +227,32 @@ def _keep_name(directory: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def migrate(db: sqlite3.Connection, where: str) -> None:
+    """Take the steps that this file has not taken yet, all or none."""
+    if _version(db) == VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    # Another process may have taken them meanwhile.
+    found = _version(db)
+    _check(db, found, where)
+    for step in STEPS[found:]:
+        for statement in step:
+            db.execute(statement)
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
+
+
+def _check(db: sqlite3.Connection, found: int, where: str) -> None:
+    if found > VERSION:
+        raise NewerHistory(where, found=found, known=VERSION)
+    if not found and db.execute("SELECT 1 FROM sqlite_master").fetchall():
+        raise VaultTrouble(
+            f"{where} is a database of another program. Nothing was changed.",
+            next_step="Move it away, and the history starts in a new file.",
+        )
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchall()[0][0])

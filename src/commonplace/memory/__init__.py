@@ -978,7 +978,7 @@ class Memory:
 
     def _question(self) -> str:
         """What asks for the messages of the last hour, in the words of their database."""
-        from commonplace.history.tables import IN_POSTGRES, IN_SQLITE
+        from commonplace.history.sql_questions import IN_POSTGRES, IN_SQLITE
 
         distant = self.parts.database is not None or self.options.history
         return IN_POSTGRES if distant else IN_SQLITE

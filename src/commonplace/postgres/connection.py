@@ -8,9 +8,11 @@ does that. Whether a commit that was cut off counts is asked of the server, and 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -24,17 +26,16 @@ try:
 except ModuleNotFoundError:
     raise MissingExtra("A memory in PostgreSQL", "postgres") from None
 
-from commonplace.postgres.migrations import migrate
 from commonplace.postgres.pool import IN_TRANSACTION, Kept, Pool, join, leave
-from commonplace.postgres.server import Engine, probe
-from commonplace.postgres.statements import numbered
-from commonplace.postgres.troubles import Interrupted, may_succeed_again, told
+from commonplace.postgres.schema import migrate
+from commonplace.postgres.server import Engine, Interrupted, may_succeed_again, probe, told
 from commonplace.postgres.urls import Place
 
 Result = TypeVar("Result")
 Row = tuple[Any, ...]
 Values = Sequence[Any] | Mapping[str, Any]
 
+VALUE = re.compile(r"%(?:\((\w+)\))?s")
 PAUSE = 0.05
 LONGEST_PAUSE = 1.0
 FIND_PROFILE = "select profile::text from profile_name where name = %s"
@@ -405,3 +406,19 @@ class Database:
         """Whether a pooler stands between here and the server."""
         with self._lent() as connection:
             return connection.pooled
+
+
+@lru_cache(maxsize=512)
+def numbered(statement: str) -> tuple[str, tuple[str, ...]]:
+    """The statement with `$1`, `$2` … for its values, and the names of the values in order.
+
+    psycopg would look through a long statement each time it is sent. A name that comes twice has
+    one number; values without a name are numbered as they come.
+    """
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found[1] or str(len(names))
+        return f"${names.setdefault(name, len(names) + 1)}"
+
+    return VALUE.sub(number, statement), tuple(names)

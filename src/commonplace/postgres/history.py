@@ -22,13 +22,12 @@ from commonplace.history.messages import (
     message_of,
 )
 from commonplace.history.search import Bounds
-from commonplace.history.tables import BOUNDS, VIEW_NAMES, VIEWS, table
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError
 from commonplace.model.records import SearchResult
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import DIGITS, query_of, tag_of, vector_of_words
-from commonplace.postgres.questions import Limits, ask
+from commonplace.postgres.read_only_sql import ask
 from commonplace.search.filters import clean
 from commonplace.search.index import BEST, Query
 from commonplace.search.lexemes import lexemes, terms
@@ -155,9 +154,7 @@ class PostgresHistory:
         return self._database.rows(CONTAINING.format(shown=TOLD), asked)
 
     def sql(self, statement: str, *, limit: int) -> Table:
-        limits = Limits(BOUNDS.seconds, limit + 1, BOUNDS.characters)
-        answer = ask(self._database, statement, views=VIEW_NAMES, limits=limits, said=VIEWS)
-        return table(answer.columns, answer.rows, limit=limit, bounds=BOUNDS)
+        return ask(self._database, statement, limit=limit)
 
     def dump(self) -> Iterator[str]:
         time, position = "", 0

@@ -1,8 +1,7 @@
-"""What differs from one PostgreSQL to the next: asked once, and answered here.
+"""What one PostgreSQL server has and the next has not, and what its errors mean.
 
-Plain PostgreSQL, Citus and managed servers run the same tables; what each has of its own (vectors,
-distribution, row-level security) is decided in this file and nowhere else. It does not know what
-the tables hold.
+Plain PostgreSQL, Citus and managed servers run the same tables. What differs between them (vectors,
+distribution, row-level security) is decided in this file and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,7 +11,15 @@ from typing import Any
 import psycopg
 from msgspec import Struct
 
-from commonplace.model.errors import OldServer
+from commonplace.model.errors import (
+    Busy,
+    CommonplaceError,
+    DatabaseTrouble,
+    DiskFull,
+    NoServer,
+    OldServer,
+    ReadOnlyDatabase,
+)
 
 OLDEST = 140000
 OLDEST_VECTORS = (0, 8)
@@ -35,6 +42,8 @@ ASKED_FOR = """profile = coalesce(
 """The same for what is read through views: a role that is a reader of one profile sees that one,
 whatever it names. Rows of a view are seen with the rights of the view's owner.
 """
+AGAIN = frozenset(("40001", "40P01", "57P01", "57P02", "57P03", "57P05", "25P03"))
+"""Codes after which the same work may succeed: two got in each other's way, or a restart."""
 
 
 class Engine(Struct, frozen=True):
@@ -118,3 +127,43 @@ def known_everywhere(engine: Engine, table: str) -> list[str]:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+class Interrupted(Exception):
+    """The transaction came to nothing through no fault of its own: do it again from the start."""
+
+    def __init__(self, error: psycopg.Error) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def may_succeed_again(error: psycopg.Error) -> bool:
+    """Whether the connection broke, or the server gave up what it may not give up next time."""
+    if error.sqlstate:
+        return error.sqlstate in AGAIN or error.sqlstate.startswith("08")
+    return isinstance(error, psycopg.OperationalError)
+
+
+def told(error: psycopg.Error, *, where: str, seconds: float) -> CommonplaceError:
+    """The sentence for an error of the server."""
+    code, said = error.sqlstate or "", _first_line(error)
+    if code == "25006":
+        return ReadOnlyDatabase(where)
+    if code == "55P03":
+        return Busy(where, seconds)
+    if code in ("53100", "54000"):
+        return DiskFull(where)
+    if code.startswith("28") or "password" in said or ("role " in said and "exist" in said):
+        return NoServer(where, said, next_step="Check the user and the password in the URL.")
+    if code == "3D000" or ("database " in said and "does not exist" in said):
+        return NoServer(where, said, next_step="Make it with 'createdb', or name another one.")
+    if code == "53300" or "too many c" in said:
+        return NoServer(where, said, next_step="Raise max_connections there, or try again later.")
+    if not code and isinstance(error, psycopg.OperationalError):
+        return NoServer(where, said, next_step="Check that the server runs and the URL names it.")
+    return DatabaseTrouble(where, said, next_step="'commonplace doctor' says more.")
+
+
+def _first_line(error: psycopg.Error) -> str:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return said.rpartition("FATAL:")[2].strip().rstrip(".")

@@ -14,7 +14,7 @@ from commonplace.markdown.layouts import Layout, check_name
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Busy, NoSuchDocument
 from commonplace.postgres.connection import Database
-from commonplace.postgres.troubles import Interrupted
+from commonplace.postgres.server import Interrupted
 from commonplace.storage.vault import Cancelled, Listing, Moved, Staged, Stat
 
 LIST = "select name, size, changed from document where profile = %s"

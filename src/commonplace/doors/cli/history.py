@@ -172,9 +172,9 @@ def _stopped_in_time() -> Iterator[None]:
     """End the process when one call within SQLite takes so long that nothing else can stop it."""
     from threading import Timer
 
-    from commonplace.history.tables import BOUNDS
+    from commonplace.history.sql_questions import SQL_LIMITS
 
-    timer = Timer(2 * BOUNDS.seconds, _give_up, [2 * BOUNDS.seconds])
+    timer = Timer(2 * SQL_LIMITS.seconds, _give_up, [2 * SQL_LIMITS.seconds])
     timer.daemon = True
     timer.start()
     try:
@@ -218,18 +218,18 @@ def reader(arguments: argparse.Namespace) -> int:
 
     The URL is shown this once; made again, the reader has a new password.
     """
-    from commonplace.postgres import readers
+    from commonplace.postgres import read_only_sql
 
     with open_memory(arguments) as memory:
         database = memory.parts.in_database()
         if arguments.list:
-            names = readers.readers_of(database)
+            names = read_only_sql.readers_of(database)
             answer = Answer({"readers": names}, "\n".join(names) or "There are none.")
         elif arguments.revoke:
-            role = readers.revoke_reader(database, arguments.name)
+            role = read_only_sql.revoke_reader(database, arguments.name)
             answer = Answer({"revoked": role}, f"{role} can no longer log in.")
         else:
-            made = readers.make_reader(database, arguments.name)
+            made = read_only_sql.make_reader(database, arguments.name)
             answer = Answer(asdict(made), f"psql '{made.url}'")
     show(answer, as_json=arguments.json)
     return 0

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from commonplace.doors.attached import NOTE, notes_of_user
-from commonplace.doors.persons import VARIABLES
+from commonplace.doors.caller import NOTE, VARIABLES, notes_of_user
 from tests.support import skips
 from tests.support.postgres import made_url
 

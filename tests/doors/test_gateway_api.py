@@ -19,7 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors.cli.serve import listening
+from commonplace.doors.connections import listen
 from commonplace.doors.http import event_stream as changes
 from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
@@ -146,7 +146,7 @@ def test_what_is_done_to_a_document_is_no_document(browser: TestClient, method: 
 
 
 def test_an_answer_is_sent_at_once(gateway: Gateway) -> None:
-    with listening("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         asks = socket.create_connection(listener.getsockname())
         answers, _ = listener.accept()
         with asks, answers:

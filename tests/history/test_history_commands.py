@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from commonplace.doors import attached
+from commonplace.doors import caller
 from commonplace.doors.cli.history import WORDS
 from commonplace.doors.cli.main import HISTORY_WORDS, main, spelled_out
 from commonplace.memory import Memory
@@ -131,12 +131,12 @@ def test_a_look_at_one_session_says_so_and_how_to_look_at_all(
     told = f"Of session monday alone: 'history {words[0]} … --all' looks at all."
 
     def below_a_client() -> None:
-        monkeypatch.setattr("commonplace.doors.runs.keys_above", lambda: iter(["client"]))
+        monkeypatch.setattr("commonplace.doors.processes.keys_above", lambda: iter(["client"]))
         with Memory.open(vault) as memory:
-            attached.note(memory.notes, "client", "monday")
+            caller.note_session(memory.notes, "client", "monday")
 
     def in_its_environment() -> None:
-        monkeypatch.setattr("commonplace.doors.runs.keys_above", lambda: iter([]))
+        monkeypatch.setattr("commonplace.doors.processes.keys_above", lambda: iter([]))
         monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "monday")
 
     for named in (below_a_client, in_its_environment):

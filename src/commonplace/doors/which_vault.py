@@ -165,6 +165,6 @@ def _origin() -> str:
     """A person types at a terminal of their own; anything else is an agent's call."""
     if not (sys.stdin and sys.stdin.isatty()):
         return "agent"
-    from commonplace.doors.persons import is_person
+    from commonplace.doors.caller import is_person
 
     return "owner" if is_person() else "agent"

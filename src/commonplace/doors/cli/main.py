@@ -354,7 +354,7 @@ def unconfirmed() -> int:
 
 def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
     """The vault that the options, the environment or the working directory name."""
-    from commonplace.doors import attached
+    from commonplace.doors import caller
     from commonplace.doors.which_vault import open_vault
 
     memory = open_vault(
@@ -366,10 +366,10 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
         main=arguments.main or arguments.session == os.environ.get("CLAUDE_CODE_SESSION_ID"),
     )
     _opened.append(memory)
-    attached.heed(memory)
+    caller.heed(memory)
     if arguments.tainted:
         memory.origin = "agent"
-        attached.mark(memory, "")
+        caller.mark_tainted(memory, "")
     return memory
 
 

@@ -274,7 +274,7 @@ def tool_arguments(parser: argparse.ArgumentParser) -> None:
 def tool(arguments: argparse.Namespace) -> int:
     """Call any tool with JSON in, and print its own answer."""
     from commonplace import tools
-    from commonplace.doors.runs import agent_run
+    from commonplace.doors.processes import agent_run
 
     dialect = tool_dialect(arguments)
     if not arguments.name:

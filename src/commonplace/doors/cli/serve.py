@@ -18,11 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.doors.cli.main import complain, open_memory, show, tool_dialect, vault_path
-from commonplace.model.errors import BadValue, CannotListen, NoSuchVault
+from commonplace.model.errors import BadValue, NoSuchVault
 
 if TYPE_CHECKING:
-    from socket import socket
-
     from commonplace.doors.http.access_tokens import Tokens
     from commonplace.memory import Memory
     from commonplace.storage.notes import FileNotes
@@ -82,6 +80,7 @@ def _open_for_agents(arguments: argparse.Namespace, session: str) -> Memory:
 
 
 def _over_http(arguments: argparse.Namespace) -> int:
+    from commonplace.doors.connections import listen
     from commonplace.doors.mcp import http
     from commonplace.doors.session_id import shared_session
 
@@ -93,7 +92,7 @@ def _over_http(arguments: argparse.Namespace) -> int:
         session=shared_session(arguments.session, os.environ),
         token=token,
     )
-    listener = listening("127.0.0.1", arguments.http)
+    listener = listen("127.0.0.1", arguments.http)
     port = listener.getsockname()[1]
     print(f"MCP at http://127.0.0.1:{port}/mcp, Authorization: Bearer {token}", flush=True)
     http.serve(application, listener)
@@ -169,8 +168,9 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve the page, the HTTP API and MCP over HTTP, and print the link to log in."""
+    from commonplace.doors.caller import agent_above, require_person
+    from commonplace.doors.connections import listen
     from commonplace.doors.http import server
-    from commonplace.doors.persons import agent_above, require_person
 
     if arguments.link:
         require_person("have the link that logs in as the owner")
@@ -181,7 +181,7 @@ def serve(arguments: argparse.Namespace) -> int:
     paths = _paths(arguments)
     for path in paths:
         _open_served(arguments, path, origin="owner").close()
-    with listening(arguments.host, arguments.port) as listener:
+    with listen(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
         made = server.gateway(
             paths,
@@ -344,7 +344,7 @@ def _token_done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
 
     if arguments.action == "add":
         if arguments.scope == "admin":
-            from commonplace.doors.persons import require_person
+            from commonplace.doors.caller import require_person
 
             require_person("make a token that approves")
         _check_vaults(arguments)
@@ -431,18 +431,3 @@ def _gateways_in(data: bytes | None) -> list[StartedGateway]:
         return msgspec.json.decode(data or b"[]", type=list[StartedGateway])
     except msgspec.DecodeError:
         return []
-
-
-def listening(host: str, port: int) -> socket:
-    """A socket that takes connections there; port 0 is any that is free."""
-    from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY, create_server
-
-    family = AF_INET6 if ":" in host else AF_INET
-    try:
-        listener = create_server((host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise CannotListen(host, port, error) from None
-    # Those it accepts take it over. Without it the second part of an answer waits 40 ms for the
-    # other side to say that it has the first; asyncio sees to that for its own listeners alone.
-    listener.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-    return listener

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from commonplace.doors.caller import agent_above, require_person
 from commonplace.doors.cli.main import complain, open_memory, show
 from commonplace.doors.cli.terminal import agrees, at_terminal
-from commonplace.doors.persons import agent_above, require_person
 from commonplace.doors.which_vault import vault_here
 from commonplace.library import accounts
 from commonplace.model.clock import Clock

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from commonplace.doors import attached, runs
+from commonplace.doors import caller, processes
 from commonplace.doors.hooks import clients, reading, spool
 from commonplace.doors.hooks.clients import HookCall, ToolUse
 from commonplace.model.errors import DiskFull, SecretFound
@@ -52,15 +52,15 @@ def answered(memory: Memory, call: HookCall) -> str:
 def _is_over(memory: Memory, call: HookCall, bracket: Bracket) -> bool:
     """Whether a tool runs no more of which nobody told the end: it was denied, or stopped."""
     ended = call.event == "session-end" or not (bracket.goes_on or bracket.aside)
-    return (ended and bracket.session == memory.session) or not runs.is_running(bracket.run)
+    return (ended and bracket.session == memory.session) or not processes.is_running(bracket.run)
 
 
 def _note_client(memory: Memory) -> None:
     """Note which session the client is in: servers and shells that it starts may not be told."""
-    run = runs.agent_run()
-    attached.note_for_user(run, memory.session)
+    run = processes.agent_run()
+    caller.note_for_user(run, memory.session)
     if not memory.read_only:
-        attached.note(memory.notes, run, memory.session)
+        caller.note_session(memory.notes, run, memory.session)
 
 
 def session_start(memory: Memory, call: HookCall) -> str:
@@ -126,7 +126,7 @@ def pre_tool(memory: Memory, call: HookCall) -> str:
             began=memory.clock.now().timestamp(),
             goes_on=reading.goes_on(tool),
             aside=tool.aside,
-            run=runs.agent_run(),
+            run=processes.agent_run(),
         )
         _after_looking(memory, lambda: memory.library.brackets.begin(bracket))
     return ""

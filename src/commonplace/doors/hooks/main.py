@@ -133,12 +133,12 @@ def parse(words: Sequence[str], environ: Mapping[str, str]) -> HookCommand:
 
 def run_or_fail(asked: HookCommand) -> None:
     """Read the client's input, do what the event asks for, and answer in one piece."""
-    from commonplace.doors import attached
+    from commonplace.doors import caller
     from commonplace.doors.hooks import events
     from commonplace.doors.hooks.clients import read_call
     from commonplace.doors.which_vault import left_out
 
-    if attached.is_from_shell(asked.client):
+    if caller.is_from_shell(asked.client):
         raise Refused(
             "A hook that a command of the agent's called is not heeded.",
             next_step="Only the client itself calls hooks.",

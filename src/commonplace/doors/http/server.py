@@ -111,7 +111,7 @@ def run(made: Gateway, listener: socket) -> None:
     """Serve until told to stop, by Ctrl+C or by whoever ends processes; both are a clean end."""
     import uvicorn
 
-    from commonplace.doors import patience
+    from commonplace.doors import connections
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket] | None = None) -> None:
@@ -120,7 +120,7 @@ def run(made: Gateway, listener: socket) -> None:
 
     config = uvicorn.Config(
         made.app,
-        http=patience.protocol(),
+        http=connections.protocol(),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from msgspec import Struct
 
-from commonplace.doors import attached
+from commonplace.doors.caller import mark_tainted
 from commonplace.doors.http.responses import BROKEN, problem, problem_of
 from commonplace.model.clock import monotonic
 from commonplace.model.errors import CommonplaceError, NotFound, Refused
@@ -94,7 +94,7 @@ class Vaults:
             self._close(held.pop(next(iter(held))))
         bounded = memory.for_session(caller.session, group=caller.group)
         bounded.bounded = True
-        attached.mark(bounded, caller.read)
+        mark_tainted(bounded, caller.read)
         return bounded
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from commonplace.doors import attached
+from commonplace.doors import caller
 from commonplace.doors.mcp import jsonrpc, methods, prompts, versions
 from commonplace.doors.mcp.jsonrpc import Fault, Object, RpcMessage, fault_of
 from commonplace.doors.session_id import (
@@ -229,7 +229,7 @@ class McpRequest(Struct, frozen=True):
         own = memory.for_session(self.session, main=self.main, group=self.group)
         own.bounded = own.for_agents = True
         for each in self.read:
-            attached.mark(own, each)
+            caller.mark_tainted(own, each)
         return own
 
     def _offered(self) -> dict[str, Tool]:
@@ -393,9 +393,9 @@ def serve(application: App, listener: socket) -> None:
         import uvicorn
     except ImportError:
         raise MissingExtra("MCP over HTTP", "mcp") from None
-    from commonplace.doors import patience
+    from commonplace.doors import connections
 
-    config = uvicorn.Config(application, http=patience.protocol(), log_level="warning")
+    config = uvicorn.Config(application, http=connections.protocol(), log_level="warning")
     server = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):
         server.run(sockets=[listener])

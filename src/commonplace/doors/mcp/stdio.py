@@ -256,19 +256,19 @@ class Loop:
 
     def _memory(self, session: str, meta: Object) -> Memory:
         """The memory of a session. One that no client names may be that of the client's hooks."""
-        from commonplace.doors import attached
+        from commonplace.doors import caller
 
         memory = self._worker.memory(session, group_of(meta))
         if session == self._own_session:
-            hooked = attached.session_of(memory.notes, self._above)
+            hooked = caller.noted_session(memory.notes, self._above)
             memory = memory.for_session(hooked, main=memory.main) if hooked else memory
-        attached.mark(memory, taint_of(meta))
+        caller.mark_tainted(memory, taint_of(meta))
         return memory
 
     @cached_property
     def _above(self) -> list[str]:
         """The processes above this one, among them the client's."""
-        from commonplace.doors.runs import keys_above
+        from commonplace.doors.processes import keys_above
 
         return list(keys_above())
 

@@ -14,10 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import tools
-from commonplace.doors import runs
+from commonplace.doors import processes
 from commonplace.doors.http import server
 from commonplace.doors.mcp import http as over_http
-from commonplace.doors.runs import Process, run_of
+from commonplace.doors.processes import Process, run_of
 from commonplace.memory import Memory
 from tests.support.mcp_client import ask, call, initialize, talk
 
@@ -122,11 +122,11 @@ def test_a_ring_of_parents_ends() -> None:
     not os.path.exists("/proc/self/stat"), reason="Linux alone has /proc; to run it: use Linux"
 )
 def test_this_process_is_found_as_the_system_shows_it() -> None:
-    found = runs.in_proc(os.getpid())
+    found = processes.in_proc(os.getpid())
     assert found is not None
     assert (found.pid, found.parent) == (os.getpid(), os.getppid())
     assert found.name.startswith("python")
-    assert runs.in_proc(2**22 + 5) is None
+    assert processes.in_proc(2**22 + 5) is None
 
 
 def test_what_ps_prints_is_read() -> None:
@@ -137,7 +137,7 @@ def test_what_ps_prints_is_read() -> None:
         "  402   401 S    ??       Tue Nov 17 10:02:00 2026 /bin/sh -c commonplace ipc\n"
         "nonsense\n"
     )
-    found = runs.listed(printed)
+    found = processes.listed(printed)
     assert [(each.pid, each.name, each.at_terminal) for each in found.values()] == [
         (1, "launchd", False),
         (400, "zsh", True),
@@ -158,7 +158,7 @@ def test_where_nothing_tells_the_run_it_is_the_day_of_the_vault(
     Memory.open(tmp_path, "native").close()
     for name in ("COMMONPLACE_SESSION", "CLAUDE_CODE_SESSION_ID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(runs, "agent_run", str)
+    monkeypatch.setattr(processes, "agent_run", str)
     words = ["--vault", str(tmp_path), "--dialect", "typed", "tool", "memory_store"]
     for number in range(20):
         assert main([*words, json.dumps({"type": "fact", "content": f"fact {number}"})]) == 0

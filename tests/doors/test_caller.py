@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.doors import attached, persons
-from commonplace.doors.persons import PROGRAMS, VARIABLES, agent_above
-from commonplace.doors.runs import Process, keys_above, listed
+from commonplace.doors import caller
+from commonplace.doors.caller import PROGRAMS, VARIABLES, agent_above
+from commonplace.doors.processes import Process, keys_above, listed
 from commonplace.memory import Memory
 from commonplace.model.errors import HeldForReview, NotThePerson
 from commonplace.storage.notes import FileNotes
@@ -259,22 +259,22 @@ def test_a_shell_in_which_a_person_typed_a_hook_is_no_client(tmp_path: Path) -> 
         find = above((name,), ("systemd",))
         process = find(os.getppid())
         assert process
-        attached.note(notes, process.key, "s")
-        assert attached.agents_session(notes, find) == seen, name
+        caller.note_session(notes, process.key, "s")
+        assert caller.agents_session(notes, find) == seen, name
 
 
 @needs_proc
 def test_a_client_that_runs_is_not_pushed_out_by_those_that_are_gone(tmp_path: Path) -> None:
     notes, mine = FileNotes(tmp_path), next(iter(keys_above()))
-    attached.note(notes, mine, "s")
+    caller.note_session(notes, mine, "s")
     host = os.uname().nodename
-    for number in range(attached.MOST + 5):
-        attached.note(notes, f"{host}:{number}:before", "gone")
-    assert attached.session_of(notes, [mine]) == "s"
+    for number in range(caller.MOST_NOTED + 5):
+        caller.note_session(notes, f"{host}:{number}:before", "gone")
+    assert caller.noted_session(notes, [mine]) == "s"
 
 
 def test_every_act_of_the_person_can_ask_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    persons.require_person("pin a memory")
+    caller.require_person("pin a memory")
     monkeypatch.setenv("CLAUDECODE", "1")
     with pytest.raises(NotThePerson, match="Only the person may pin a memory"):
-        persons.require_person("pin a memory")
+        caller.require_person("pin a memory")

@@ -1,11 +1,11 @@
-"""How long a connection may stay open without asking for anything.
-
-It knows uvicorn's connections, and nothing of what is asked over them.
-"""
+"""The connections of an HTTP server: the socket it listens at, and how long one may stay idle."""
 
 from __future__ import annotations
 
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY, create_server, socket
 from typing import TYPE_CHECKING, Any
+
+from commonplace.model.errors import CannotListen
 
 if TYPE_CHECKING:
     from asyncio import Protocol
@@ -14,6 +14,19 @@ SECONDS = 10.0
 """Until the headers of a request are there: from the beginning, or from the last answer on."""
 MOST = 512
 """Connections that may wait at once. Of more, the one that has waited longest is closed."""
+
+
+def listen(host: str, port: int) -> socket:
+    """A socket that takes connections there; port 0 is any that is free."""
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        listener = create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        raise CannotListen(host, port, error) from None
+    # Those it accepts take it over. Without it the second part of an answer waits 40 ms for the
+    # other side to say that it has the first; asyncio sees to that for its own listeners alone.
+    listener.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+    return listener
 
 
 def protocol() -> type[Protocol]:

@@ -1,8 +1,7 @@
-"""Which run of an agent a command belongs to that names no session.
+"""The processes above this one, and which run of an agent a command belongs to.
 
-The command's ancestors tell: behind shells and the like stands the program that runs it, the same
-for every command of one run. Where there is none to be seen, it is the day. What is counted by it,
-this does not know.
+Behind shells and the like stands the program that runs the command, the same for every command of
+one run. Where no such program is seen, the run is the day.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from commonplace.doors import patience
-from commonplace.doors.cli.serve import listening
+from commonplace.doors import connections
+from commonplace.doors.connections import listen
 from commonplace.doors.http import guard
 from tests.support.gateways import made
 
@@ -33,9 +33,9 @@ def anyio_backend() -> str:
 @asynccontextmanager
 async def serving(app: Any) -> AsyncIterator[tuple[int, Any]]:
     """A server with the protocol that both doors have: its port, and its connections."""
-    with listening("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0) as listener:
         config = uvicorn.Config(
-            app, http=patience.protocol(), log_level="critical", timeout_keep_alive=10**6
+            app, http=connections.protocol(), log_level="critical", timeout_keep_alive=10**6
         )
         server = uvicorn.Server(config)
         task = asyncio.create_task(server._serve([listener]))
@@ -58,7 +58,7 @@ async def empty(scope: Any, receive: Any, send: Any) -> None:
 async def test_a_connection_that_asks_for_nothing_is_closed(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "SECONDS", 0.05)
+    monkeypatch.setattr(connections, "SECONDS", 0.05)
     async with serving(empty) as (port, _), asyncio.timeout(ENOUGH):
         pairs = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
         for _, writer in pairs:
@@ -74,8 +74,8 @@ async def test_a_connection_that_asks_for_nothing_is_closed(
 async def test_of_too_many_that_wait_the_first_is_closed_and_who_asks_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(patience, "SECONDS", ENOUGH)
-    monkeypatch.setattr(patience, "MOST", 10)
+    monkeypatch.setattr(connections, "SECONDS", ENOUGH)
+    monkeypatch.setattr(connections, "MOST", 10)
     async with serving(empty) as (port, _), asyncio.timeout(ENOUGH):
         pairs = [await asyncio.open_connection("127.0.0.1", port) for _ in range(25)]
         for reader, _ in pairs[:15]:

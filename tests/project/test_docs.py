@@ -8,6 +8,7 @@ import sys
 import uuid
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,28 +19,33 @@ from tests.support.postgres import url_of_server
 ROOT = Path(__file__).parents[2]
 
 
-def reference() -> str:
-    spec = spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
+def script(name: str) -> ModuleType:
+    """A script of docs/ that writes what the code says."""
+    spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return str(module.reference())
+    return module
 
 
 def test_the_reference_is_what_the_code_says() -> None:
     written = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert written == reference(), "run: python docs/make_reference.py"
+    assert written == script("make_reference").reference(), "run: python docs/make_reference.py"
 
 
-PAGES = ("README.md", "docs/history.md", "docs/heartbeat.md", "docs/context.md")
+@pytest.mark.long
+def test_the_picture_of_the_readme_shows_what_its_commands_print() -> None:
+    written = (ROOT / "docs" / "terminal.svg").read_text(encoding="utf-8")
+    assert written == script("make_picture").picture(), "run: python docs/make_picture.py"
 
-SHOWN = (
-    "Uses pnpm 11.x",
-    "assistant Green tea.",
-    "done diary/",
-    "## Current Message\nAnd low water?",
-)
+
+SHOWN = {
+    "docs/history.md": "assistant Green tea.",
+    "docs/heartbeat.md": "done diary/",
+    "docs/context.md": "## Current Message\nAnd low water?",
+}
+PAGES = ("README.md", "docs/use.md", *SHOWN)
 
 
 EVERY_PAGE = sorted(
@@ -77,7 +83,7 @@ def test_every_command_of_a_page_runs_as_it_stands(tmp_path: Path, name: str) ->
         line.split("  #")[0].strip()
         for block in shell_blocks(name)
         for line in block.split("\n")
-        if "commonplace " in line and not line.startswith(("pip ", "SOUL"))
+        if "commonplace " in line and not line.startswith("pip ")
     ]
     assert len(commands) >= 5
     bin_directory = Path(sys.executable).parent
@@ -95,10 +101,7 @@ def test_every_command_of_a_page_runs_as_it_stands(tmp_path: Path, name: str) ->
         assert "Nothing found" not in done.stdout, command
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    list(zip(PAGES, SHOWN)),
-)
+@pytest.mark.parametrize(("name", "shown"), SHOWN.items())
 def test_the_python_example_of_a_page_runs_as_it_stands(
     tmp_path: Path, name: str, shown: str
 ) -> None:

@@ -15,7 +15,7 @@ from tests.support.tokenizer import exact
 
 MOST_TOOLS = 9
 MOST_TOKENS = 1_100
-"""What the README says of the nine tools."""
+"""What docs/use.md says of the nine tools."""
 PIECE = re.compile(r"\w{1,4}|[^\w\s]")
 """Shorter than the usual token, so that counting these never counts too few."""
 

@@ -32,8 +32,13 @@ from commonplace.storage.notes import FileNotes, Notes
 from commonplace.storage.option_files import load
 from commonplace.storage.progress import ProgressFile, ProgressStore
 from commonplace.storage.safe_paths import Tree
-from commonplace.storage.state_places import STATE, check_unused, own_place, was_written
-from commonplace.storage.state_places import place_of as state_of
+from commonplace.storage.state_places import (
+    STATE,
+    check_unused,
+    find_state,
+    own_place,
+    was_written,
+)
 from commonplace.storage.vault import Vault
 
 if TYPE_CHECKING:
@@ -150,7 +155,7 @@ class FileParts:
         check_unused(self.root, loaded)
         self.clock = clock or Clock(zone=self.options.timezone)
         self._environ = environ
-        place = state_of(self.root, self.options, environ)
+        place = find_state(self.root, self.options, environ)
         self.state, self.read_only, self.apart = place.path, place.read_only, place.told()
         self.layout = configured(layout_of(self.root, self.options, self.state), self.options)
         self.vault = FileVault(
@@ -238,9 +243,9 @@ class FileParts:
 def _opened(options: Options, clock: Clock) -> Database:
     """The database that a vault in files keeps its messages in."""
     from commonplace.postgres.connection import Database
-    from commonplace.postgres.urls import place_of
+    from commonplace.postgres.urls import parse_url
 
-    return Database.open(place_of(options.history), clock=clock, seconds=options.lock_seconds)
+    return Database.open(parse_url(options.history), clock=clock, seconds=options.lock_seconds)
 
 
 def make_directory(path: StrPath) -> None:

@@ -18,7 +18,7 @@ from commonplace.memory import Memory
 from commonplace.model.clock import Clock, parse_stamp
 from commonplace.model.options import is_url
 from commonplace.postgres.connection import Database
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.postgres.vault import PostgresVault
 from tests.support.clocks import FixedClock
 
@@ -54,7 +54,7 @@ def _documents(name: str) -> tuple[Layout, dict[str, bytes]]:
 
 def written(url: str, texts: Mapping[str, bytes], *, layout: Layout) -> None:
     """Put documents into a profile that nobody has looked at yet."""
-    with closing(Database.open(place_of(url), clock=Clock())) as database:
+    with closing(Database.open(parse_url(url), clock=Clock())) as database:
         database.set_dialect(layout.name)
         vault = PostgresVault(database, layout=layout, clock=Clock())
         with vault.lock():

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from commonplace.memory import Memory
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.storage.journal import document_at
 from tests.laws.test_laws import rebuilt
 from tests.support.clocks import SkippingClock
@@ -113,7 +113,7 @@ class Rest:
     """The rows of one profile at rest, as a connection of its own sees them."""
 
     def __init__(self, url: str) -> None:
-        self.place = place_of(url)
+        self.place = parse_url(url)
         self.db = psycopg.connect(self.place.server, autocommit=True)
         self.db.execute("select set_config('search_path', %s, false)", (self.place.schema,))
         named = "select profile::text from profile_name where name = %s"

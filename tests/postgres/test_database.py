@@ -26,7 +26,7 @@ from commonplace.model.errors import (
 from commonplace.model.options import is_url
 from commonplace.postgres.connection import Database, numbered
 from commonplace.postgres.server import Interrupted
-from commonplace.postgres.urls import Place, place_of
+from commonplace.postgres.urls import DatabaseUrl, parse_url
 from tests.support.postgres import Server, fresh_url, new_server, own_server, url_of_server
 from tests.support.skips import skip
 
@@ -45,7 +45,7 @@ def _ended() -> Iterator[None]:
 
 
 def opened(url: str = "", *, seconds: float = 20.0, create: bool = True) -> Database:
-    place = place_of(url or fresh_url())
+    place = parse_url(url or fresh_url())
     OPENED.append(Database.open(place, clock=Clock(), seconds=seconds, create=create))
     return OPENED[-1]
 
@@ -69,13 +69,13 @@ def names(database: Database) -> list[str]:
 
 
 def test_a_url_names_a_database_a_schema_and_a_profile() -> None:
-    place = place_of("postgresql://me:pw@host:5433/mem?profile=alice&schema=s&sslmode=require")
-    assert place == Place("postgresql://me:pw@host:5433/mem?sslmode=require", "alice", "s")
-    assert place_of(place.url()) == place
+    place = parse_url("postgresql://me:pw@host:5433/mem?profile=alice&schema=s&sslmode=require")
+    assert place == DatabaseUrl("postgresql://me:pw@host:5433/mem?sslmode=require", "alice", "s")
+    assert parse_url(place.url()) == place
 
 
 def test_a_url_is_shown_without_its_password() -> None:
-    place = place_of("postgres://me:pw@host/mem?password=x&profile=alice")
+    place = parse_url("postgres://me:pw@host/mem?password=x&profile=alice")
     assert place.shown() == "postgresql://me@host/mem?profile=alice"
 
 
@@ -92,7 +92,7 @@ def test_a_url_is_shown_without_its_password() -> None:
 )
 def test_a_url_that_names_nothing_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(BadUrl, match="postgresql://user:password@host"):
-        place_of(url)
+        parse_url(url)
 
 
 def test_a_directory_is_no_url() -> None:
@@ -195,8 +195,8 @@ def test_a_killed_client_keeps_no_lock(database: Database) -> None:
         "import os, sys\n"
         "from commonplace.model.clock import Clock\n"
         "from commonplace.postgres.connection import Database\n"
-        "from commonplace.postgres.urls import place_of\n"
-        "one = Database.open(place_of(sys.argv[1]), clock=Clock())\n"
+        "from commonplace.postgres.urls import parse_url\n"
+        "one = Database.open(parse_url(sys.argv[1]), clock=Clock())\n"
         "with one.locked():\n"
         "    one.rows(\"insert into note values (%s, 'half', '')\", (one.profile,))\n"
         "    os.kill(os.getpid(), 9)\n"

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from commonplace.history.messages import History
 from commonplace.history.sql_questions import IN_POSTGRES, SqlLimits
-from commonplace.history.sqlite import SqliteHistory, _Said
+from commonplace.history.sqlite import SqliteHistory, _Source
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadStatement, BadValue, MayNotMakeRoles, TooSlow
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
 from commonplace.postgres.read_only_sql import make_reader
 from commonplace.postgres.schema import times_of_messages
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.search.index import Query
 from commonplace.search.words import match
 from tests.contracts.history import CLOCK, RUNAWAY, HistoryContract, message, texts
@@ -39,7 +39,7 @@ def _ended() -> Iterator[None]:
 
 
 def opened(url: str = "") -> Database:
-    OPENED.append(Database.open(place_of(url or fresh_url()), clock=Clock()))
+    OPENED.append(Database.open(parse_url(url or fresh_url()), clock=Clock()))
     return OPENED[-1]
 
 
@@ -188,7 +188,7 @@ def test_words_score_as_they_do_in_sqlite(tmp_path: Path) -> None:
     bounds = {"session": "", "since": "", "until": ""}
     for query in filter(match, (*(query for _, query, _ in SCRIPTS), *QUERIES)):
         with files._connections.lent() as db:
-            expected = _Said(db).by_words(query, bounds)
+            expected = _Source(db).by_words(query, bounds)
         scored = server.by_words(query, bounds)
         assert [at for at, _ in scored] == [at for at, _ in expected], query
         assert [score for _, score in scored] == pytest.approx([score for _, score in expected])

@@ -15,7 +15,7 @@ from commonplace.model.clock import Clock
 from commonplace.postgres import index_vectors
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.search.index import Asked, Index, Query
 from tests.contracts.index import RANK, IndexContract, fill, ids, known, record
 from tests.support.postgres import fresh_url, own_server
@@ -31,7 +31,7 @@ def _ended() -> Iterator[None]:
 
 
 def opened(url: str = "") -> PostgresIndex:
-    OPENED.append(Database.open(place_of(url or fresh_url()), clock=Clock()))
+    OPENED.append(Database.open(parse_url(url or fresh_url()), clock=Clock()))
     return PostgresIndex(OPENED[-1], rank=RANK)
 
 

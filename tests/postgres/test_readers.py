@@ -18,7 +18,7 @@ from commonplace.postgres import read_only_sql
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
 from commonplace.postgres.read_only_sql import ReaderLogin, make_reader, readers_of, revoke_reader
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from tests.contracts.history import message
 from tests.support.postgres import NAMED, fresh_url, new_server, own_server
 from tests.support.skips import skip
@@ -38,7 +38,7 @@ def _ended() -> Iterator[None]:
 
 
 def opened(url: str = "") -> Database:
-    OPENED.append(Database.open(place_of(url or fresh_url()), clock=Clock()))
+    OPENED.append(Database.open(parse_url(url or fresh_url()), clock=Clock()))
     return OPENED[-1]
 
 
@@ -204,9 +204,9 @@ def test_only_the_password_that_was_shown_last_lets_a_reader_in() -> None:
 
 
 def test_a_url_for_another_user_leaves_out_what_is_of_the_first_one() -> None:
-    place = place_of("postgresql://me:pw@h1:1,h2:2/db?sslmode=require&password=x&sslkey=k")
+    place = parse_url("postgresql://me:pw@h1:1,h2:2/db?sslmode=require&password=x&sslkey=k")
     assert place.url_for("a_b", "p w") == "postgresql://a_b:p%20w@h1:1,h2:2/db?sslmode=require"
-    assert place_of("postgresql:///db?host=/tmp").url_for("a", "p") == (
+    assert parse_url("postgresql:///db?host=/tmp").url_for("a", "p") == (
         "postgresql://a:p@/db?host=%2Ftmp"
     )
 

@@ -14,7 +14,7 @@ from commonplace.model.errors import Busy
 from commonplace.postgres import notes as postgres_notes
 from commonplace.postgres.connection import Database
 from commonplace.postgres.notes import PostgresLeases, PostgresNotes
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.storage.leases import Lease
 from commonplace.storage.notes import FileNotes, Notes
 from tests.contracts.notes import NotesContract
@@ -36,7 +36,7 @@ def _closed() -> Iterator[None]:
 
 
 def database(url: str = "") -> Database:
-    OPENED.append(Database.open(place_of(url or fresh_url()), clock=Clock(), seconds=20))
+    OPENED.append(Database.open(parse_url(url or fresh_url()), clock=Clock(), seconds=20))
     return OPENED[-1]
 
 

@@ -16,7 +16,7 @@ from commonplace.model.files import Known, Signature
 from commonplace.postgres.connection import Database
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.progress import ProgressRow
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.postgres.vault import PostgresVault
 from commonplace.storage.file_journal import FileJournal
 from commonplace.storage.file_vault import FileVault
@@ -39,7 +39,7 @@ def _closed() -> Iterator[None]:
 
 
 def database(url: str = "", *, seconds: float = 20.0) -> Database:
-    place = place_of(url or fresh_url())
+    place = parse_url(url or fresh_url())
     OPENED.append(Database.open(place, clock=Clock(), seconds=seconds))
     return OPENED[-1]
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from commonplace.model.clock import Clock
 from commonplace.postgres.connection import TABLES, Database
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from tests.support.programs import needed
 from tests.support.skips import unavailable
 
@@ -155,7 +155,7 @@ def fresh_url(**query: str) -> str:
 def made_url() -> str:
     """A URL of a vault that is there and holds nothing, as an empty directory is one in files."""
     url = fresh_url()
-    Database.open(place_of(url), clock=Clock()).close()
+    Database.open(parse_url(url), clock=Clock()).close()
     return url
 
 

@@ -32,8 +32,8 @@ Shown = Callable[[Iterable[tuple[str, str]]], None]
 """Is told the session and the role of each message that was shown."""
 
 
-class Place(Protocol):
-    """Where the messages of one vault are kept, and who is talking in it."""
+class ConversationParts(Protocol):
+    """The parts of a vault that conversations need."""
 
     clock: Clock
     options: Options
@@ -55,7 +55,7 @@ class Conversations:
 
     def __init__(
         self,
-        place: Place,
+        parts: ConversationParts,
         *,
         session: str,
         agent: str,
@@ -63,7 +63,7 @@ class Conversations:
         clean: Callable[[str], str],
         shown: Shown,
     ) -> None:
-        self._place = place
+        self._parts = parts
         self._session = session
         self._agent = agent
         self._alone = alone
@@ -74,12 +74,12 @@ class Conversations:
     @property
     def _history(self) -> History:
         """The messages, as they were recorded."""
-        return self._place.history()
+        return self._parts.history()
 
     @property
     def leases(self) -> Leases:
         """Which conversations are running."""
-        return self._place.leases()
+        return self._parts.leases()
 
     def record(
         self,
@@ -98,7 +98,7 @@ class Conversations:
         is now, unless it was said before.
         """
         self._check_writable()
-        clock = self._place.clock
+        clock = self._parts.clock
         limits.check_text(content, limit=limits.DOCUMENT_LIMIT, argument="content")
         message = Message(
             id=limits.check_word(message_id, argument="id") or clock.new_message_id(),
@@ -127,7 +127,7 @@ class Conversations:
 
         Nobody is told of it: who asks looks for the user's words, and shows no others.
         """
-        if not session or not self._place.has_history():
+        if not session or not self._parts.has_history():
             return []
         said = self._history.last(session, MOST_SAID)
         return [each for each in said if each.role == "user" and each.channel != BY_TOOL]
@@ -191,8 +191,8 @@ class Conversations:
 
         A disk or a server that takes no note is no reason to stop talking.
         """
-        if self._agent != HEARTBEAT and not self._place.read_only:
-            limit = self._place.options.conversation_minutes * 60 if seconds is None else seconds
+        if self._agent != HEARTBEAT and not self._parts.read_only:
+            limit = self._parts.options.conversation_minutes * 60 if seconds is None else seconds
             with suppress(OSError, CommonplaceError):
                 self.leases.note(self._session, seconds=limit)
 
@@ -217,5 +217,5 @@ class Conversations:
 
     def _check_writable(self) -> None:
         """A message that went into the state of this process alone would be lost with it."""
-        if self._place.read_only:
-            raise self._place.refusal()
+        if self._parts.read_only:
+            raise self._parts.refusal()

@@ -22,7 +22,7 @@ Bounds = Mapping[str, str]
 """The session, and the times since and until: empty for any."""
 
 
-class Said(Protocol):
+class MessageSource(Protocol):
     """What is asked of the messages, wherever they are kept. A message is told as its position, id,
     content, time, session, role and channel.
     """
@@ -37,7 +37,7 @@ class Said(Protocol):
         """The newest messages with this in them; nothing at all is in every one."""
 
 
-def found(said: Said, query: Query, clock: Clock) -> SearchResult:
+def found(source: MessageSource, query: Query, clock: Clock) -> SearchResult:
     """The messages that fit a query best; without text, the newest."""
     if query.kinds or query.tags or query.documents or query.limit <= 0:
         # No message has any of these.
@@ -50,21 +50,21 @@ def found(said: Said, query: Query, clock: Clock) -> SearchResult:
     }
     if not match(query.text):
         # It has no words in it, such as a picture character.
-        rows = said.containing(clean(query.text.strip()), bounds, query.limit)
+        rows = source.containing(clean(query.text.strip()), bounds, query.limit)
         return SearchResult(Hit(_record(row), (), 0.0) for row in rows)
-    may = _candidates(said, query.text, bounds)
+    may = _candidates(source, query.text, bounds)
     by_key = {each.key: each for each in may}
     best = ranked(may, query.text, clock.today(), limit=query.limit, day_of=clock.day_of)
     return SearchResult(_hit(each, by_key, explain=query.explain) for each in best)
 
 
-def _candidates(said: Said, text: str, bounds: Bounds) -> list[Candidate]:
+def _candidates(source: MessageSource, text: str, bounds: Bounds) -> list[Candidate]:
     """The best by their words, and what was said right before and after each."""
-    best = said.by_words(text, bounds)
+    best = source.by_words(text, bounds)
     scores = {position: (score, rank) for rank, (position, score) in enumerate(best)}
-    chosen = said.seen(scores, bounds)
+    chosen = source.seen(scores, bounds)
     near = {position for row in chosen for position in row[-2:] if position} - scores.keys()
-    every = (*chosen, *said.seen(near, bounds))
+    every = (*chosen, *source.seen(near, bounds))
     return [_candidate(row, scores.get(row[0], UNFOUND)) for row in every]
 
 

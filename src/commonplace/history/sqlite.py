@@ -135,7 +135,7 @@ class SqliteHistory:
         from commonplace.history.search import found
 
         with self._connections.lent() as db:
-            return found(_Said(db), query, clock)
+            return found(_Source(db), query, clock)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:
@@ -188,8 +188,8 @@ class SqliteHistory:
         return [Message(*row) for row in self._connections.rows(sql, *arguments)]
 
 
-class _Said:
-    """The messages as they are looked for."""
+class _Source:
+    """The messages as `search` asks for them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db

@@ -26,10 +26,10 @@ try:
 except ModuleNotFoundError:
     raise MissingExtra("A memory in PostgreSQL", "postgres") from None
 
-from commonplace.postgres.pool import IN_TRANSACTION, Kept, Pool, join, leave
+from commonplace.postgres.pool import IN_TRANSACTION, Pool, PoolConnection, join, leave
 from commonplace.postgres.schema import migrate
 from commonplace.postgres.server import Engine, Interrupted, may_succeed_again, probe, told
-from commonplace.postgres.urls import Place
+from commonplace.postgres.urls import DatabaseUrl
 
 Result = TypeVar("Result")
 Row = tuple[Any, ...]
@@ -81,7 +81,7 @@ class Head(Struct, frozen=True):
 class Database:
     """The rows of one profile, for any number of threads."""
 
-    def __init__(self, place: Place, pool: Pool, *, clock: Clock, seconds: float) -> None:
+    def __init__(self, place: DatabaseUrl, pool: Pool, *, clock: Clock, seconds: float) -> None:
         self.place = place
         self.where = place.shown()
         self.profile = ""
@@ -94,7 +94,7 @@ class Database:
 
     @classmethod
     def open(
-        cls, place: Place, *, clock: Clock, seconds: float = 30.0, create: bool = True
+        cls, place: DatabaseUrl, *, clock: Clock, seconds: float = 30.0, create: bool = True
     ) -> Database:
         """Connect, bring the tables to their shape, and find the profile or make it."""
         pool = join(place.server, place.schema)
@@ -119,7 +119,7 @@ class Database:
         """A server that this process has reached before is starting again; others are not there."""
         return self._judged(error) if self._pool.reached else self.told(error)
 
-    def _find_profile(self, connection: Kept, *, create: bool) -> str:
+    def _find_profile(self, connection: PoolConnection, *, create: bool) -> str:
         name = self.place.profile
         if create and not self.engine.replica:
             found = connection.execute(FIND_PROFILE, (name,)).fetchall()
@@ -185,7 +185,7 @@ class Database:
         finally:
             self._pool.give(connection)
 
-    def _said(self, connection: Kept, statement: str, arguments: Values) -> list[Row]:
+    def _said(self, connection: PoolConnection, statement: str, arguments: Values) -> list[Row]:
         text, names = numbered(statement)
         if isinstance(arguments, Mapping):
             arguments = [arguments[name] for name in names]
@@ -352,7 +352,7 @@ class Database:
         return self.told(error)
 
     @contextmanager
-    def _lent(self) -> Iterator[Kept]:
+    def _lent(self) -> Iterator[PoolConnection]:
         """A connection that sees the rows of this profile."""
         connection = self._taken()
         try:
@@ -360,7 +360,7 @@ class Database:
         finally:
             self._pool.give(connection)
 
-    def _taken(self) -> Kept:
+    def _taken(self) -> PoolConnection:
         """The same, to be given back to the pool."""
         try:
             connection = self._pool.take(seconds=self.seconds, where=self.where)
@@ -374,7 +374,7 @@ class Database:
             raise self._blamed(error) if isinstance(error, psycopg.Error) else error from None
         return connection
 
-    def _be(self, connection: Kept, profile: str) -> None:
+    def _be(self, connection: PoolConnection, profile: str) -> None:
         if connection.pooled:
             self._settle(connection, profile)
         elif connection.serves != (wanted := (profile, self.seconds)):
@@ -387,7 +387,7 @@ class Database:
         return f"{max(1, int(self.seconds * 1000))}ms"
 
     @contextmanager
-    def _settled(self, connection: Kept) -> Iterator[None]:
+    def _settled(self, connection: PoolConnection) -> Iterator[None]:
         """Where a pooler keeps no settings, a transaction that has them."""
         if not connection.pooled:
             yield
@@ -396,7 +396,7 @@ class Database:
             self._settle(connection)
             yield
 
-    def _settle(self, connection: Kept, profile: str = "") -> None:
+    def _settle(self, connection: PoolConnection, profile: str = "") -> None:
         """Set for one transaction what a session of our own is told once."""
         named = {"commonplace.profile": profile or self.profile, "lock_timeout": self._patience}
         connection.execute(self._pool.settings(named, is_local=IN_TRANSACTION))

@@ -22,7 +22,7 @@ from commonplace.postgres.index_queries import (
     ESCAPE,
     NOTHING,
     SUPERSEDED,
-    Saying,
+    Clause,
     array_of,
     by_vectors,
     by_words,
@@ -161,7 +161,7 @@ class Added:
         self.known[document] = known
 
 
-class Moved(Exception):
+class IndexMoved(Exception):
     """What was presumed of the index is not so any more, or cannot be told by the way."""
 
 
@@ -219,7 +219,7 @@ class PostgresIndex:
         self._flush()
         return self._database.rows(statement, {"profile": self._database.profile, **values})
 
-    def _said(self, statement: str, *parts: Saying, **values: Any) -> list[Row]:
+    def _said(self, statement: str, *parts: Clause, **values: Any) -> list[Row]:
         for part in parts:
             values |= part.values
         return self._rows(statement, **values)
@@ -239,7 +239,7 @@ class PostgresIndex:
             return None
         try:
             return search()
-        except Moved:
+        except IndexMoved:
             return None
         finally:
             self._vectors.presumed()
@@ -372,21 +372,21 @@ class PostgresIndex:
         rows = self._said(COUNT.format(fits=both), condition, *((words,) if words else ()))
         return int(rows[0][0])
 
-    def _asked_for(self, query: Query) -> Saying | None:
+    def _asked_for(self, query: Query) -> Clause | None:
         """What the text of a query asks of a record."""
         text = query.text.strip()
         words = having_words(text, self._tag)
         if words or not text:
             return words
         # No word in it, but perhaps an emoji or a sign.
-        return Saying(HAS_SIGN, {"sign": kept(text)})
+        return Clause(HAS_SIGN, {"sign": kept(text)})
 
     def kinds(self) -> dict[str, int]:
         return dict(self._rows(KINDS))
 
     def search(self, query: Query) -> list[Hit]:
         if self._vectors.presumed():
-            raise Moved
+            raise IndexMoved
         condition = fitting(query)
         words = by_words(query, condition, self._tag, best=max(query.limit, 0))
         if words:
@@ -412,7 +412,7 @@ class PostgresIndex:
         said = index_queries.candidates(query, asked, self._tag, in_graph=in_graph, level=level)
         rows = self._said(said.text, said) if said else []
         if presumed and not rows:
-            raise Moved
+            raise IndexMoved
         return made(rows)
 
     def hits(self, scored: Sequence[tuple[int, float]]) -> list[Hit]:

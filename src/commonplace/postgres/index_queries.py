@@ -181,14 +181,14 @@ from (
         and {{fits}}) r {{level}}"""
 
 
-class Saying(NamedTuple):
+class Clause(NamedTuple):
     """A part of a statement, and the values of its names."""
 
     text: str
     values: dict[str, Any]
 
 
-NOTHING = Saying("", {})
+NOTHING = Clause("", {})
 
 
 def kept(text: str) -> str:
@@ -218,12 +218,12 @@ WORDING = Wording(
 )
 
 
-def fitting(query: Query) -> Saying:
+def fitting(query: Query) -> Clause:
     """The condition on a record, apart from the query's text."""
     condition, arguments = fits(query, WORDING)
     first, *rest = condition.split("?")
     named = (f"%(fit{at})s{part}" for at, part in enumerate(rest))
-    return Saying(
+    return Clause(
         "".join((first, *named)), {f"fit{at}": value for at, value in enumerate(arguments)}
     )
 
@@ -257,15 +257,15 @@ def array_of(values: Iterable[object]) -> str:
     return f"{{{','.join(map(str, values))}}}"
 
 
-def having_words(text: str, tag: str) -> Saying | None:
+def having_words(text: str, tag: str) -> Clause | None:
     """The condition that a record has one of the words of a text; None when there are none."""
     asked = terms(text)
     if not asked:
         return None
-    return Saying("r.words @@ %(query)s::tsquery", {"query": query_of(asked, tag)})
+    return Clause("r.words @@ %(query)s::tsquery", {"query": query_of(asked, tag)})
 
 
-def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying | None:
+def by_words(query: Query, condition: Clause, tag: str, *, best: int) -> Clause | None:
     """The best by BM25 as `by_words`; None when the query has no words.
 
     How many are wanted is written out, as it is for the nearest: the server plans for so many.
@@ -286,7 +286,7 @@ def by_words(query: Query, condition: Saying, tag: str, *, best: int) -> Saying 
         if there
     ]
     found = FOUND_WORDS if singles or phrases else ""
-    return Saying(
+    return Clause(
         _filled(
             BY_WORDS,
             fits=condition.text,
@@ -315,7 +315,7 @@ def _filled(statement: str, **parts: str) -> str:
     return statement.format(**parts)
 
 
-def by_vectors(asked: Asked, condition: Saying, *, nearest: int, in_graph: bool) -> Saying:
+def by_vectors(asked: Asked, condition: Clause, *, nearest: int, in_graph: bool) -> Clause:
     """The nearest that fit as `by_vectors`: by comparing each, or by following a graph."""
     values = {
         "vector": vector_text(asked.vector),
@@ -329,7 +329,7 @@ def by_vectors(asked: Asked, condition: Saying, *, nearest: int, in_graph: bool)
     text = _filled(
         BY_VECTORS, fits=condition.text, scanned=scanned, enough=enough, nearest=str(nearest)
     )
-    return Saying(text, values)
+    return Clause(text, values)
 
 
 def vector_text(vector: bytes) -> str:
@@ -343,8 +343,8 @@ def candidates(
     tag: str,
     *,
     in_graph: bool = False,
-    level: Saying = NOTHING,
-) -> Saying | None:
+    level: Clause = NOTHING,
+) -> Clause | None:
     """The statement for all candidates; None when there is neither a word nor a vector."""
     condition = fitting(query)
     words = by_words(query, condition, tag, best=BEST)
@@ -362,15 +362,15 @@ def candidates(
         level=level.text,
     )
     found = (words.values if words else {}) | (vectors.values if vectors else {})
-    return Saying(text, condition.values | found | level.values)
+    return Clause(text, condition.values | found | level.values)
 
 
-def still_level(model: str, dim: int, position: int) -> Saying:
+def still_level(model: str, dim: int, position: int) -> Clause:
     """The condition that the index is level here still, and every text has its vector."""
     # Written out: a small number is sent as another type than a large one, and for each type the
     # statement would be prepared anew.
     values = {"position": str(position), "of_model": kept(model), "of_dim": dim}
-    return Saying(STILL_LEVEL, values)
+    return Clause(STILL_LEVEL, values)
 
 
 def made(rows: Sequence[Row]) -> list[Candidate]:

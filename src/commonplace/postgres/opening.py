@@ -16,7 +16,7 @@ from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.notes import PostgresLeases, PostgresNotes
 from commonplace.postgres.progress import ProgressRow
-from commonplace.postgres.urls import place_of
+from commonplace.postgres.urls import parse_url
 from commonplace.postgres.vault import PostgresVault
 from commonplace.storage.error_log import log_path
 from commonplace.storage.option_files import load
@@ -48,7 +48,7 @@ class PostgresParts:
         loaded = load(None, environ=environ, arguments=options)
         self.options, self.ignored, self.unread = loaded.options, loaded.ignored, loaded.unread
         self.clock = clock or Clock(zone=self.options.timezone)
-        where = place_of(str(path))
+        where = parse_url(str(path))
         seconds = self.options.lock_seconds
         self.database = Database.open(where, clock=self.clock, seconds=seconds, create=create)
         self.place, self.shown = where.url(), where.shown()

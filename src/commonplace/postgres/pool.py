@@ -30,7 +30,7 @@ IDLE_SECONDS = 60
 IN_TRANSACTION = sql.SQL("true")
 
 
-class Kept(psycopg.Connection[Any]):
+class PoolConnection(psycopg.Connection[Any]):
     """A connection, and what is known of it."""
 
     pooled = False
@@ -54,10 +54,10 @@ class Pool:
         self.users = 0
         self.reached = False
         """Whether a connection was ever made."""
-        self._idle: list[Kept] = []
+        self._idle: list[PoolConnection] = []
         self._free = threading.BoundedSemaphore(size)
 
-    def take(self, *, seconds: float, where: str) -> Kept:
+    def take(self, *, seconds: float, where: str) -> PoolConnection:
         """An open connection; it may have broken since it was last used."""
         if not self._free.acquire(timeout=seconds):
             raise PoolFull(where, self.size, seconds)
@@ -71,7 +71,7 @@ class Pool:
             self._free.release()
             raise
 
-    def give(self, connection: Kept) -> None:
+    def give(self, connection: PoolConnection) -> None:
         """Take a connection back; one in the middle of something is closed."""
         # A closed one has no status that is known.
         if connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
@@ -85,8 +85,8 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
 
-    def _connect(self) -> Kept:
-        connection = Kept.connect(
+    def _connect(self) -> PoolConnection:
+        connection = PoolConnection.connect(
             self.server,
             autocommit=True,
             connect_timeout=CONNECT_SECONDS,

@@ -20,7 +20,7 @@ SCHEMA_NAME = "commonplace"
 SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 
 
-class Place(Struct, frozen=True):
+class DatabaseUrl(Struct, frozen=True):
     """One profile in one schema of one database."""
 
     server: str
@@ -44,14 +44,14 @@ class Place(Struct, frozen=True):
         return _joined(self.server, rest, netloc=f"{quote(user)}:{quote(password)}@{host}")
 
     def url(self) -> str:
-        """The URL that `place_of` reads as this place."""
+        """The URL that `parse_url` reads as this place."""
         return _joined(
             self.server,
             [*_query(self.server), ("profile", self.profile), ("schema", self.schema)],
         )
 
 
-def place_of(url: str) -> Place:
+def parse_url(url: str) -> DatabaseUrl:
     """What a URL such as `postgresql://me@host/memories?profile=alice` names."""
     try:
         parts, given = urlsplit(url), dict(_query(url))
@@ -66,7 +66,7 @@ def place_of(url: str) -> Place:
         raise BadUrl(f"{profile!r} is not the name of a profile")
     if not SCHEMA.match(schema):
         raise BadUrl(f"{schema!r} is not the name of a schema")
-    return Place(_joined(url, given.items()), profile, schema)
+    return DatabaseUrl(_joined(url, given.items()), profile, schema)
 
 
 def _query(url: str) -> list[tuple[str, str]]:

@@ -34,8 +34,8 @@ SHARED_FILE, SHARED_DIRECTORY = 0o660, 0o2770
 BESIDE = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to the name of its file."""
 FOREIGN = "it belongs to another user"
-Place = tuple[int | None, str]
-"""A directory and a name in it; None stands for a whole path."""
+Location = tuple[int | None, str]
+"""The descriptor of a directory and a name in it; None where the name is a whole path."""
 
 _shared: set[str] = set()
 
@@ -89,7 +89,7 @@ def opened(path: str, flags: int, *, depth: int = 1) -> int:
             return _existing(path, flags & ~os.O_CREAT, depth, (directory, leaf))
 
 
-def _existing(path: str, flags: int, depth: int, place: Place) -> int:
+def _existing(path: str, flags: int, depth: int, place: Location) -> int:
     directory, leaf = place
     # Before it is opened too: to open a device may be to do something.
     _check(path, os.stat(leaf, dir_fd=directory, follow_symlinks=False), depth)
@@ -153,7 +153,7 @@ def write(
             raise
 
 
-def _made(path: str, flags: int, depth: int, place: Place) -> int:
+def _made(path: str, flags: int, depth: int, place: Location) -> int:
     """A new file of its user alone, or of those who share the vault."""
     if _shared and is_shared(_top(path, depth)):
         return _made_shared(flags, place)
@@ -161,7 +161,7 @@ def _made(path: str, flags: int, depth: int, place: Place) -> int:
     return os.open(leaf, flags | NEW | LEAF, 0o600, dir_fd=directory)
 
 
-def _made_shared(flags: int, place: Place) -> int:
+def _made_shared(flags: int, place: Location) -> int:
     """A new file that the group may use from the moment on at which it has its name."""
     directory, leaf = place
     try:
@@ -180,7 +180,7 @@ def _made_shared(flags: int, place: Place) -> int:
     return descriptor
 
 
-def _made_anew(path: str, depth: int, place: Place) -> int:
+def _made_anew(path: str, depth: int, place: Location) -> int:
     """A new file; what a killed process left by that name goes."""
     directory, leaf = place
     with suppress(FileExistsError):
@@ -277,7 +277,7 @@ def identity(path: str) -> tuple[int, int]:
 
 
 @contextmanager
-def _above(path: str, depth: int) -> Iterator[Place]:
+def _above(path: str, depth: int) -> Iterator[Location]:
     """The directory of a file, reached from the topmost of the machine's without any link."""
     head, leaf = os.path.split(path)
     steps: list[str] = []

@@ -1,7 +1,6 @@
-"""Where the machine state of a vault is kept: in it, where its person said, or outside of it.
+"""Find the machine state of a vault: inside the vault, where its person said, or outside of it.
 
-What a stranger may have put into a vault is not used as its state. It does not know the files in
-it, but for the one that tells whether the state was ever written to.
+State that a stranger may have put into a vault is not used.
 """
 
 from __future__ import annotations
@@ -29,8 +28,11 @@ OWNER = "vault"
 OUTSIDE = "state"
 """The directory in this user's data that has the state of vaults whose own is not used."""
 
+COPY_PREFIX = "commonplace-"
+VERSIONS = "versions"
 
-class Place(Struct, frozen=True):
+
+class StatePlace(Struct, frozen=True):
     """A state directory."""
 
     path: str
@@ -46,7 +48,7 @@ class Place(Struct, frozen=True):
         return self.why and f"Machine state is kept in {self.path}, not in the vault: {self.why}"
 
 
-def place_of(root: str, options: Options, environ: Mapping[str, str]) -> Place:
+def find_state(root: str, options: Options, environ: Mapping[str, str]) -> StatePlace:
     """The state directory of a vault, which is made if it is not there."""
     environ = _with_home(environ)
     said = trusted(root, environ=environ)
@@ -152,18 +154,18 @@ def _flaw_inside(root: str, inside: str, *, trusting: bool, shared: bool) -> str
     return ""
 
 
-def _apart(root: str, chosen: str) -> Place:
+def _apart(root: str, chosen: str) -> StatePlace:
     try:
         os.makedirs(chosen, 0o700, exist_ok=True)
         if _is_ready(chosen):
             _claim(chosen, os.path.realpath(root))
-            return Place(chosen)
+            return StatePlace(chosen)
     except OSError:
         raise ReadOnly(chosen) from None
     return _copied(chosen)
 
 
-def _outside(root: str, outside: str, why: str) -> Place:
+def _outside(root: str, outside: str, why: str) -> StatePlace:
     if not outside:
         raise VaultTrouble(
             f"There is no place for the machine state of {root}: {why}",
@@ -171,21 +173,56 @@ def _outside(root: str, outside: str, why: str) -> Place:
         )
     with suppress(OSError):  # What can't be made is said below.
         machine_files.make_private(outside)
-    return Place(_apart(root, outside).path, why=why)
+    return StatePlace(_apart(root, outside).path, why=why)
 
 
-def _inside(inside: str) -> Place:
+def _inside(inside: str) -> StatePlace:
     with suppress(OSError):
         machine_files.make_directory(inside, depth=0)
         if _is_ready(inside):
-            return Place(inside)
+            return StatePlace(inside)
     return _copied(inside)
 
 
-def _copied(state: str) -> Place:
-    from commonplace.storage.borrowing import borrowed
+def _copied(state: str) -> StatePlace:
+    return StatePlace(writable_copy(state), read_only=True, copied=state)
 
-    return Place(borrowed(state), read_only=True, copied=state)
+
+def writable_copy(state: str) -> str:
+    """Copy the state of a vault that takes no writes into a directory of this process's own.
+
+    So the journal of a vault on a read-only disk can be read, and its index can follow the
+    documents. The kept texts are many and never change: they are read where they are.
+    """
+    from tempfile import mkdtemp
+
+    own = os.path.realpath(mkdtemp(prefix=COPY_PREFIX))
+    _copy(os.path.abspath(state), own, depth=0)
+    return own
+
+
+def _copy(directory: str, to: str, *, depth: int) -> None:
+    """Copy what this user may read, and what is ours: the rest is as if it were not there."""
+    try:
+        names = machine_files.names_in(directory, depth=depth)
+    except (OSError, StrangeFile):
+        return
+    for name in names:
+        if depth or name != VERSIONS:
+            _copy_one(os.path.join(directory, name), os.path.join(to, name), depth=depth + 1)
+
+
+def _copy_one(path: str, to: str, *, depth: int) -> None:
+    try:
+        found = machine_files.look(path, depth=depth)
+        if found and stat.S_ISDIR(found.st_mode):
+            os.mkdir(to, 0o700)
+            _copy(path, to, depth=depth)
+        elif found:
+            data = machine_files.read(path, depth=depth)
+            machine_files.write(to, data)
+    except (OSError, StrangeFile):
+        return
 
 
 def _is_ready(state: str) -> bool:

@@ -281,9 +281,9 @@ def _new_profile(url: str) -> str:
     from msgspec.structs import replace
 
     from commonplace.model.clock import Clock
-    from commonplace.postgres.urls import place_of
+    from commonplace.postgres.urls import parse_url
 
-    return replace(place_of(url), profile=f"selftest-{Clock().new_id()}").url()
+    return replace(parse_url(url), profile=f"selftest-{Clock().new_id()}").url()
 
 
 def completion_arguments(parser: argparse.ArgumentParser) -> None:

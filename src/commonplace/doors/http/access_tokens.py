@@ -282,9 +282,9 @@ def passes_of(paths: Sequence[str], *, clock: Clock) -> Passes:
     if not paths or not all(map(is_url, paths)):
         return FilePasses(tokens_file())
     from commonplace.postgres.connection import Database
-    from commonplace.postgres.urls import place_of
+    from commonplace.postgres.urls import parse_url
 
-    places = [place_of(path) for path in paths]
+    places = [parse_url(path) for path in paths]
     if len({(place.server, place.schema) for place in places}) > 1:
         return FilePasses(tokens_file())
     return DatabasePasses(Database.open(places[0], clock=clock, create=False))

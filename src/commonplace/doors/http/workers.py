@@ -166,9 +166,9 @@ def named(paths: Iterable[str]) -> dict[str, str]:
 def _last_part(path: str) -> str:
     if not is_url(path):
         return Path(path).expanduser().resolve().name
-    from commonplace.postgres.urls import place_of
+    from commonplace.postgres.urls import parse_url
 
-    return place_of(path).profile
+    return parse_url(path).profile
 
 
 def usual() -> int:

@@ -398,17 +398,10 @@ CHANGES: dict[str, Callable[[Index], None]] = {
 
 
 @pytest.mark.parametrize("by_another", [False, True])
-@pytest.mark.parametrize("looks", [0, row_cache.RESTED])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_was_seen_before_is_not_told_after_it_changed(
-    path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    change: Callable[[Index], None],
-    *,
-    looks: int,
-    by_another: bool,
+    path: Path, change: Callable[[Index], None], *, by_another: bool
 ) -> None:
-    monkeypatch.setattr(row_cache, "RESTED", looks)
     index, other = opened(path), opened(path)
     index.set_mark("first")
     fill(index, TEA)
@@ -461,39 +454,9 @@ def test_no_more_is_kept_than_there_is_room_for(
         query = Query(word)
         found = index.candidates(query)
         assert {each.text for each in found} == {word}
-        kept = index._seen._kept
+        kept = index._cache._kept
         # The first and the last of a session have nothing on one side yet.
-        assert (len(kept._rows[False, False, True].by_key), len(kept._beside)) == (10, 8)
-    index.close()
-
-
-def test_rows_are_read_ahead_once_others_were_looked_at_and_nothing_changed(path: Path) -> None:
-    index = opened(path)
-    index.set_mark("first")
-    hidden = record(3, "milk", session="c", sensitivity="secret")
-    fill(index, record(1, "tea", session="a"), record(2, "coffee", session="b"), hidden)
-    for _ in range(row_cache.RESTED + 1):
-        index.candidates(Query("tea"))
-    read: list[str] = []
-    with index._connections.lent() as db:
-        db.set_trace_callback(read.append)
-    (found,) = index.candidates(Query("coffee"))
-    assert found.text == "coffee"
-    assert index.candidates(Query("milk")) == []
-    assert [each for each in read if "r.text" in each] == []
-    index.close()
-
-
-def test_nothing_is_read_ahead_of_more_rows_than_are_kept(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(row_cache, "MOST", 2)
-    monkeypatch.setattr(row_cache, "RESTED", 0)
-    index = opened(path)
-    index.set_mark("first")
-    fill(index, *(record(at, text, session=text) for at, text in enumerate(("tea", "egg", "ham"))))
-    index.candidates(Query("tea"))
-    assert index._seen._kept._rows[False, False, True].by_key.keys() == {1}
+        assert (len(kept._rows[False, False, True]), len(kept._neighbours)) == (10, 8)
     index.close()
 
 

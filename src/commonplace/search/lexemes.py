@@ -7,7 +7,6 @@ one vault find the same. It does not know where the lexemes go.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from threading import Lock
@@ -50,12 +49,6 @@ class Term(NamedTuple):
 def lexemes(texts: Iterable[tuple[str, str]]) -> list[Lexemes]:
     """The words of each text, and of what is searched beside it, which stands well after it."""
     return [_joined(each) for each in _tokens(list(texts))]
-
-
-def counted(texts: Iterable[tuple[str, str]]) -> list[Counter[str]]:
-    """How often each word stands in each text and in what is searched beside it."""
-    told = list(texts)
-    return [Counter([word for _, _, word in each]) for each in _tokens(told)] if told else []
 
 
 def terms(text: str) -> tuple[Term, ...]:

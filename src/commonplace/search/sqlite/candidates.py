@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.search.filters import fits, narrow
 from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.search.sqlite.counts import Counts
-from commonplace.search.sqlite.row_cache import SCORED, Look, Row, Seen, first_fitting
+from commonplace.search.sqlite.row_cache import Row, RowCache, Snapshot, first_fitting
 from commonplace.search.words import any_of, terms
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ LEADING = 40
 LEVEL = 100
 """How many matches that are level with the last to look at, to take the newest of them."""
 
+# Not by `rank`, for which FTS5 prepares a statement of its own each time.
+SCORED = """SELECT rowid AS key, bm25(fts) AS score FROM fts
+    WHERE fts MATCH ? ORDER BY score LIMIT ?"""
 # Sorted by itself, and for the rows that are wanted alone the records are looked up.
 BY_WORDS = f"""SELECT {{columns}}, f.score
     FROM ({SCORED}) f CROSS JOIN records r ON r.key = f.key WHERE {{fits}}"""
@@ -47,22 +50,22 @@ def candidates(
     *,
     nearest: Nearest,
     counts: Counts,
-    seen: Seen,
+    cache: RowCache,
 ) -> list[Candidate]:
     """The best of each kind and their neighbours, in no order that means anything."""
-    look = seen.look(db, query)
-    words = _by_words(db, query, counts, look)
+    snapshot = cache.snapshot(db, query)
+    words = _by_words(db, query, counts, snapshot)
     alike: dict[int, float] = {}
     if asked:
-        found = nearest.find(db, asked, query, count=NEAREST, fitting=look.fitting)
+        found = nearest.find(db, asked, query, count=NEAREST, fitting=snapshot.fitting)
         alike = {key: score for score, key in found}
-    order = _in_order_of(alike, look.rows)[:NEAREST]
+    order = _in_order_of(alike, snapshot.rows)[:NEAREST]
     ranks = {key: rank for rank, key in enumerate(order)}
-    beside = look.beside({*order[:LEADING], *islice(words, LEADING)})
+    beside = snapshot.neighbours({*order[:LEADING], *islice(words, LEADING)})
     before, after = told_beside(beside)
     leading = _leading([words, ranks])
     near = {key for one, *both in beside if one in leading for key in both} - {0}
-    rows = look.fitting(near)
+    rows = snapshot.fitting(near)
     made = tuple.__new__
     return [
         made(
@@ -98,7 +101,7 @@ def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[i
 
 
 def _by_words(
-    db: sqlite3.Connection, query: Query, counts: Counts, look: Look
+    db: sqlite3.Connection, query: Query, counts: Counts, snapshot: Snapshot
 ) -> dict[int, tuple[float, int]]:
     """BM25 and rank of the best, the best first; the newest first where they are level.
 
@@ -109,26 +112,27 @@ def _by_words(
     if not asked:
         return {}
     common = counts.common(db, asked)
-    scores = _best_by_words(db, query, [term for term in asked if term not in common], look)
-    keys = _in_order_of(scores, look.fitting(scores))
+    scores = _best_by_words(db, query, [term for term in asked if term not in common], snapshot)
+    keys = _in_order_of(scores, snapshot.fitting(scores))
     if common and len(keys) < BEST:
         condition, arguments = fits(query)
         having = HAVING_WORDS.format(fits=condition)
         more = db.execute(having, (any_of(common), *arguments, BEST)).fetchall()
         keys += [key for (key,) in more if key not in scores]
     best = keys[:BEST]
-    look.fitting(best)
+    snapshot.fitting(best)
     return {key: (scores.get(key, 0.0), rank) for rank, key in enumerate(best)}
 
 
 def _best_by_words(
-    db: sqlite3.Connection, query: Query, asked: Sequence[str], look: Look
+    db: sqlite3.Connection, query: Query, asked: Sequence[str], snapshot: Snapshot
 ) -> dict[int, float]:
     """The BM25 of the best that fit, and of those that are level with the last."""
     most = BEST + LEVEL
     if not narrow(query)[0]:
-        scored = look.by_words(asked, most)
-        found = first_fitting(scored, look.fitting, BEST)
+        rows = db.execute(SCORED, (any_of(asked), most)).fetchall()
+        scored = [(-score, key) for key, score in rows]
+        found = first_fitting(scored, snapshot.fitting, BEST)
         if len(found) >= BEST or len(scored) < most:
             return {key: score for score, key in found}
     # A filter that few records pass needs all of them.

@@ -37,7 +37,7 @@ from commonplace.search.rows import (
 from commonplace.search.sqlite.candidates import EVERY, by_words, candidates, in_order
 from commonplace.search.sqlite.connections import Connections, Row, reading
 from commonplace.search.sqlite.counts import Counts
-from commonplace.search.sqlite.row_cache import Seen
+from commonplace.search.sqlite.row_cache import RowCache
 from commonplace.search.sqlite.schema import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
 from commonplace.search.words import STOP, match
 
@@ -119,7 +119,7 @@ class SqliteIndex:
         self._filling: Filling | None = None
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
         self._counts = Counts()
-        self._seen = Seen()
+        self._cache = RowCache()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -288,7 +288,7 @@ class SqliteIndex:
             sqlite_records.erase(db, record_ids)
             self._connections.scrub()
         self._told_lately.clear()
-        self._seen.let_go()
+        self._cache.clear()
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
         with self._ready(query) as db:
@@ -298,7 +298,7 @@ class SqliteIndex:
                 asked,
                 nearest=self._nearest,
                 counts=self._counts,
-                seen=self._seen,
+                cache=self._cache,
             )
         self._mend()
         return found

@@ -30,8 +30,7 @@ from commonplace.postgres.index_queries import DIGITS, query_of, tag_of, vector_
 from commonplace.postgres.read_only_sql import ask
 from commonplace.search.filters import clean
 from commonplace.search.index import BEST, Query
-from commonplace.search.lexemes import lexemes, terms
-from commonplace.search.words import K1, LEAST, B, match, spellings
+from commonplace.search.words import K1, LEAST, B, cut_terms, lexemes, match, spellings
 
 AT_ONCE = 500
 """Messages that are sent in one statement, or read in one go."""
@@ -226,7 +225,7 @@ class PostgresHistory:
         return len(lengths)
 
     def _scored(self, statement: str, text: str, bounds: Bounds, limit: int = 0) -> list[Any]:
-        wanted = terms(text)
+        wanted = cut_terms(text)
         if not wanted:
             return []
         each = [query_of([term], self._tag) for term in wanted]

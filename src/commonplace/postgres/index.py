@@ -41,10 +41,9 @@ from commonplace.postgres.index_vectors import PostgresVectors
 from commonplace.search import rows as tellings
 from commonplace.search.filters import narrow
 from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
-from commonplace.search.lexemes import lexemes, terms_of
 from commonplace.search.rows import CONFIDENCE, FIELDS, SHOWN, Row, Told
-from commonplace.search.sqlite.counts import Remembered
-from commonplace.search.words import STOP
+from commonplace.search.sqlite.candidates import CountCache
+from commonplace.search.words import STOP, cut_terms_of, lexemes
 
 BLOCK = 8192
 """The least that a table takes."""
@@ -176,7 +175,7 @@ class PostgresIndex:
         self._tolds: dict[int, Told] | None = None
         """While all is told anew: most records stand in two documents."""
         self._threads = threading.local()
-        self._remembered = Remembered()
+        self._remembered = CountCache()
         self._vectors = PostgresVectors(self._rows, can_be_kept=not self.without_vectors)
         self._records = PostgresRecords(self._rows, self._vectors, tag=self._tag, rank=self._rank)
 
@@ -424,7 +423,9 @@ class PostgresIndex:
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         wanted = [word for word in dict.fromkeys(words) if word not in STOP]
-        asked = {word: each for word, each in zip(wanted, terms_of(wanted), strict=True) if each}
+        asked = {
+            word: each for word, each in zip(wanted, cut_terms_of(wanted), strict=True) if each
+        }
         having = self._remembered.good_for(self._vectors.records, at=self._vectors.position)
         missing = [word for word in asked if word not in having]
         if missing:

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 from commonplace.search.filters import Wording, clean, fits
 from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
-from commonplace.search.lexemes import Lexemes, Term, terms
 from commonplace.search.rows import Row
 from commonplace.search.sqlite.candidates import LEADING, UNKNOWN, told_beside
-from commonplace.search.words import K1, LEAST, B
+from commonplace.search.words import K1, LEAST, B, Lexemes, Term, cut_terms
 
 ESCAPE, NUL = "\x1a", "\0"
 
@@ -259,7 +258,7 @@ def array_of(values: Iterable[object]) -> str:
 
 def having_words(text: str, tag: str) -> Clause | None:
     """The condition that a record has one of the words of a text; None when there are none."""
-    asked = terms(text)
+    asked = cut_terms(text)
     if not asked:
         return None
     return Clause("r.words @@ %(query)s::tsquery", {"query": query_of(asked, tag)})
@@ -270,7 +269,7 @@ def by_words(query: Query, condition: Clause, tag: str, *, best: int) -> Clause 
 
     How many are wanted is written out, as it is for the nearest: the server plans for so many.
     """
-    asked = terms(query.text)
+    asked = cut_terms(query.text)
     if not asked:
         return None
     # Those with several words can't also be the beginning of one: only a single letter is that.

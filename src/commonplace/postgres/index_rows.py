@@ -11,8 +11,8 @@ from typing import Any
 
 from commonplace.postgres.index_queries import kept, vector_of_words
 from commonplace.postgres.index_vectors import PostgresVectors
-from commonplace.search.lexemes import lexemes
 from commonplace.search.rows import COLUMNS, FIELDS, Identity, Piece, Row, Told, differing
+from commonplace.search.words import lexemes
 
 STANDING = """select p.line, p.key, r.id, r.digest
     from place p join record r on r.profile = p.profile and r.key = p.key

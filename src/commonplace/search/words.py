@@ -1,23 +1,23 @@
-"""Words: what of a record is searched beside its text, and a query as FTS5 takes it.
+"""The words of texts and questions: spellings and stems, terms for FTS5, words as FTS5 cuts them.
 
-It does not know the index. Scripts that put no space between words are cut into overlapping pairs
-of letters, and some that inflect much have stems, on both sides alike.
+Scripts that put no space between words are cut into overlapping pairs of letters. Russian and
+Arabic words have stems, by small rules without a dictionary. Both sides of a search are treated
+alike.
+
+`lexemes` and `cut_terms` are for an index that is not in SQLite: SQLite's own tokenizer cuts the
+words, in a table in memory, so that two indexes of one vault find the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from threading import Lock
+from typing import NamedTuple
 
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import BEHAVIORAL, Record
-
-if TYPE_CHECKING:
-    from commonplace.search import stems
-else:
-    stems = Lazy("search.stems")
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -55,6 +55,61 @@ LEAST = 1e-6
 """FTS5's constants for BM25, and the least that it has a word count: one that most texts have
 counts next to nothing, but never against a text.
 """
+
+SHORTEST = 3
+"""Letters that are left at least."""
+RUSSIAN_ENDINGS = """иями ями ами ией иям ием иях ость ости остью
+ого его ому ему ыми ими ая яя ое ее ые ие ый ий ой ей ую юю ых их ым им ом ем ою ею
+ай ае аю ея еем ия ии ию ью ья ах ях ам ям ов ев а я о е у ю ы и ь й
+ает ают аем аешь аете яет яют еет еют
+овать евать ывать ивать овал овала уют ует ешь ете ишь ите ет ют ут ит ат ят
+ила ыла ела ала яла ило ело ало яло или ыли ели али яли ил ыл ел ал ял
+ить ыть ать ять еть нуть ла ло ли ть"""
+ADJECTIVES = "ическ енн онн ск н"
+"""What makes an adjective of a noun, once its ending is off."""
+ARABIC_ALIKE = str.maketrans("أإآٱىةؤئ", "اااايهوي")
+"""Letters that people write one for the other."""
+ARTICLES = ("وبال", "وال", "فال", "بال", "كال", "ولل", "لل", "ال")
+JOINED = "وبلفكس"
+"""Letters that are written onto the word that follows, and may also begin one."""
+ARABIC_ENDINGS = """تهما هما كما تها ته تي ات ون ين ان ها هم هن كم نا وا يه تا
+ه ي ا ت"""
+
+
+# Bare words have lost the mark of й. Endings are tried from the longest on.
+RUSSIAN = sorted(RUSSIAN_ENDINGS.replace("й", "и").split(), key=len, reverse=True)
+ARABIC = sorted(ARABIC_ENDINGS.split(), key=len, reverse=True)
+ADJECTIVAL = sorted(ADJECTIVES.split(), key=len, reverse=True)
+
+LONGEST = 255
+"""Letters of a word that count: PostgreSQL takes no word of more than 2,046 bytes."""
+LAST_PLACE = 16_383
+"""The last place that PostgreSQL can note; words that come after it are all there."""
+ROOM = 800_000
+"""Bytes that the words of one text may take, for the same reason; those after them are left out."""
+MOST_CUT = 4096
+SLOT = 16
+"""What a word takes beside its letters, at most, the first time that it comes."""
+
+MAKE = f"CREATE VIRTUAL TABLE texts USING fts5(text, words, content='', tokenize=\"{TOKENIZER}\")"
+MAKE_WORDS = "CREATE VIRTUAL TABLE lexemes USING fts5vocab(texts, 'instance')"
+ADD = "INSERT INTO texts(rowid, text, words) VALUES(?, ?, ?)"
+READ = "SELECT doc, term, col = 'words', offset FROM lexemes"
+EMPTY = "INSERT INTO texts(texts) VALUES('delete-all')"
+
+
+class Lexemes(NamedTuple):
+    """The words of a text with their places, which count from 1, and how many they are in all."""
+
+    places: dict[str, list[int]]
+    length: int
+
+
+class Term(NamedTuple):
+    """Something to look for: words side by side, the last perhaps only the beginning of one."""
+
+    words: tuple[str, ...]
+    is_beginning: bool
 
 
 def indexed(record: Record) -> str:
@@ -104,7 +159,7 @@ def _terms(token: str) -> list[str]:
         return [f'"{token}"']
     if not _patterns().unspaced.match(token):
         bare = _bare(token)
-        return [f'"{each}"' for each in (bare, *stems.stems(bare))]
+        return [f'"{each}"' for each in (bare, *_stems(bare))]
     if len(token) == 1:
         return [f'"{token}"*']
     return [f'"{token[at : at + 2]}"' for at in range(len(token) - 1)]
@@ -118,7 +173,7 @@ def _spellings(text: str) -> Iterator[str]:
         elif not token.isascii():
             bare = _bare(token)
             yield from (bare,) if bare != token else ()
-            yield from stems.stems(bare)
+            yield from _stems(bare)
 
 
 def _bare(word: str) -> str:
@@ -146,3 +201,123 @@ def _patterns() -> _Patterns:
         optional=re.compile(f"[{OPTIONAL}]"),
         beyond_latin=re.compile(f"[^\x00-\u024f\u1e00-\u1eff{OPTIONAL}]"),
     )
+
+
+def _stems(word: str) -> tuple[str, ...]:
+    """The stems of a word that are not the word itself; none for other scripts."""
+    first = word[:1]
+    if "\u0400" <= first <= "\u052f":
+        return _russian(word.lower())
+    if "\u0620" <= first <= "\u06d3":
+        return _arabic(word)
+    return ()
+
+
+@lru_cache(maxsize=8192)
+def _russian(word: str) -> tuple[str, ...]:
+    stem = _without(word.removesuffix("ся").removesuffix("сь"), RUSSIAN)
+    noun = _without(stem, ADJECTIVAL)
+    return tuple(dict.fromkeys(each for each in (stem, noun) if each != word))
+
+
+@lru_cache(maxsize=8192)
+def _arabic(word: str) -> tuple[str, ...]:
+    plain = word.translate(ARABIC_ALIKE)
+    bare = next((plain.removeprefix(it) for it in ARTICLES if _begins(plain, it)), plain)
+    found = [plain, *_roots(bare)]
+    if bare is plain and plain[0] in JOINED and len(plain) > SHORTEST:
+        found += _roots(plain[1:])
+    return tuple(dict.fromkeys(each for each in found if each != word))
+
+
+def _begins(word: str, article: str) -> bool:
+    return word.startswith(article) and len(word) - len(article) >= SHORTEST - 1
+
+
+def _roots(word: str) -> Iterator[str]:
+    yield word
+    yield _without(word, ARABIC)
+
+
+def _without(word: str, endings: Sequence[str]) -> str:
+    for ending in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST:
+            return word[: -len(ending)]
+    return word
+
+
+def lexemes(texts: Iterable[tuple[str, str]]) -> list[Lexemes]:
+    """The words of each text, and of what is searched beside it, which stands well after it."""
+    return [_joined(each) for each in _tokens(list(texts))]
+
+
+def cut_terms(text: str) -> tuple[Term, ...]:
+    """What to look for, any of it, when a text is asked for."""
+    return cut_terms_of([text])[0]
+
+
+def cut_terms_of(texts: Sequence[str]) -> list[tuple[Term, ...]]:
+    """The same for each of several texts."""
+    told = [terms(text) for text in texts]
+    every = list(dict.fromkeys(term for each in told for term in each))
+    cut = dict(zip(every, _cut_into_words(every)))
+    return [tuple(cut[term] for term in each if cut[term].words) for each in told]
+
+
+def _cut_into_words(found: Sequence[str]) -> list[Term]:
+    """Terms as FTS5 takes them, each as what it then looks for."""
+    fresh = [term for term in found if term not in _cut]
+    if len(_cut) + len(fresh) > MOST_CUT:
+        _cut.clear()
+        fresh = list(found)
+    cut = _tokens([(term.strip('"*'), "") for term in fresh]) if fresh else ()
+    for term, tokens in zip(fresh, cut):
+        told = tuple(word for _, _, word in sorted(tokens) if word)
+        _cut[term] = Term(told, term.endswith("*"))
+    return [_cut[term] for term in found]
+
+
+_cut: dict[str, Term] = {}
+"""Terms that were asked for before: whoever asks for words one by one asks for them again."""
+
+Token = tuple[int, int, str]
+"""Whether it is beside the text, its place there, and the word."""
+
+
+def _joined(tokens: Sequence[Token]) -> Lexemes:
+    # No phrase reaches from the text into what is beside it.
+    after = 2 + max((at for beside, at, _ in tokens if not beside), default=-1)
+    places: dict[str, list[int]] = {}
+    room = ROOM
+    for beside, at, word in sorted(token for token in tokens if token[2]):
+        found = places.get(word)
+        if found is None:
+            room -= len(word.encode()) + SLOT
+            found = places.setdefault(word, []) if room >= 0 else []
+        found.append(min(1 + at + (after if beside else 0), LAST_PLACE))
+    return Lexemes(places, len(tokens))
+
+
+def _tokens(texts: Sequence[tuple[str, str]]) -> list[list[Token]]:
+    found: list[list[Token]] = [[] for _ in texts]
+    db, lock = _tokenizer()
+    with lock:
+        db.execute("BEGIN")
+        db.executemany(ADD, [(at, *each) for at, each in enumerate(texts)])
+        rows = db.execute(READ).fetchall()
+        db.execute(EMPTY)
+        db.execute("COMMIT")
+    for number, word, beside, at in rows:
+        # Accents that stand alone are a word without letters.
+        found[number].append((beside, at, (word or "")[:LONGEST]))
+    return found
+
+
+@cache
+def _tokenizer() -> tuple[sqlite3.Connection, Lock]:
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    # FTS5 cuts a word of 32 kB short, in the middle of a letter if need be.
+    db.text_factory = lambda data: data.decode("utf-8", "ignore")
+    db.execute(MAKE)
+    db.execute(MAKE_WORDS)
+    return db, Lock()

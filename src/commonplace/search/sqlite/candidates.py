@@ -1,7 +1,7 @@
-"""Candidates: what may answer a question, with all that a ranking needs to decide between them.
+"""Collect the candidates for a question: the best by words, the best by vectors, their neighbours.
 
-The best by words and the best by vectors, and what stands beside them: a short reply has few words
-of its own. It knows the tables of the index; which candidate is better it does not know.
+Neighbours are candidates because a short reply has few words of its own. Also counts how many
+records have a word.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from commonplace.model.clock import monotonic
 from commonplace.search.filters import fits, narrow
 from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
-from commonplace.search.sqlite.counts import Counts
 from commonplace.search.sqlite.row_cache import Row, RowCache, Snapshot, first_fitting
 from commonplace.search.words import any_of, terms
 
@@ -41,6 +41,16 @@ SHARES = tuple(STEEP / (STEEP + rank) for rank in range(BEST))
 """What a rank counts for who leads."""
 UNFOUND = (0.0, -1)
 UNKNOWN = -1
+HAVING = "SELECT count(*) FROM fts WHERE fts MATCH ?"
+IN_ALL = "SELECT coalesce(max(id), 0) FROM fts_docsize"
+MANY = 1000
+"""Records from which on counts are cached: in a smaller index one record more or less matters."""
+GROWN = 64
+"""Counts are good until there is one record more for so many."""
+SECONDS = 60.0
+"""Or for so long: records that are removed change them, too."""
+MOST_COUNTS = 8192
+NOWHERE = -1
 
 
 def candidates(
@@ -49,7 +59,7 @@ def candidates(
     asked: Asked | None,
     *,
     nearest: Nearest,
-    counts: Counts,
+    counts: WordCounts,
     cache: RowCache,
 ) -> list[Candidate]:
     """The best of each kind and their neighbours, in no order that means anything."""
@@ -101,7 +111,7 @@ def _in_order_of(scores: Mapping[int, float], rows: Mapping[int, Row]) -> list[i
 
 
 def _by_words(
-    db: sqlite3.Connection, query: Query, counts: Counts, snapshot: Snapshot
+    db: sqlite3.Connection, query: Query, counts: WordCounts, snapshot: Snapshot
 ) -> dict[int, tuple[float, int]]:
     """BM25 and rank of the best, the best first; the newest first where they are level.
 
@@ -178,3 +188,63 @@ def in_order(rows: list[Row], *, id_at: int, time_at: int) -> list[Row]:
     rows.sort(key=itemgetter(time_at), reverse=True)
     rows.sort(key=itemgetter(-1))
     return rows
+
+
+class CountCache:
+    """How many records have a word, cached until the index has changed noticeably.
+
+    Every thread may ask.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._total = 0
+        self._since = 0.0
+        self._at = NOWHERE
+
+    def good_for(self, total: int, *, at: int = NOWHERE) -> dict[str, int]:
+        """The counts that are still good when there are so many records; to be added to.
+
+        `at` is how far the index has come, where that is known. All are good until it moves.
+        """
+        now = monotonic()
+        moved = at == NOWHERE or at != self._at
+        grown = abs(total - self._total) * GROWN > self._total or total < MANY
+        old = now - self._since > SECONDS or len(self._known) >= MOST_COUNTS
+        if old or (moved and grown):
+            self._known, self._total, self._since = {}, total, now
+        self._at = at
+        return self._known
+
+
+class WordCounts:
+    """How many records have each of the words that were asked for; every thread may ask."""
+
+    def __init__(self) -> None:
+        self._cache = CountCache()
+        self._known: dict[str, int] = {}
+
+    def total(self, db: sqlite3.Connection) -> int:
+        """How many records there are, with gaps where some were taken out."""
+        total = int(db.execute(IN_ALL).fetchall()[0][0])
+        self._known = self._cache.good_for(total)
+        return total
+
+    def having(self, db: sqlite3.Connection, expression: str) -> int:
+        """How many records match; `total` was asked for before."""
+        known = self._known
+        if expression not in known:
+            known[expression] = int(db.execute(HAVING, (expression,)).fetchall()[0][0])
+        return known[expression]
+
+    def common(self, db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
+        """The terms that more than half of many records have: for these FTS5 gives next to nothing.
+
+        None when all of them are such.
+        """
+        total = self.total(db)
+        if total < MANY or len(terms) < 2:
+            return []
+        # In small letters, as their rarity was asked for: they match the same.
+        found = [term for term in terms if self.having(db, term.lower()) * 2 > total]
+        return found if len(found) < len(terms) else []

@@ -34,9 +34,8 @@ from commonplace.search.rows import (
     score,
     telling,
 )
-from commonplace.search.sqlite.candidates import EVERY, by_words, candidates, in_order
+from commonplace.search.sqlite.candidates import EVERY, WordCounts, by_words, candidates, in_order
 from commonplace.search.sqlite.connections import Connections, Row, reading
-from commonplace.search.sqlite.counts import Counts
 from commonplace.search.sqlite.row_cache import RowCache
 from commonplace.search.sqlite.schema import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
 from commonplace.search.words import STOP, match
@@ -118,7 +117,7 @@ class SqliteIndex:
         self._told_lately: dict[int, Told] = {}
         self._filling: Filling | None = None
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
-        self._counts = Counts()
+        self._counts = WordCounts()
         self._cache = RowCache()
 
     @contextmanager

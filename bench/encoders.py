@@ -22,8 +22,9 @@ import resource
 """
 ONE = "What did Caroline say about the adoption agency last summer?"
 STATIC = """
-from commonplace.search.encoders import bulk, static
-bulk.worth_it = lambda count: {numpy} and count > 16
+from commonplace.search.encoders import static
+from commonplace.search.vectors import with_numpy
+with_numpy.worth_it = lambda count: {numpy} and count > 16
 start = now(); encoder = static.StaticEncoder(); opened = now() - start
 """
 HASHED = """

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commonplace.search.encoders.weights import ZERO, written
+from commonplace.search.encoders.static import ZERO, written
 
 NAME = "static-256-4"
 DIM = 256

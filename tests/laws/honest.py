@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace.search.encoders.nearness import nearness
+from commonplace.search.encoders import nearness
 from commonplace.search.encoders.static import StaticEncoder
 from commonplace.trust.evidence import SHORTEST, Evidence, Said, found, quoted, sentences
 

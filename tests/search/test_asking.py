@@ -12,11 +12,12 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import VaultTrouble
 from commonplace.model.records import Hit, SearchResult
 from commonplace.search import engine
-from commonplace.search.encoders import Encoder, Weigh, bulk
+from commonplace.search.encoders import Encoder, Weigh
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.search.engine import MANY, Asker
 from commonplace.search.index import Query
 from commonplace.search.sqlite.index import SqliteIndex
+from commonplace.search.vectors import with_numpy
 from tests.contracts.index import RANK, fill, record
 
 
@@ -208,7 +209,7 @@ def test_everything_gets_its_vector_at_once_with_progress(index: SqliteIndex) ->
 
 
 def test_enough_texts_go_together_for_the_fast_way_to_be_worth_it() -> None:
-    assert MANY >= bulk.LEAST
+    assert MANY >= with_numpy.LEAST
 
 
 @pytest.mark.parametrize(

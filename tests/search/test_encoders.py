@@ -12,11 +12,11 @@ import pytest
 
 from commonplace.model.errors import BadModel, BadOption, NoSuchModel
 from commonplace.model.options import Options
-from commonplace.search.encoders import Encoder, bulk, encoder_named
+from commonplace.search.encoders import Encoder, encoder_named
 from commonplace.search.encoders.hashed import HashedEncoder
-from commonplace.search.encoders.static import FILE, StaticEncoder
-from commonplace.search.encoders.weights import Weights, written
+from commonplace.search.encoders.static import FILE, StaticEncoder, Weights, written
 from commonplace.search.encoders.wordpiece import pieces, words
+from commonplace.search.vectors import with_numpy
 from commonplace.storage.option_files import options_of
 from tests.contracts.encoder import HOSTILE, EncoderContract, likeness
 from tests.support.skips import library
@@ -40,7 +40,7 @@ class TestStaticInBulk(EncoderContract):
     @pytest.fixture
     def encoder(self, monkeypatch: pytest.MonkeyPatch) -> Encoder:
         library("numpy")
-        monkeypatch.setattr(bulk, "worth_it", lambda count: count > 0)
+        monkeypatch.setattr(with_numpy, "worth_it", lambda count: count > 0)
         return StaticEncoder()
 
 
@@ -53,9 +53,9 @@ def test_numpy_and_the_standard_library_give_the_same_vectors(
 ) -> None:
     library("numpy")
     texts = [*HOSTILE.values(), *map(str, range(500)), "She moved to Lisbon in March"] * 3
-    monkeypatch.setattr(bulk, "worth_it", lambda count: False)
+    monkeypatch.setattr(with_numpy, "worth_it", lambda count: False)
     plain = ENCODER.encode(texts)
-    monkeypatch.setattr(bulk, "worth_it", lambda count: True)
+    monkeypatch.setattr(with_numpy, "worth_it", lambda count: True)
     assert ENCODER.encode(texts) == plain
 
 

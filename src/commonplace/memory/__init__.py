@@ -492,7 +492,7 @@ class Memory:
 
     def _alike_words(self) -> Callable[[str, str], float]:
         """How near two words lie, by the encoder that comes with the package."""
-        from commonplace.search.encoders.nearness import nearness
+        from commonplace.search.encoders import nearness
         from commonplace.search.encoders.static import StaticEncoder
 
         return nearness(StaticEncoder())

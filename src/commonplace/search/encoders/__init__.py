@@ -1,12 +1,13 @@
-"""Encoders: a text as a vector of signed bytes, so that what is alike lies close together.
-
-They do not know records or where vectors are kept.
-"""
+"""Encoders turn a text into a vector of signed bytes, so that texts alike lie close together."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from math import sqrt
+from operator import mul
+from struct import pack
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -61,3 +62,25 @@ def encoder_named(
     from commonplace.search.encoders.static import StaticEncoder
 
     return StaticEncoder(options.encoder_path)
+
+
+def rounded(values: Sequence[float]) -> tuple[bytes, float]:
+    """The values as signed bytes, scaled so that the largest is 127 or -127, and their length."""
+    most = max(map(abs, values), default=0.0)
+    whole = [round(127 * value / most) for value in values] if most else [0] * len(values)
+    return pack(f"{len(whole)}b", *whole), sqrt(sum([value * value for value in whole]))
+
+
+def nearness(encoder: Encoder) -> Callable[[str, str], float]:
+    """A function of two words: the cosine of their vectors, and 0 where there is none."""
+
+    @cache
+    def vector(word: str) -> tuple[memoryview, float]:
+        [(data, length)] = encoder.encode([word])
+        return memoryview(data).cast("b"), length
+
+    def near(one: str, other: str) -> float:
+        (first, long), (second, wide) = vector(one), vector(other)
+        return sum(map(mul, first, second)) / (long * wide) if long and wide else 0.0
+
+    return near

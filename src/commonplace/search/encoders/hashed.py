@@ -12,8 +12,7 @@ from functools import lru_cache
 from math import log
 from zlib import crc32
 
-from commonplace.search.encoders import Weigh
-from commonplace.search.encoders.rounding import rounded
+from commonplace.search.encoders import Weigh, rounded
 
 DIM = 256
 WORD = re.compile(r"\w+")

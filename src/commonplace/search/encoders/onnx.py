@@ -14,8 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from commonplace.model.errors import BadModel, MissingExtra, NoSuchModel
-from commonplace.search.encoders import Weigh
-from commonplace.search.encoders.rounding import rounded
+from commonplace.search.encoders import Weigh, rounded
 from commonplace.search.encoders.wordpiece import pieces, words
 
 BATCH = 32

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from commonplace.model.errors import BadOption, NoAnswer
-from commonplace.search.encoders import Weigh
-from commonplace.search.encoders.rounding import rounded
+from commonplace.search.encoders import Weigh, rounded
 
 KEY = "COMMONPLACE_ENCODER_KEY"
 """The key comes from the environment and from nowhere else."""

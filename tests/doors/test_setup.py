@@ -21,13 +21,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors.setup import json_edit, main, receipts, tomltext
+from commonplace.doors.setup import apply, json_edit, main, toml_edit
 from commonplace.doors.setup.apply import set_up, take_back
-from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape
+from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape, skill
 from commonplace.doors.setup.config_files import Kind
 from commonplace.doors.setup.json_edit import Broken, Flavour, WrongShape
-from commonplace.doors.setup.plan import Change, Plan, plan, undoing
-from commonplace.doors.setup.plugin import skill
+from commonplace.doors.setup.plan import FileChange, SetupPlan, plan, receipt, undoing
 from commonplace.model.errors import (
     BadValue,
     CommonplaceError,
@@ -140,7 +139,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return where
 
 
-def planned(client: str, home: Path, **more: Any) -> Plan:
+def planned(client: str, home: Path, **more: Any) -> SetupPlan:
     given: dict[str, Any] = {
         "project": None,
         "command": COMMAND,
@@ -193,7 +192,7 @@ def written(home: Path, client: str, text: str) -> Path:
 
 def data_of(client: str, text: str) -> dict[str, Any]:
     if client == "codex":
-        return tomltext.value(text)
+        return toml_edit.value(text)
     found: dict[str, Any] = json_edit.value(text, flavour=CLIENTS[client].shape.flavour)
     return found
 
@@ -704,12 +703,12 @@ def test_a_change_between_the_diff_and_the_writing_is_noticed(home: Path) -> Non
 
 def test_all_files_are_written_or_none(home: Path) -> None:
     (home / "file").write_text("x")
-    good = Change(home / "good", "old", "new", hooks_shape("codex"))
-    bad = Change(home / "file" / "bad", None, "new", hooks_shape("codex"))
+    good = FileChange(home / "good", "old", "new", hooks_shape("codex"))
+    bad = FileChange(home / "file" / "bad", None, "new", hooks_shape("codex"))
     good.path.write_text("old")
     before = tree(home.parent)
     with pytest.raises(CommonplaceError, match="Nothing was changed"):
-        set_up(Plan("codex", (good, bad)), state=home.parent / "state")
+        set_up(SetupPlan("codex", (good, bad)), state=home.parent / "state")
     assert {name: text for name, text in tree(home.parent).items() if name != "state"} == before
 
 
@@ -722,7 +721,7 @@ def test_a_receipt_holds_nothing_of_the_rest_of_the_file(home: Path) -> None:
 
 @given(before=st.none() | st.text(), after=st.text())
 def test_a_receipt_leads_back_from_any_text_to_any_other(before: str | None, after: str) -> None:
-    kept = receipts.receipt(before, after, kind=Kind.JSON)
+    kept = receipt(before, after, kind=Kind.JSON)
     assert kept.fits(after)
     assert kept.previous(after) == before
 
@@ -1017,7 +1016,7 @@ def test_any_file_comes_back_byte_for_byte(
     before = tree(home)
     with tempfile.TemporaryDirectory() as state:
         set_up(planned("copilot", home, hooks=hooks), state=Path(state))
-        kept = receipts.load(Path(state), "copilot")
+        kept = apply.load(Path(state), "copilot")
         back = undoing("copilot", home=home, project=None, environ={}, receipts=kept)
         take_back(back, state=Path(state), undone=kept)
     assert tree(home) == before
@@ -1048,18 +1047,24 @@ def test_any_toml_keeps_what_is_not_ours(text: str) -> None:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         with pytest.raises(Broken):
-            tomltext.put(text, ("mcp_servers", "commonplace"), {"command": "c"})
+            toml_edit.put(text, ("mcp_servers", "commonplace"), {"command": "c"})
         return
     try:
-        after = tomltext.put(text, ("mcp_servers", "commonplace"), {"command": "c", "n": 1})
+        after = toml_edit.put(text, ("mcp_servers", "commonplace"), {"command": "c", "n": 1})
     except WrongShape:
         pytest.fail("none of these is inline")
     data = tomllib.loads(after)
     there = before.get("mcp_servers", {}).pop("commonplace", {})
     assert data["mcp_servers"].pop("commonplace") == {**there, "command": "c", "n": 1}
     assert data == {"mcp_servers": {}, **before}
-    gone = tomllib.loads(tomltext.drop(after, ("mcp_servers", "commonplace")))
+    gone = tomllib.loads(toml_edit.drop(after, ("mcp_servers", "commonplace")))
     assert {"mcp_servers": {}, **gone} == {"mcp_servers": {}, **before}
+
+
+def test_taking_our_table_out_leaves_the_comment_of_the_next_one() -> None:
+    text = "[[a]]\n[mcp_servers.commonplace]\ncommand = 'x'\n\n# of z\n[z]\n[[a]]\n"
+    gone = toml_edit.drop(text, ("mcp_servers", "commonplace"))
+    assert gone == "[[a]]\n\n# of z\n[z]\n[[a]]\n"
 
 
 def test_setup_is_light_to_import() -> None:

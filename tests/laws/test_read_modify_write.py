@@ -23,9 +23,9 @@ from commonplace import tools
 from commonplace.doors.hooks import events, spool
 from commonplace.doors.http.access_tokens import FilePasses, Tokens, passes_of
 from commonplace.doors.http.api import review
-from commonplace.doors.setup import apply, receipts
+from commonplace.doors.setup import apply
 from commonplace.doors.setup.config_files import Kind, Shape
-from commonplace.doors.setup.plan import Change, Plan
+from commonplace.doors.setup.plan import FileChange, SetupPlan
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import (
@@ -1171,7 +1171,7 @@ def test_a_clients_file_that_is_saved_while_setup_writes_is_not_overwritten(
     """The client saves after the check and before our text is in place."""
     path = tmp_path / "client.json"
     path.write_text("{}", encoding="utf-8")
-    change = Change(path, "{}", '{"ours": 1}', Shape(Kind.JSON))
+    change = FileChange(path, "{}", '{"ours": 1}', Shape(Kind.JSON))
     keep = apply._keep
 
     def kept(*given: Any) -> None:
@@ -1180,9 +1180,9 @@ def test_a_clients_file_that_is_saved_while_setup_writes_is_not_overwritten(
 
     monkeypatch.setattr(apply, "_keep", kept)
     with pytest.raises(Conflict, match="changed meanwhile"):
-        apply.set_up(Plan("claude", (change,)), state=tmp_path / "state")
+        apply.set_up(SetupPlan("claude", (change,)), state=tmp_path / "state")
     assert path.read_text(encoding="utf-8") == '{"theirs": 1}'
-    assert receipts.load(tmp_path / "state", "claude") == {}
+    assert apply.load(tmp_path / "state", "claude") == {}
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".client")] == []
 
 
@@ -1192,9 +1192,9 @@ def test_two_setups_at_once_leave_one_receipt_of_what_was_there_before(tmp_path:
     done: list[int] = []
 
     def set_up(writer: int) -> None:
-        change = Change(path, "{}", f'{{"ours": {writer}}}', Shape(Kind.JSON))
+        change = FileChange(path, "{}", f'{{"ours": {writer}}}', Shape(Kind.JSON))
         try:
-            apply.set_up(Plan("claude", (change,)), state=tmp_path / "state")
+            apply.set_up(SetupPlan("claude", (change,)), state=tmp_path / "state")
         except Conflict:
             return
         done.append(writer)
@@ -1203,7 +1203,7 @@ def test_two_setups_at_once_leave_one_receipt_of_what_was_there_before(tmp_path:
     [winner] = done
     text = path.read_text(encoding="utf-8")
     assert text == f'{{"ours": {winner}}}'
-    [receipt] = receipts.load(tmp_path / "state", "claude").values()
+    [receipt] = apply.load(tmp_path / "state", "claude").values()
     assert (receipt.fits(text), receipt.previous(text)) == (True, "{}")
 
 

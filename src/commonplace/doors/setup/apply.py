@@ -1,19 +1,25 @@
-"""Carries a plan out: every file whole or not at all, with its mode kept and a receipt first.
-
-It does not know what the texts mean.
-"""
+"""Carry a plan out: every file whole or not at all, with its mode kept and a receipt first."""
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
-from commonplace.doors.setup import receipts
-from commonplace.doors.setup.plan import Change, Plan, text_of, without_us
-from commonplace.doors.setup.receipts import Receipt
+import msgspec
+
+from commonplace.doors.setup.plan import (
+    FileChange,
+    SetupPlan,
+    SetupReceipt,
+    receipt,
+    text_of,
+    without_us,
+)
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, Conflict, Refused, VaultTrouble
 from commonplace.storage import machine_files
@@ -25,16 +31,16 @@ LOCK = "lock"
 LOCK_SECONDS = 10.0
 
 
-def set_up(plan: Plan, *, state: Path) -> None:
+def set_up(plan: SetupPlan, *, state: Path) -> None:
     """Write what a plan says. The receipts come first: a kill in between loses nothing."""
     _check(plan)
     with _alone(state):
         _set_up(plan, state)
 
 
-def _set_up(plan: Plan, state: Path) -> None:
+def _set_up(plan: SetupPlan, state: Path) -> None:
     _check(plan)
-    kept = receipts.load(state, plan.client)
+    kept = load(state, plan.client)
     fresh = {change.path: _receipt(change, kept.get(change.path)) for change in plan.changes}
     _keep(state, plan.client, kept | fresh)
     try:
@@ -44,7 +50,7 @@ def _set_up(plan: Plan, state: Path) -> None:
         raise
 
 
-def take_back(plan: Plan, *, state: Path, undone: Iterable[Path]) -> None:
+def take_back(plan: SetupPlan, *, state: Path, undone: Iterable[Path]) -> None:
     """Write what undoing says and forget the receipts of those files."""
     _check(plan)
     with _alone(state):
@@ -63,9 +69,9 @@ def _alone(state: Path) -> Iterator[None]:
         lock.close()
 
 
-def _take_back(plan: Plan, state: Path, undone: Iterable[Path]) -> None:
+def _take_back(plan: SetupPlan, state: Path, undone: Iterable[Path]) -> None:
     _check(plan)
-    kept = receipts.load(state, plan.client)
+    kept = load(state, plan.client)
     _write_all(plan.changes)
     gone = {path: kept.pop(path) for path in undone if path in kept}
     _keep(state, plan.client, kept)
@@ -76,13 +82,13 @@ def _take_back(plan: Plan, state: Path, undone: Iterable[Path]) -> None:
             directory.rmdir()
 
 
-def _receipt(change: Change, earlier: Receipt | None) -> Receipt:
+def _receipt(change: FileChange, earlier: SetupReceipt | None) -> SetupReceipt:
     """The receipt of a change, back to what was there before any earlier setup."""
     before, made = change.before, _missing(change.path)
     if earlier and before is not None:
         before = without_us(before, change.shape, earlier)
         made = earlier.made
-    return receipts.receipt(before, change.after or "", kind=change.shape.kind, made=made)
+    return receipt(before, change.after or "", kind=change.shape.kind, made=made)
 
 
 def _missing(path: Path) -> tuple[str, ...]:
@@ -90,13 +96,28 @@ def _missing(path: Path) -> tuple[str, ...]:
     return tuple(str(above) for above in path.parents if not above.exists())
 
 
-def _keep(state: Path, client: str, kept: Mapping[Path, Receipt]) -> None:
-    path = receipts.file(state, client)
+def load(state: Path, client: str) -> dict[Path, SetupReceipt]:
+    """The receipts of a client, by file."""
+    try:
+        data = machine_files.read(str(_receipts_file(state, client)), depth=2)
+    except FileNotFoundError:
+        return {}
+    kept = msgspec.json.decode(data, type=dict[str, SetupReceipt])
+    return {Path(path): each for path, each in kept.items()}
+
+
+def _receipts_file(state: Path, client: str) -> Path:
+    return state / "setup" / f"{client}.json"
+
+
+def _keep(state: Path, client: str, kept: Mapping[Path, SetupReceipt]) -> None:
+    path = _receipts_file(state, client)
     try:
         if kept:
             machine_files.make_directory(str(path.parent))
-            text = receipts.serialised(kept).encode()
-            machine_files.write(str(path), text, depth=2, durable=True)
+            data = {str(each): asdict(told) for each, told in kept.items()}
+            text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+            machine_files.write(str(path), text.encode(), depth=2, durable=True)
         else:
             with suppress(FileNotFoundError):
                 machine_files.remove(str(path), depth=2)
@@ -106,7 +127,7 @@ def _keep(state: Path, client: str, kept: Mapping[Path, Receipt]) -> None:
         raise _trouble(path, error) from None
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: SetupPlan) -> None:
     """Fail before the first write, when one of them could not be done."""
     for change in plan.changes:
         _check_unchanged(change.path, change.before)
@@ -131,9 +152,9 @@ def _writable(path: Path) -> bool:
     return bool(there.stat().st_mode & 0o200) and os.access(there, os.W_OK)
 
 
-def _write_all(changes: tuple[Change, ...]) -> None:
+def _write_all(changes: tuple[FileChange, ...]) -> None:
     """Write each change; after a failure put back what was written."""
-    done: list[Change] = []
+    done: list[FileChange] = []
     for change in changes:
         try:
             _set(change.path, change.after, before=change.before)
@@ -146,7 +167,7 @@ def _write_all(changes: tuple[Change, ...]) -> None:
 
 
 def _set(path: Path, text: str | None, *, before: str | None) -> None:
-    """Change a file that still says what it said before; a client may save it at any time."""
+    """FileChange a file that still says what it said before; a client may save it at any time."""
     if text is None:
         _check_unchanged(path, before)
         path.unlink(missing_ok=True)

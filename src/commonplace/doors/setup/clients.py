@@ -1,6 +1,6 @@
 """The clients: where each keeps its configuration, how it writes a server and which hooks it has.
 
-It does not know how a file is changed, and asks the disk only which of two files is in use.
+Claude Code takes a plugin: server, hooks and skill in one directory that it loads by itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,17 @@ MATCHERS = {
 SECONDS = 10
 # Clients wait no longer for a session's end; Codex says so in a warning.
 LAST_SECONDS = 3
+ABOUT = "Memory that lasts from one session to the next, kept as markdown you can read and edit."
+README = f"""# Commonplace for Claude Code
+
+{ABOUT}
+
+`commonplace setup claude` wrote this directory and `commonplace unsetup claude` takes it away
+again. It holds the memory server (`.mcp.json`), the hooks that bring memories into a session and
+keep what was said (`hooks/`, unless it was set up with `--no-hooks`), and the skill that says when
+to remember and when to recall (`skills/`). The memories are not here: they are in the vault whose
+path `.mcp.json` names.
+"""
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,7 @@ def _typed(launch: Launch, **more: Any) -> dict[str, Any]:
     return {"type": "stdio", **_plain(launch, **more)}
 
 
-def claude_entry(launch: Launch) -> dict[str, Any]:
+def _claude_entry(launch: Launch) -> dict[str, Any]:
     """What `claude mcp add-json` takes. The tools are few: they are always in sight."""
     return _typed(launch, alwaysLoad=True)
 
@@ -157,18 +169,18 @@ def _codex_entry(launch: Launch) -> dict[str, Any]:
     return _plain(launch, startup_timeout_sec=20)
 
 
-def claude_directory(where: Where) -> Path:
+def _claude_directory(where: Where) -> Path:
     return where.directory("CLAUDE_CONFIG_DIR", ".claude")
 
 
 def _claude_file(where: Where) -> Path:
     moved = where.environ.get("CLAUDE_CONFIG_DIR", "").strip()
-    above = claude_directory(where) if moved else where.home
+    above = _claude_directory(where) if moved else where.home
     return where.chosen(".mcp.json", above / ".claude.json")
 
 
 def _claude_settings(where: Where) -> Path:
-    return where.chosen(".claude/settings.local.json", claude_directory(where) / "settings.json")
+    return where.chosen(".claude/settings.local.json", _claude_directory(where) / "settings.json")
 
 
 def _codex_directory(where: Where) -> Path:
@@ -231,7 +243,7 @@ CLIENTS = {
     "claude": Client(
         "Claude Code",
         _claude_file,
-        claude_entry,
+        _claude_entry,
         _servers(MARKED),
         events=ALIKE,
         hooks_file=_claude_settings,
@@ -362,7 +374,7 @@ def targets(name: str, launch: Launch, where: Where, *, hooks: bool) -> tuple[Ta
 def _hooks_target(name: str, launch: Launch, where: Where, groups: Mapping[str, Any]) -> Target:
     """The file of the hooks alone. Copilot CLI reads any file in a directory: that one is ours."""
     if name == "copilot":
-        return whole(_copilot_hooks_file(where), json_text(_copilot_hooks(launch)))
+        return _whole(_copilot_hooks_file(where), _json_text(_copilot_hooks(launch)))
     file = CLIENTS[name].hooks_file
     assert file is not None
     return Target(file(where), hooks_shape(name), hooks=groups)
@@ -381,10 +393,45 @@ def hooks_shape(name: str) -> Shape:
     return Shape(Kind.JSON, "", CLIENTS[name].shape.flavour)
 
 
-def whole(path: Path, text: str) -> Target:
+def _whole(path: Path, text: str) -> Target:
     """A file that is all ours."""
     return Target(path, Shape(Kind.WHOLE), text=text)
 
 
-def json_text(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def plugin_directory(where: Where) -> Path:
+    """Where Claude Code finds plugins without being told."""
+    return _claude_directory(where) / "skills" / NAME
+
+
+def plugin_targets(root: Path, launch: Launch, *, hooks: bool) -> tuple[Target, ...]:
+    """The files of the plugin in `root`."""
+    server = Target(root / ".mcp.json", CLIENTS["claude"].shape, _claude_entry(launch))
+    groups = hook_groups("claude", launch)
+    events = Target(root / "hooks" / "hooks.json", hooks_shape("claude"), hooks=groups)
+    return (
+        _whole(root / ".claude-plugin" / "plugin.json", _json_text(_manifest())),
+        server,
+        *((events,) if hooks else ()),
+        _whole(root / "skills" / NAME / "SKILL.md", skill()),
+        _whole(root / "README.md", README),
+    )
+
+
+def skill() -> str:
+    """When to remember and when to recall."""
+    return Path(__file__).with_name("SKILL.md").read_text(encoding="utf-8")
+
+
+def _manifest() -> dict[str, object]:
+    return {
+        "name": NAME,
+        "version": version(NAME),
+        "description": ABOUT,
+        "author": {"name": "Commonplace"},
+        "license": "MIT",
+        "keywords": ["memory", "markdown", "mcp"],
+    }

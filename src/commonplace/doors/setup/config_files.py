@@ -1,7 +1,4 @@
-"""What is ours in a client's file: puts it in and takes it out again, as text.
-
-It does not know which client reads the file, nor where it is.
-"""
+"""Our entry in a client's file: put it in and take it out again, as text."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from commonplace.doors.setup import json_edit, tomltext
+from commonplace.doors.setup import json_edit, toml_edit
 from commonplace.doors.setup.json_edit import Flavour
 
 NAME = "commonplace"
@@ -68,7 +65,7 @@ def drop(shape: Shape, text: str) -> str:
     if shape.kind == Kind.WHOLE:
         return text
     if shape.kind == Kind.TOML:
-        return tomltext.drop(text, (shape.key, NAME))
+        return toml_edit.drop(text, (shape.key, NAME))
     if shape.key:
         text = json_edit.drop(text, (shape.key, NAME), flavour=shape.flavour)
     return _drop_hooks(text, shape.flavour)
@@ -95,7 +92,7 @@ def _put_server(target: Target, text: str) -> str:
     # Another kind of server by our name is replaced: two kinds in one entry would be neither.
     other = there is not None and "command" not in there
     if shape.kind == Kind.TOML:
-        return tomltext.put(tomltext.drop(text, path) if other else text, path, chosen)
+        return toml_edit.put(toml_edit.drop(text, path) if other else text, path, chosen)
     edit = json_edit.replace if other else json_edit.put
     return edit(text, path, chosen, flavour=shape.flavour)
 
@@ -103,7 +100,7 @@ def _put_server(target: Target, text: str) -> str:
 def _server(shape: Shape, text: str) -> dict[str, Any] | None:
     """The entry by our name; None when there is none, empty when it is no entry at all."""
     if shape.kind == Kind.TOML:
-        data = tomltext.value(text)
+        data = toml_edit.value(text)
     else:
         data = json_edit.value(text, flavour=shape.flavour)
     servers = data.get(shape.key)

@@ -1,7 +1,4 @@
-"""The setup door: shows what would change in a client's files, asks, writes, and takes it back.
-
-It does not know memory: only the path of the vault and of the installed command.
-"""
+"""The setup door: show what would change in a client's files, ask, write, and take it back."""
 
 from __future__ import annotations
 
@@ -14,13 +11,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from commonplace.doors.setup.apply import set_up, take_back
+from commonplace.doors.setup.apply import load, set_up, take_back
 from commonplace.doors.setup.clients import CLIENTS
-from commonplace.doors.setup.plan import Plan, plan, undoing
-from commonplace.doors.setup.receipts import Receipt, load
+from commonplace.doors.setup.plan import SetupPlan, SetupReceipt, plan, undoing
 from commonplace.model.errors import BadValue, NotFound
-
-__all__ = ["Plan", "add_arguments", "plan", "run", "undoing"]
 
 # Where uvx keeps what it runs: `uv cache clean` takes it away.
 PASSING = re.compile(r"[/\\]uv[/\\](cache[/\\])?(archive|environments|builds)-v\d+[/\\]")
@@ -76,7 +70,7 @@ def run(
     return _report(planned, arguments, undo=undo, written=agreed and bool(planned.changes))
 
 
-def _planned(arguments: argparse.Namespace, vault: str, state: Path) -> Plan:
+def _planned(arguments: argparse.Namespace, vault: str, state: Path) -> SetupPlan:
     chosen = arguments.plugin
     return plan(
         arguments.client,
@@ -96,7 +90,7 @@ def _plugin_directory(chosen: str, state: Path) -> Path:
     return Path(chosen).expanduser().absolute() if chosen else state / "plugin" / "claude"
 
 
-def _undoing(arguments: argparse.Namespace, kept: Mapping[Path, Receipt]) -> Plan:
+def _undoing(arguments: argparse.Namespace, kept: Mapping[Path, SetupReceipt]) -> SetupPlan:
     return undoing(
         arguments.client,
         home=Path.home(),
@@ -110,7 +104,7 @@ def _project(arguments: argparse.Namespace) -> Path | None:
     return Path(arguments.project).expanduser().absolute() if arguments.project else None
 
 
-def _in_scope(kept: Mapping[Path, Receipt], project: Path | None) -> dict[Path, Receipt]:
+def _in_scope(kept: Mapping[Path, SetupReceipt], project: Path | None) -> dict[Path, SetupReceipt]:
     """The receipts of one project when one is named, else all of them."""
     real = project and project.resolve()
     return {path: each for path, each in kept.items() if not real or real in path.parents}
@@ -134,7 +128,7 @@ def find_command() -> str:
     return os.path.abspath(found)
 
 
-def _shown_and_agreed(planned: Plan, arguments: argparse.Namespace) -> bool:
+def _shown_and_agreed(planned: SetupPlan, arguments: argparse.Namespace) -> bool:
     if planned.changes and not arguments.json:
         print(planned.diff())
     if arguments.dry_run or arguments.yes or not planned.changes:
@@ -148,7 +142,7 @@ def _shown_and_agreed(planned: Plan, arguments: argparse.Namespace) -> bool:
     return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
 
 
-def _report(planned: Plan, arguments: argparse.Namespace, *, undo: bool, written: bool) -> int:
+def _report(planned: SetupPlan, arguments: argparse.Namespace, *, undo: bool, written: bool) -> int:
     if arguments.json:
         print(json.dumps(_described(planned, written=written), ensure_ascii=False, indent=2))
     else:
@@ -157,7 +151,7 @@ def _report(planned: Plan, arguments: argparse.Namespace, *, undo: bool, written
     return 2 if declined else 0
 
 
-def _described(planned: Plan, *, written: bool) -> dict[str, object]:
+def _described(planned: SetupPlan, *, written: bool) -> dict[str, object]:
     files = [{"path": str(change.path), "diff": change.diff()} for change in planned.changes]
     return {
         "client": planned.client,
@@ -167,7 +161,7 @@ def _described(planned: Plan, *, written: bool) -> dict[str, object]:
     }
 
 
-def _said(planned: Plan, *, undo: bool, written: bool) -> str:
+def _said(planned: SetupPlan, *, undo: bool, written: bool) -> str:
     title = CLIENTS[planned.client].title
     if not planned.changes:
         return f"{title} is {'not' if undo else 'already'} set up."

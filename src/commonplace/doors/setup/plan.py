@@ -1,11 +1,12 @@
 """Plans: for each file of a client the text before and after, as a value that can be shown first.
 
-It reads files and decides; it does not write, ask or print.
+It reads files and decides; `apply` writes, `main` asks and prints.
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 import re
 import sys
@@ -14,10 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.doors.setup import clients, plugin
+from commonplace.doors.setup import clients
 from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
 from commonplace.doors.setup.config_files import (
     NAME,
+    Kind,
     Shape,
     Target,
     drop,
@@ -27,7 +29,6 @@ from commonplace.doors.setup.config_files import (
     vault_in,
 )
 from commonplace.doors.setup.json_edit import Broken, WrongShape
-from commonplace.doors.setup.receipts import Receipt
 from commonplace.model.errors import BadValue, VaultTrouble
 from commonplace.model.options import DEFAULTS
 from commonplace.storage import machine_files
@@ -36,7 +37,7 @@ UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """One file as it is and as it is to be; None where there is none."""
 
     path: Path
@@ -58,11 +59,11 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SetupPlan:
     """Every file that a setup, or its undoing, would change, and what to tell the person."""
 
     client: str
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     notes: tuple[str, ...] = ()
 
     def diff(self) -> str:
@@ -72,6 +73,47 @@ class Plan:
         """The vault that the client is set up for when this is done; empty when for none."""
         vaults = (vault_in(each.shape, each.after) for each in self.changes if each.after)
         return next(filter(None, vaults), "")
+
+
+@dataclass(frozen=True)
+class SetupReceipt:
+    """How to get from a file's text after setup to the text before it, byte for byte.
+
+    Only the part that setup replaced is kept: the rest of the file may hold other people's keys.
+    """
+
+    kind: Kind
+    there: bool
+    after: str
+    start: int = 0
+    end: int = 0
+    old: str = ""
+    made: tuple[str, ...] = ()
+
+    def fits(self, text: str) -> bool:
+        """Whether the text is the one that setup wrote."""
+        return _digest(text) == self.after
+
+    def previous(self, text: str) -> str | None:
+        """What the file said before; None when it was not there."""
+        return text[: self.start] + self.old + text[self.end :] if self.there else None
+
+
+def receipt(
+    before: str | None, after: str, *, kind: Kind, made: tuple[str, ...] = ()
+) -> SetupReceipt:
+    """The receipt of one change."""
+    if before is None:
+        return SetupReceipt(kind, False, _digest(after), made=made)
+    start = len(os.path.commonprefix([before, after]))
+    rest = min(len(before), len(after)) - start
+    same = len(os.path.commonprefix([before[::-1][:rest], after[::-1][:rest]]))
+    end, old = len(after) - same, before[start : len(before) - same]
+    return SetupReceipt(kind, True, _digest(after), start, end, old, made)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def plan(
@@ -87,7 +129,7 @@ def plan(
     plain: bool = False,
     plugin_directory: Path | None = None,
     platform: str = sys.platform,
-) -> Plan:
+) -> SetupPlan:
     """What setting up a client would change. Nothing, when it is set up like this already.
 
     Claude Code takes a plugin, except in a project or when `plain`: then it is entered as
@@ -97,13 +139,13 @@ def plan(
     launch = Launch(command, vault, dialect, _options(environ), platform)
     _check_words(launch)
     if client == "claude" and not (plain or project):
-        root = plugin_directory or plugin.directory(where)
-        wanted = plugin.targets(root, launch, hooks=hooks)
+        root = plugin_directory or clients.plugin_directory(where)
+        wanted = clients.plugin_targets(root, launch, hooks=hooks)
     else:
         wanted = clients.targets(client, launch, where, hooks=hooks)
     found = tuple(change for target in wanted if (change := _change(target, project)))
     notes = (CLIENTS[client].note, CLIENTS[client].hooks_note if hooks else "")
-    return Plan(client, found, tuple(note for note in notes if note))
+    return SetupPlan(client, found, tuple(note for note in notes if note))
 
 
 def _options(environ: Mapping[str, str]) -> dict[str, str]:
@@ -119,13 +161,13 @@ def _check_words(launch: Launch) -> None:
             raise BadValue("--vault", problem, next_step="Rename it, or use a link to it.")
 
 
-def _change(target: Target, project: Path | None) -> Change | None:
+def _change(target: Target, project: Path | None) -> FileChange | None:
     path = real(target.path)
     _check_stays(path, target.path, project)
     before = text_of(path)
     with _explained(path):
         after = put(target, before)
-    return None if after == before else Change(path, before, after, target.shape)
+    return None if after == before else FileChange(path, before, after, target.shape)
 
 
 def real(path: Path) -> Path:
@@ -178,9 +220,9 @@ def undoing(
     home: Path,
     project: Path | None,
     environ: Mapping[str, str],
-    receipts: Mapping[Path, Receipt],
+    receipts: Mapping[Path, SetupReceipt],
     platform: str = sys.platform,
-) -> Plan:
+) -> SetupPlan:
     """What taking back a client's setup would change, with receipts or as far as can be seen."""
     where = Where(home, environ, project, platform)
     usual = {real(target.path): target for target in _usual(client, where)}
@@ -189,14 +231,14 @@ def undoing(
         # What there is no receipt of is that other vault's.
         return restored
     cleaned = _plan(client, (_cleaned(path, usual[path]) for path in usual if path not in receipts))
-    return Plan(client, restored.changes + cleaned.changes, restored.notes + cleaned.notes)
+    return SetupPlan(client, restored.changes + cleaned.changes, restored.notes + cleaned.notes)
 
 
-def _plan(client: str, found: Iterable[tuple[Change | None, str]]) -> Plan:
+def _plan(client: str, found: Iterable[tuple[FileChange | None, str]]) -> SetupPlan:
     """A plan of what was found for each file: a change, a note, both or neither."""
     each = list(found)
     changes = tuple(change for change, _ in each if change)
-    return Plan(client, changes, tuple(note for _, note in each if note))
+    return SetupPlan(client, changes, tuple(note for _, note in each if note))
 
 
 def _usual(client: str, where: Where) -> tuple[Target, ...]:
@@ -204,11 +246,11 @@ def _usual(client: str, where: Where) -> tuple[Target, ...]:
     launch = Launch("", "")
     wanted = clients.targets(client, launch, where, hooks=True)
     if client == "claude" and not where.project:
-        wanted += plugin.targets(plugin.directory(where), launch, hooks=True)
+        wanted += clients.plugin_targets(clients.plugin_directory(where), launch, hooks=True)
     return wanted
 
 
-def _restored(path: Path, receipt: Receipt, client: str) -> tuple[Change | None, str]:
+def _restored(path: Path, receipt: SetupReceipt, client: str) -> tuple[FileChange | None, str]:
     """A file that setup wrote, as it was before."""
     current = text_of(path)
     if current is None:
@@ -217,13 +259,15 @@ def _restored(path: Path, receipt: Receipt, client: str) -> tuple[Change | None,
     with _explained(path):
         after = without_us(current, shape, receipt)
     if receipt.fits(current):
-        return Change(path, current, after, shape), ""
+        return FileChange(path, current, after, shape), ""
     if after == current:
         return None, f"{path} changed since setup and stays as it is."
-    return Change(path, current, after, shape), f"{path} changed since setup: only our part goes."
+    return FileChange(
+        path, current, after, shape
+    ), f"{path} changed since setup: only our part goes."
 
 
-def _cleaned(path: Path, target: Target) -> tuple[Change | None, str]:
+def _cleaned(path: Path, target: Target) -> tuple[FileChange | None, str]:
     """A file of which there is no receipt, without what is ours in it."""
     current = text_of(path) if path.is_file() else None
     if current is None or NAME not in current:
@@ -233,10 +277,10 @@ def _cleaned(path: Path, target: Target) -> tuple[Change | None, str]:
     if after == current:
         return None, ""
     note = f"What {path} said before setup is not on record: only our part goes."
-    return Change(path, current, after, target.shape), note
+    return FileChange(path, current, after, target.shape), note
 
 
-def without_us(current: str, shape: Shape, receipt: Receipt) -> str | None:
+def without_us(current: str, shape: Shape, receipt: SetupReceipt) -> str | None:
     """What a file says when setup's part is taken back; None when there is no file then."""
     if receipt.fits(current):
         return receipt.previous(current)

@@ -15,8 +15,7 @@ from commonplace.doors.mcp.jsonrpc import Fault
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, NoSuchRecord, Refused
 from commonplace.storage.sessions import SessionKind, session_kind
-from commonplace.tools.claw import MemoryStore, offered
-from commonplace.tools.claw_session import Runtime, loadSessionMemoryContext
+from commonplace.tools.claw import MemoryStore, Runtime, loadSessionMemoryContext, offered
 from tests.data import example
 from tests.support.gateways import AT, client, made
 

@@ -9,8 +9,8 @@ import pytest
 
 from commonplace.memory import Memory
 from commonplace.model.records import Record
-from commonplace.tools import claw_session
-from commonplace.tools.claw_session import Runtime, loadSessionMemoryContext
+from commonplace.tools import claw
+from commonplace.tools.claw import Runtime, loadSessionMemoryContext
 from tests.data import clock_at, example
 from tests.support.clocks import FixedClock
 
@@ -19,7 +19,7 @@ SAID = [{"role": "user", "content": "How is the telescope?"}]
 
 @pytest.fixture(autouse=True)
 def _fresh() -> None:
-    claw_session._kept.clear()
+    claw._loaded_contexts.clear()
 
 
 @pytest.fixture
@@ -133,14 +133,14 @@ def test_load_session_memory_context_takes_root_and_options_and_returns_the_text
 def test_a_session_context_is_kept_until_something_is_appended(
     root: str, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads: list[Path] = []
-    load = claw_session._loaded
+    loads: list[str] = []
+    load = claw._load
 
-    def counted(root: Path, *rest: Any) -> str:
+    def counted(root: str, *rest: Any) -> str:
         loads.append(root)
         return load(root, *rest)
 
-    monkeypatch.setattr(claw_session, "_loaded", counted)
+    monkeypatch.setattr(claw, "_load", counted)
     first = loadSessionMemoryContext(root, {"clock": clock})
     assert loadSessionMemoryContext(root, {"clock": clock}) == first
     assert len(loads) == 1

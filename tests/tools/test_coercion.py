@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace import tools
 from commonplace.model.errors import BadValue, CommonplaceError
-from commonplace.tools.coercion import coerced
-from commonplace.tools.tool import Parameter, Tool
+from commonplace.tools.tool import Parameter, Tool, coerced
 
 EVERY_TOOL = [
     pytest.param(tool, id=f"{dialect} {tool.name}")

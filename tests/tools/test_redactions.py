@@ -10,7 +10,7 @@ import pytest
 
 from commonplace import tools
 from commonplace.memory import Memory
-from commonplace.tools.redactions import Redactions, redactions
+from commonplace.tools.answers import Redactions, redactions
 
 KEY = "gh" + "p_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 SAID = f"Pushes with {KEY} and her password is hunter2"

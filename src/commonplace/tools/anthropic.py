@@ -39,8 +39,7 @@ from commonplace.model.errors import (
     Refused,
 )
 from commonplace.tools import pages
-from commonplace.tools.coercion import coerced
-from commonplace.tools.tool import Answer, Argument, Parameter, Tool, tool
+from commonplace.tools.tool import Answer, Argument, Parameter, Tool, coerced, tool
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool

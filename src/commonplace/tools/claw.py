@@ -1,20 +1,23 @@
-"""CursorClaw's tools and its `MemoryStore`: JSON-line records, by session and category.
-
-They know which session may call what; how records are kept, found or scanned over time they leave
-to the core.
-"""
+"""CursorClaw's tools, its `MemoryStore`, and the part of its runtime that injects memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Annotated, Any
 
+from msgspec import Struct
+
 from commonplace.memory import Memory
 from commonplace.model import limits
+from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, NoSuchDocument, Refused
+from commonplace.model.files import StrPath
+from commonplace.model.options import snake
 from commonplace.model.records import PASSAGE, Hit, Record, Sensitivity
-from commonplace.storage.sessions import SessionKind
+from commonplace.opening import find_root
+from commonplace.storage.sessions import SessionKind, session_kind
 from commonplace.tools.native import in_users_words
 from commonplace.tools.tool import Answer, Argument, Tool, tool
 from commonplace.trust.neutralise import one_line
@@ -23,6 +26,14 @@ from commonplace.upkeep.scan import Finding, contradictions, stale
 FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
 PROVENANCE = frozenset(("sourceChannel", "confidence", "timestamp", "sensitivity"))
 
+MOST_LOADED = 8
+"""How many profiles' texts are kept in a process."""
+SECONDS = 60
+"""How long a text is kept at most: what is valid until noon is not shown at one."""
+SOURCES = ("MEMORY.md", "USER.md", "LONGMEMORY.md", "memory")
+OWN = ("sessionId", "isMainSession", "message", "clock")
+
+Load = Callable[[str, Mapping[str, Any]], str]
 Question = Annotated[str, Argument("What to look for, in plain words.", max_length=2000)]
 TopK = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
 
@@ -217,3 +228,109 @@ def _check_keys(values: Any, known: frozenset[str]) -> None:
     if strange:
         step = f"Use {', '.join(sorted(known))}."
         raise BadValue("record", f"it has no key {strange[0]}", next_step=step)
+
+
+class LoadedContext(Struct, frozen=True):
+    """A text and what tells that it still holds."""
+
+    text: str
+    marks: tuple[object, ...]
+    until_ns: int
+
+
+_loaded_contexts: dict[tuple[object, ...], LoadedContext] = {}
+
+
+def loadSessionMemoryContext(  # noqa: N802
+    profileRoot: StrPath,  # noqa: N803
+    options: Mapping[str, Any] | None = None,
+) -> str:
+    """The text to inject for a profile; the same one again until something was appended.
+
+    `options` are CursorClaw's continuity keys, with `sessionId`, `isMainSession` and the last user
+    `message`.
+    """
+    given = dict(options or {})
+    clock = given.get("clock") or Clock()
+    if not os.path.isdir(os.path.expanduser(profileRoot)):
+        raise BadValue("profileRoot", "it is no directory", next_step="Name the profile's root.")
+    root = find_root(os.path.expanduser(profileRoot))
+    key = (root, *sorted((name, str(value)) for name, value in given.items()))
+    marks = (clock.today(), *_marks(root))
+    kept = _loaded_contexts.get(key)
+    if kept is None or kept.marks != marks or clock.now_ns() > kept.until_ns:
+        text = _load(root, given, clock)
+        # Looked at again: loading a profile makes the files that it lacks.
+        marks = (clock.today(), *_marks(root))
+        kept = _loaded_contexts[key] = LoadedContext(text, marks, clock.now_ns() + SECONDS * 10**9)
+        while len(_loaded_contexts) > MOST_LOADED:
+            del _loaded_contexts[next(iter(_loaded_contexts))]
+    return kept.text
+
+
+def _load(root: str, given: Mapping[str, Any], clock: Clock) -> str:
+    options = {snake(name): value for name, value in given.items() if name not in OWN}
+    session = given.get("sessionId", "")
+    is_main = given.get("isMainSession", False)
+    with Memory.open(
+        root, "claw", session, clock=clock, create=True, main=is_main, **options
+    ) as memory:
+        return memory.context(given.get("message", "")).text
+
+
+def _marks(root: str) -> list[object]:
+    """How the sources look from outside."""
+    paths = [os.path.join(root, name) for name in SOURCES]
+    days = paths[-1]
+    if os.path.isdir(days):
+        names = sorted(name for name in os.listdir(days) if name.endswith(".md"))
+        paths += [os.path.join(days, name) for name in names]
+    return [(path, _look(path)) for path in paths]
+
+
+def _look(path: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return (found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+class Runtime:
+    """The part of CursorClaw's runtime that puts memory into the system prompt."""
+
+    def __init__(
+        self,
+        *,
+        getSessionMemoryContext: Load | None = None,  # noqa: N803
+        getProfileRoot: Callable[[], str] | None = None,  # noqa: N803
+    ) -> None:
+        self._load = getSessionMemoryContext
+        self._root = getProfileRoot
+
+    def buildMessages(  # noqa: N802
+        self,
+        sessionId: str,  # noqa: N803
+        messages: Sequence[Mapping[str, str]],
+        system: str = "",
+        isMainSession: bool | None = None,  # noqa: N803
+    ) -> list[dict[str, str]]:
+        """The messages of a turn, the system prompt first, with memory in the main session only.
+
+        Which one that is `isMainSession` says; where it does not, no id and `main` are.
+        """
+        is_main = session_kind(sessionId) == SessionKind.MAIN
+        if isMainSession is not None:
+            is_main = isMainSession
+        parts = [system, self._memory(sessionId, messages) if is_main else ""]
+        prompt = "\n\n".join(part for part in parts if part)
+        first = [{"role": "system", "content": prompt}] if prompt else []
+        return [*first, *(dict(message) for message in messages)]
+
+    def _memory(self, session: str, messages: Sequence[Mapping[str, str]]) -> str:
+        root = self._root() if self._root else ""
+        if not self._load or not root:
+            return ""
+        said = [message["content"] for message in messages if message["role"] == "user"]
+        told = {"sessionId": session, "isMainSession": True}
+        return self._load(root, {**told, "message": said[-1] if said else ""})

@@ -1,6 +1,7 @@
-"""A dialect: one seed's tools, with its names, limits and wording. Here is what a tool is made of.
+"""What a tool is: a function, its arguments and how it behaves. Each door derives its own form.
 
-It does not know the doors: each derives its own form from these values.
+Models send `"5"` and `5.0` for 5, and a text for a list of one: `coerced` reads such a value as the
+type that the tool's schema asks for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from msgspec import Struct
 
 from commonplace.model.errors import BadValue, TooLong
 from commonplace.model.limits import check_list
-from commonplace.tools.coercion import coerced
 
 JSON_TYPES: dict[Any, str] = {
     str: "string",
@@ -30,6 +30,9 @@ SPOKEN = {
     "boolean": "true or false",
     "array": "a list of texts",
 }
+DIGITS = 40
+"""How long a number may be spelt: longer ones are no counts."""
+SAID = {"true": True, "false": False}
 
 
 class Argument(Struct, frozen=True):
@@ -178,26 +181,14 @@ class Tool(Struct, frozen=True, dict=True):
         if not isinstance(answer, Answer):
             return answer  # A route of the gateway answers with its own form.
         if waiting := memory.waiting_shown():
-            from commonplace.tools.waiting import marked
+            from commonplace.tools.answers import with_unapproved
 
-            answer = marked(answer, waiting)
-        return answer if self.read_only else _told(answer, memory, given)
+            answer = with_unapproved(answer, waiting)
+        if self.read_only:
+            return answer
+        from commonplace.tools.answers import with_redactions
 
-
-def _told(answer: Answer, memory: Any, given: Mapping[str, Any]) -> Answer:
-    """The answer, with what was redacted from the texts that the tool was given."""
-    from commonplace.tools.redactions import redactions
-
-    gone = redactions(given, memory.options)
-    if not gone.names:
-        return answer
-    if not answer.text and isinstance(answer.data, dict):
-        note = f"{answer.data.get('note', '')} {gone}".strip()
-        return Answer(answer.data | {"note": note})
-    data = answer.data
-    if isinstance(data, dict):
-        data = data | {"redacted": list(gone.names)}
-    return Answer(data, f"{answer} {gone}")
+        return with_redactions(answer, given, memory.options)
 
 
 def tool(
@@ -254,3 +245,50 @@ def _unwrapped(docstring: str) -> str:
 def _short(value: Any) -> str:
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:57] + "…"
+
+
+def coerced(value: Any, kind: str) -> Any:
+    """The value as this JSON type where it plainly means one; otherwise as it came."""
+    if kind in ("integer", "number"):
+        return _number(value, whole=kind == "integer")
+    if kind == "boolean" and isinstance(value, str):
+        return SAID.get(value.strip().lower(), value)
+    if kind == "array" and isinstance(value, str):
+        return _texts(value)
+    return value
+
+
+def _number(value: Any, *, whole: bool) -> Any:
+    if isinstance(value, bool):
+        return value
+    number = _spelt(value) if isinstance(value, str) else value
+    if whole and isinstance(number, float):
+        return int(number) if number.is_integer() else value
+    if not whole and isinstance(number, int):
+        # A whole number beyond every float is as wrong as infinity.
+        return float(number) if abs(number) < 1 << 1000 else float("inf")
+    return number
+
+
+def _spelt(text: str) -> Any:
+    """The number that a text spells; the text itself when it spells none."""
+    if len(text) > DIGITS or not text.isascii() or "_" in text:
+        return text
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _texts(value: str) -> list[Any]:
+    """A text that is no list as a list of one; a list that came as its JSON as that list."""
+    if value.lstrip().startswith("["):
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+        if isinstance(found, list):
+            return found
+    return [value] if value.strip() else []

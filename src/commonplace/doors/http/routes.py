@@ -90,7 +90,7 @@ class Route(Struct, frozen=True):
 
 def _marked(answer: Any, waiting: Mapping[str, str]) -> Any:
     """What a route answers, with a word beside what of it waits for approval."""
-    from commonplace.tools.waiting import flagged
+    from commonplace.tools.answers import flagged
 
     if isinstance(answer, Reply):
         return replace(answer, data=flagged(answer.data, waiting))

@@ -198,7 +198,7 @@ def _read(uri: str, recall: Recall) -> str:
     memory.waiting_shown()
     text = neutralise(memory.read(name).text)
     if waiting := memory.waiting_shown():
-        from commonplace.tools.waiting import note
+        from commonplace.tools.answers import note
 
         return f"{text}\n{note(waiting.values())}"
     return text

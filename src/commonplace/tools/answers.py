@@ -1,14 +1,15 @@
-"""Mark in a tool's answer the lines that wait for a person's approval.
-
-It does not know the tools: it is given an answer, and the texts that wait by their ids.
-"""
+"""Notes added to a tool's answer: the lines that wait for approval, the secrets redacted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
+from commonplace.model.options import Options
 from commonplace.tools.tool import Answer
+from commonplace.trust.admission import redacted
 from commonplace.trust.evidence import bare
 from commonplace.trust.neutralise import one_line
 
@@ -16,9 +17,13 @@ MOST, WIDTH = 10, 80
 """How many texts a note names, and how many characters of each."""
 ENDS = 40
 """Characters at either end of a text by which it is known again."""
+NOT_KEPT = frozenset(("id", "old_str", "path", "query", "supersedes"))
+"""Arguments that name what is there; nothing of them is written."""
+SHOWN_MOST = 300
+"""Characters of what was kept that an answer shows."""
 
 
-def marked(answer: Answer, waiting: Mapping[str, str]) -> Answer:
+def with_unapproved(answer: Answer, waiting: Mapping[str, str]) -> Answer:
     """The answer, with a note that names what of it nobody has approved."""
     data, shown = flagged(answer.data, waiting), bare(str(answer))
     told = [text for text in waiting.values() if _is_in(shown, text)]
@@ -65,3 +70,47 @@ def _texts_in(data: Mapping[str, Any], waiting: Mapping[str, str]) -> list[str]:
         return []
     shown = bare(data["text"])
     return [text for text in waiting.values() if _is_in(shown, text)]
+
+
+def with_redactions(answer: Answer, given: Mapping[str, Any], options: Options) -> Answer:
+    """The answer, with what was redacted from the texts that the tool was given."""
+    gone = redactions(given, options)
+    if not gone.names:
+        return answer
+    if not answer.text and isinstance(answer.data, dict):
+        note = f"{answer.data.get('note', '')} {gone}".strip()
+        return Answer(answer.data | {"note": note})
+    data = answer.data
+    if isinstance(data, dict):
+        data = data | {"redacted": list(gone.names)}
+    return Answer(data, f"{answer} {gone}")
+
+
+class Redactions(Struct, frozen=True):
+    """The kinds of secrets that were redacted, and the lines they stood in, as they were kept."""
+
+    names: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = " / ".join(self.kept)
+        shown = shown if len(shown) <= SHOWN_MOST else shown[: SHOWN_MOST - 1] + "…"
+        return f"Redacted before it was stored: {', '.join(self.names)}. Kept: “{shown}”"
+
+
+def redactions(given: Mapping[str, Any], options: Options) -> Redactions:
+    """What the core redacts from the arguments of a call that writes them."""
+    names: dict[str, None] = {}
+    kept: list[str] = []
+    for text in _texts(given):
+        clean, found = redacted(text, options)
+        if found:
+            names |= dict.fromkeys(secret.name for secret in found)
+            kept += [line.strip() for line in clean.split("\n") if "[redacted " in line]
+    return Redactions(tuple(names), tuple(kept))
+
+
+def _texts(given: Mapping[str, Any]) -> list[str]:
+    values = [value for name, value in given.items() if name not in NOT_KEPT]
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [item for item in items if isinstance(item, str)]

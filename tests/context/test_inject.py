@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.context import agents
-from commonplace.context.budget import Budget, Frame, Line, Section, compiled
+from commonplace.context.budget import Budget, ContextLine, ContextSection, Frame, compiled
 from commonplace.context.tokens import estimate
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, HeldForReview
@@ -39,9 +39,9 @@ def write(memory: Memory, **documents: str) -> None:
         (memory.root / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-lines_of = st.lists(texts(max_pieces=6).filter(str.strip).map(Line), max_size=12)
+lines_of = st.lists(texts(max_pieces=6).filter(str.strip).map(ContextLine), max_size=12)
 sections = st.builds(
-    Section,
+    ContextSection,
     name=st.sampled_from(["identity", "history", "memory"]),
     lines=lines_of.map(tuple),
     heading=st.sampled_from(["", "## Heading", "## A heading\nand a framing"]),
@@ -63,7 +63,7 @@ frames = st.sampled_from(
 @settings(max_examples=300)
 @given(st.lists(sections, max_size=6), frames, st.integers(0, 600), st.integers(0, 200))
 def test_a_context_is_never_over_its_budget(
-    asked: list[Section], frame: Frame, characters: int, tokens: int
+    asked: list[ContextSection], frame: Frame, characters: int, tokens: int
 ) -> None:
     found = compiled(asked, frame, Budget(characters, tokens))
     assert len(found.text) == found.characters <= characters
@@ -73,8 +73,10 @@ def test_a_context_is_never_over_its_budget(
 
 
 def test_a_section_takes_what_the_others_leave_free() -> None:
-    long = Section("memory", tuple(Line(f"- line {n}") for n in range(100)), most=0.5, rank=1)
-    short = Section("days", (Line("- today"),), rank=2)
+    long = ContextSection(
+        "memory", tuple(ContextLine(f"- line {n}") for n in range(100)), most=0.5, rank=1
+    )
+    short = ContextSection("days", (ContextLine("- today"),), rank=2)
     found = compiled([long, short], Frame(), Budget(400))
     assert found.text.endswith("- today")
     assert 380 < found.characters <= 400

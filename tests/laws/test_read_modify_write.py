@@ -39,7 +39,7 @@ from commonplace.model.errors import (
 from commonplace.model.records import Origin, Record
 from commonplace.storage.notes import FileNotes
 from commonplace.storage.notices import Notice
-from commonplace.upkeep.compaction.summarizers import Tokens as Spent
+from commonplace.upkeep.compaction.summarizers import DailyTokens as Spent
 from tests.support.clocks import FixedClock
 from tests.support.races import WRITERS, Outcome, at_once, raced
 

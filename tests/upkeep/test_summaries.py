@@ -27,7 +27,13 @@ from commonplace.upkeep.compaction.extractive import (
     headed,
     shortened,
 )
-from commonplace.upkeep.compaction.summarizers import Chat, Command, Tokens, prompt, summarizer_of
+from commonplace.upkeep.compaction.summarizers import (
+    Chat,
+    Command,
+    DailyTokens,
+    prompt,
+    summarizer_of,
+)
 from tests.support.clocks import SkippingClock
 from tests.upkeep.test_compact import old_notes
 
@@ -204,7 +210,7 @@ def said_with(text: str, tokens: int) -> dict[str, Any]:
 
 
 def chat(url: str, state: Path, limit: int) -> Chat:
-    tokens = Tokens(FileNotes(state), limit=limit, clock=SkippingClock())
+    tokens = DailyTokens(FileNotes(state), limit=limit, clock=SkippingClock())
     return Chat(url, model="small", key="k-1", tokens=tokens)
 
 

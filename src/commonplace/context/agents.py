@@ -1,7 +1,6 @@
-"""Contexts per kind of agent: stages in a fixed order, from the state of a run to sections.
+"""The context of each kind of agent: stages in a fixed order, each from a `State` to sections.
 
-A stage is a plain function, so a program can put its own pipeline together. It does not know who
-calls the model, nor what comes back.
+A stage is a plain function, so a program can put its own pipeline together.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from commonplace.context.budget import (
     UNLIMITED,
     Budget,
     Context,
+    ContextLine,
+    ContextSection,
     Frame,
-    Line,
-    Section,
     Stage,
     compiled,
 )
-from commonplace.context.sections import State, as_it_stands, page, prompt_of
+from commonplace.context.sections import State, as_it_stands, document_lines, prompt_of
 from commonplace.context.templates import framed, relevant_section, template_of
 from commonplace.context.tokens import counter
 from commonplace.model.errors import BadValue
@@ -95,11 +94,15 @@ answers one SELECT over messages(session, role, content, time, …). The last ho
 {question}"""
 
 
-def system(state: State) -> list[Section]:
+def system(state: State) -> list[ContextSection]:
     """The system prompt: the one given, or the dialect's own; none for a client that has one."""
     text = state.system or ("" if state.agent == "session" else _prompt(state))
-    lines = tuple(Line(each, reason="the system prompt") for each in text.strip().split("\n"))
-    return [Section("system", lines, block="system", rank=-2, sure=1.0)] if text.strip() else []
+    lines = tuple(
+        ContextLine(each, reason="the system prompt") for each in text.strip().split("\n")
+    )
+    return (
+        [ContextSection("system", lines, block="system", rank=-2, sure=1.0)] if text.strip() else []
+    )
 
 
 def _prompt(state: State) -> str:
@@ -121,7 +124,7 @@ def _prompt(state: State) -> str:
     return f"{text}\n{ASKING.format(question=state.question())}"
 
 
-def memory(state: State) -> Sequence[Section]:
+def memory(state: State) -> Sequence[ContextSection]:
     """The memory files, as the dialect shows them."""
     if state.shut or not state.options.session_memory_enabled:
         return []
@@ -132,14 +135,14 @@ def memory(state: State) -> Sequence[Section]:
     return [replace(each, sure=1.0) if each.name == "identity" else each for each in sections]
 
 
-def status(state: State) -> list[Section]:
+def status(state: State) -> list[ContextSection]:
     """The status board: a document that the agent and the person both write."""
     if state.shut:
         return []
     name = state.library.layout.status
-    found = page(state, name, reason="the status board", write=as_it_stands)
+    found = document_lines(state, name, reason="the status board", write=as_it_stands)
     return [
-        Section(
+        ContextSection(
             "status",
             found.lines,
             "## Status Board",
@@ -152,7 +155,7 @@ def status(state: State) -> list[Section]:
     ]
 
 
-def history(state: State) -> list[Section]:
+def history(state: State) -> list[ContextSection]:
     """What was said before, oldest first; the first to go when room is short."""
     wanted = state.options.context_messages if state.last is None else state.last
     said = list(state.history(wanted + 1)) if state.history and wanted else []
@@ -161,11 +164,11 @@ def history(state: State) -> list[Section]:
     lines = tuple(_said(state, message) for message in said[-wanted:])
     newest_first = tuple(range(len(lines) - 1, -1, -1))
     heading = "## Conversation History"
-    return [Section("history", lines, heading, block="history", rank=10, order=newest_first)]
+    return [ContextSection("history", lines, heading, block="history", rank=10, order=newest_first)]
 
 
-def _said(state: State, message: Message) -> Line:
-    return Line(
+def _said(state: State, message: Message) -> ContextLine:
+    return ContextLine(
         neutralise(message.content),
         reason=f"said on {state.library.clock.day_of(message.time)}",
         age_days=state.age_days(message.time),
@@ -173,21 +176,23 @@ def _said(state: State, message: Message) -> Line:
     )
 
 
-def trigger(state: State) -> list[Section]:
+def trigger(state: State) -> list[ContextSection]:
     """The message that the agent is to answer, as it was written."""
-    line = Line(state.message, reason="the current message", role="user")
+    line = ContextLine(state.message, reason="the current message", role="user")
     said = (line,) if state.message.strip() else ()
-    return [Section("trigger", said, "## Current Message", block="trigger", rank=-3, sure=1.0)]
+    return [
+        ContextSection("trigger", said, "## Current Message", block="trigger", rank=-3, sure=1.0)
+    ]
 
 
-def heartbeat(state: State) -> list[Section]:
+def heartbeat(state: State) -> list[ContextSection]:
     """The heartbeat prompt: what was given as one, the document a person wrote for it, or ours."""
     name = state.options.heartbeat_document
     text = state.message or prompt_of(state, name) or prompt_of(state, name.lower())
     of_document = text.strip() and not state.message
     reason = f"{name} is the prompt" if of_document else "the prompt of a heartbeat"
-    line = Line(text.strip() or HEARTBEAT_PROMPT, reason=reason, role="user")
-    return [Section("trigger", (line,), "## Heartbeat", block="trigger", rank=-3, sure=1.0)]
+    line = ContextLine(text.strip() or HEARTBEAT_PROMPT, reason=reason, role="user")
+    return [ContextSection("trigger", (line,), "## Heartbeat", block="trigger", rank=-3, sure=1.0)]
 
 
 PIPELINES: dict[str, tuple[Stage, ...]] = {
@@ -260,29 +265,29 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
     )
 
 
-def unread(state: State, made: Sequence[Section]) -> list[Section]:
+def unread(state: State, made: Sequence[ContextSection]) -> list[ContextSection]:
     """What is said of documents that cannot be read: what they hold is missing from the context."""
     told = dict(state.unreadable)
     if any(section.block == "memory" for section in made):
         told = {**state.library.troubles, **told}
     shown = list(told.items())[:MOST_UNREAD]
     lines = tuple(
-        Line(f"[{one_line(why)} {MISSING}]", document=name, reason="it cannot be read")
+        ContextLine(f"[{one_line(why)} {MISSING}]", document=name, reason="it cannot be read")
         for name, why in shown
     )
     if len(told) > len(shown):
         more = f"[{len(told) - len(shown)} more documents cannot be read.]"
-        lines += (Line(more, reason="they cannot be read"),)
-    return [Section("unread", lines, rank=-1, sure=1.0)] if lines else []
+        lines += (ContextLine(more, reason="they cannot be read"),)
+    return [ContextSection("unread", lines, rank=-1, sure=1.0)] if lines else []
 
 
-def unforged(sections: Sequence[Section]) -> list[Section]:
+def unforged(sections: Sequence[ContextSection]) -> list[ContextSection]:
     """The sections, with each line marked as text that would pass for the heading of one."""
     titles = PIPELINE_TITLES.union(_title(each.heading) for each in sections if each.heading)
     return [replace(each, lines=tuple(_marked(each, titles))) for each in sections]
 
 
-def _marked(section: Section, titles: Container[str]) -> Iterator[Line]:
+def _marked(section: ContextSection, titles: Container[str]) -> Iterator[ContextLine]:
     for line in section.lines:
         forged = section.block in ("memory", "status") and _title(line.text) in titles
         yield replace(line, text=f"\\{line.text}") if forged else line
@@ -313,7 +318,7 @@ def as_openai(found: Context) -> dict[str, Any]:
     return {"messages": [*first, *alternating(found.messages)]}
 
 
-def alternating(said: Sequence[Line]) -> list[dict[str, str]]:
+def alternating(said: Sequence[ContextLine]) -> list[dict[str, str]]:
     """Messages of user and assistant in turn; what others said is told to the assistant."""
     turns: list[dict[str, str]] = []
     for line in said:

@@ -1,8 +1,4 @@
-"""Memory as it goes into a prompt: sections of lines, fitted to a budget and rendered as one text.
-
-It does not know where the lines come from (`sources`), what a dialect calls them (`templates`) or
-which agent they are for (`agents`).
-"""
+"""Fit the sections of a context to a budget of characters or tokens, and render them as text."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ SPARE = 0.02
 ATTEMPTS = 4
 
 
-class Line(Struct, frozen=True, dict=True):
+class ContextLine(Struct, frozen=True, dict=True):
     """One line of a context: what it says, where it is from and why it is there, or is not."""
 
     text: str
@@ -55,11 +51,11 @@ class Line(Struct, frozen=True, dict=True):
         return self.count(shown(self, self.section)) if self.count else 0
 
 
-class Section(Struct, frozen=True):
+class ContextSection(Struct, frozen=True):
     """Some lines under a heading, and what of the budget they may take."""
 
     name: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ContextLine, ...] = ()
     heading: str = ""
     block: str = "memory"
     """The part of the context it stands in: system, memory, status, history or trigger."""
@@ -73,7 +69,7 @@ class Section(Struct, frozen=True):
     """Its lines from the most to the least worth keeping; None: as they stand."""
     unread: int = 0
     """Lines of its source that were not even looked at, for want of room."""
-    left_out: tuple[Line, ...] = ()
+    left_out: tuple[ContextLine, ...] = ()
     """Lines that may not be shown, whatever the room."""
     framed: bool = False
     """Whether what stands above it says already how far to believe it."""
@@ -104,13 +100,13 @@ class Context(Struct, frozen=True, dict=True):
 
     text: str = ""
     characters: int = 0
-    lines: tuple[Line, ...] = ()
-    left_out: tuple[Line, ...] = ()
+    lines: tuple[ContextLine, ...] = ()
+    left_out: tuple[ContextLine, ...] = ()
     not_shown: int = 0
     """How many lines there was no room for, those that were not read too."""
     system: str = ""
     """The text without the conversation."""
-    messages: tuple[Line, ...] = ()
+    messages: tuple[ContextLine, ...] = ()
     """The conversation: what was said before, and the message or prompt that the agent is to
     answer, last.
     """
@@ -122,7 +118,7 @@ class Context(Struct, frozen=True, dict=True):
 
 
 def compiled(
-    sections: Iterable[Section],
+    sections: Iterable[ContextSection],
     frame: Frame,
     budget: Budget,
     *,
@@ -147,19 +143,19 @@ def compiled(
     return _measured(asked, kept, frame, "", budget, count)
 
 
-def _counted(section: Section, count: Counter) -> Section:
+def _counted(section: ContextSection, count: Counter) -> ContextSection:
     lines = (replace(line, section=section.name, count=count) for line in section.lines)
     out = (replace(line, section=section.name) for line in section.left_out)
     return replace(section, lines=tuple(lines), left_out=tuple(out))
 
 
-Kept = dict[int, dict[int, Line]]
+Fitted = dict[int, dict[int, ContextLine]]
 """By the number of the section and that of the line: what is shown."""
 
 
 def _fitted_closely(
-    sections: Sequence[Section], frame: Frame, budget: Budget, count: Counter, *, note: str
-) -> Kept:
+    sections: Sequence[ContextSection], frame: Frame, budget: Budget, count: Counter, *, note: str
+) -> Fitted:
     """What fits. The tokens of a text are fewer than those of its lines: use what that leaves."""
     room = budget
     best = _fitted(sections, frame, room, count, note=note)
@@ -175,13 +171,13 @@ def _fitted_closely(
     return best
 
 
-def _any_left(sections: Sequence[Section], kept: Kept) -> bool:
+def _any_left(sections: Sequence[ContextSection], kept: Fitted) -> bool:
     return any(len(kept[at]) < len(section.lines) for at, section in enumerate(sections))
 
 
 def _fitted(
-    sections: Sequence[Section], frame: Frame, budget: Budget, count: Counter, *, note: str
-) -> Kept:
+    sections: Sequence[ContextSection], frame: Frame, budget: Budget, count: Counter, *, note: str
+) -> Fitted:
     room = _Room(budget, frame, count)
     if note:
         room.reserve(note)
@@ -233,10 +229,10 @@ class _Room:
 class _Shelf:
     """A section being filled."""
 
-    def __init__(self, section: Section, room: _Room) -> None:
+    def __init__(self, section: ContextSection, room: _Room) -> None:
         self.section = section
         self.room = room
-        self.kept: dict[int, Line] = {}
+        self.kept: dict[int, ContextLine] = {}
         self.waiting = list(section.order if section.order is not None else range(self._size()))
         self.waiting.reverse()
         self.used = Budget(0, 0)
@@ -268,14 +264,14 @@ class _Shelf:
                 self._keep(cut, cost)
                 return
 
-    def _keep(self, line: Line, cost: Budget) -> None:
+    def _keep(self, line: ContextLine, cost: Budget) -> None:
         self.kept[self.waiting.pop()] = line
         self.used = _sum(self.used, cost)
         self.room.take(cost)
         if self.section.block == "memory":
             self.room.framed = True
 
-    def _cost(self, line: Line) -> Budget:
+    def _cost(self, line: ContextLine) -> Budget:
         """What a line costs: the first of a section brings its heading, and perhaps the frame."""
         text = shown(line, self.section.name)
         tokens = 0 if self.room.count is _nothing else line.tokens
@@ -300,12 +296,14 @@ def _sizes(length: int) -> Iterator[int]:
         size = size * 7 // 8
 
 
-def _note_of(sections: Sequence[Section], kept: Kept, frame: Frame, records: int | None) -> str:
+def _note_of(
+    sections: Sequence[ContextSection], kept: Fitted, frame: Frame, records: int | None
+) -> str:
     missing = _not_shown(sections, kept, records)
     return frame.note.format(count=f"{missing:,}") if missing and frame.note else ""
 
 
-def _not_shown(sections: Sequence[Section], kept: Kept, records: int | None) -> int:
+def _not_shown(sections: Sequence[ContextSection], kept: Fitted, records: int | None) -> int:
     """How much there was no room for: records by their own number, and lines that are none."""
     if records is None:
         return sum(section.unread for section in sections) + len(_missing(sections, kept))
@@ -317,7 +315,7 @@ def _not_shown(sections: Sequence[Section], kept: Kept, records: int | None) -> 
     )
 
 
-def _missing(sections: Sequence[Section], kept: Kept) -> list[Line]:
+def _missing(sections: Sequence[ContextSection], kept: Fitted) -> list[ContextLine]:
     """The lines of memory that there was no room for; blank ones are no loss."""
     return [
         line
@@ -329,8 +327,8 @@ def _missing(sections: Sequence[Section], kept: Kept) -> list[Line]:
 
 
 def _measured(
-    sections: Sequence[Section],
-    kept: Kept,
+    sections: Sequence[ContextSection],
+    kept: Fitted,
     frame: Frame,
     note: str,
     budget: Budget,
@@ -351,7 +349,7 @@ def _within(context: Context, tokens: int) -> bool:
     return tokens >= UNLIMITED or context.tokens <= tokens
 
 
-def _drop_last(sections: Sequence[Section], kept: Kept) -> bool:
+def _drop_last(sections: Sequence[ContextSection], kept: Fitted) -> bool:
     """Take away the line least worth keeping of the section that gets room last."""
     for at in sorted(kept, key=lambda at: -sections[at].rank):
         if kept[at]:
@@ -362,7 +360,7 @@ def _drop_last(sections: Sequence[Section], kept: Kept) -> bool:
     return False
 
 
-def _shown_of(sections: Sequence[Section], kept: Kept) -> list[Section]:
+def _shown_of(sections: Sequence[ContextSection], kept: Fitted) -> list[ContextSection]:
     """The sections with what is kept of them."""
     return [
         replace(section, lines=tuple(line for _, line in sorted(kept[at].items())))
@@ -371,12 +369,12 @@ def _shown_of(sections: Sequence[Section], kept: Kept) -> list[Section]:
     ]
 
 
-def _whole(sections: Sequence[Section], kept: Kept, frame: Frame, note: str) -> str:
+def _whole(sections: Sequence[ContextSection], kept: Fitted, frame: Frame, note: str) -> str:
     return _text_of(_shown_of(sections, kept), frame, note)
 
 
 def _rendered(
-    sections: Sequence[Section], kept: Kept, frame: Frame, note: str, count: Counter
+    sections: Sequence[ContextSection], kept: Fitted, frame: Frame, note: str, count: Counter
 ) -> Context:
     shown = _shown_of(sections, kept)
     text = _text_of(shown, frame, note)
@@ -393,7 +391,7 @@ def _rendered(
     )
 
 
-def _left_out(sections: Sequence[Section], kept: Kept) -> Iterator[Line]:
+def _left_out(sections: Sequence[ContextSection], kept: Fitted) -> Iterator[ContextLine]:
     for at, section in enumerate(sections):
         yield from section.left_out
         for number, line in enumerate(section.lines):
@@ -401,7 +399,7 @@ def _left_out(sections: Sequence[Section], kept: Kept) -> Iterator[Line]:
                 yield replace(line, why=NO_ROOM)
 
 
-def _text_of(sections: Sequence[Section], frame: Frame, note: str) -> str:
+def _text_of(sections: Sequence[ContextSection], frame: Frame, note: str) -> str:
     parts: list[str] = []
     for block, members in groupby(sections, key=lambda section: section.block):
         body = "\n\n".join(map(_section_text, members))
@@ -416,7 +414,7 @@ def _text_of(sections: Sequence[Section], frame: Frame, note: str) -> str:
     return "\n\n".join(parts)
 
 
-def _section_text(section: Section) -> str:
+def _section_text(section: ContextSection) -> str:
     lines = "\n".join(shown(line, section.name) for line in section.lines).strip("\n")
     if section.block not in ("system", "trigger"):
         # Once more as a whole: a tag may begin on one line and end on another.
@@ -424,12 +422,12 @@ def _section_text(section: Section) -> str:
     return f"{section.heading}\n{lines}" if section.heading else lines
 
 
-def shown(line: Line, section: str) -> str:
+def shown(line: ContextLine, section: str) -> str:
     """A line as it stands in the text: what was said before with who said it."""
     if section != "history":
         return line.text
     return f"{line.role}: " + line.text.replace("\n", "\n  ")
 
 
-Stage = Callable[..., Sequence[Section]]
+Stage = Callable[..., Sequence[ContextSection]]
 """A step of a pipeline: from the state of an agent's run to sections of its context."""

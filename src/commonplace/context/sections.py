@@ -1,13 +1,13 @@
 """Where the lines of a context come from: documents as they read, records as the index has them.
 
-It does not know what a dialect shows of them, nor how much there is room for: it reads no more of
-a document than could be shown, and leaves out what nobody may be shown.
+No more of a document is read than could be shown, and no line that nobody may be shown. Of records
+that fit a message, `relevant_hits` takes few, and none for small talk.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from commonplace.context.budget import Line
+from commonplace.context.budget import ContextLine
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError, NoSuchDocument
-from commonplace.model.lazy import Lazy
 from commonplace.model.options import Options
 from commonplace.model.records import (
     BEHAVIORAL,
@@ -34,15 +33,13 @@ from commonplace.model.records import (
     is_to_come,
     now_of,
 )
+from commonplace.search.words import words_of
 from commonplace.storage.sessions import SessionKind
 from commonplace.trust.neutralise import neutralise, one_line
 from commonplace.trust.origins import Trust, trust_of
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message
-    from commonplace.markdown import record_lines as lines
-else:
-    lines = Lazy("markdown.record_lines")
 
 SPARE = 4
 """How many characters of a document to look at for each that there is room for, at most: what a
@@ -56,6 +53,28 @@ CURATED = 3
 """The share of the room, as a divisor, that the beginning of a document may take before its end."""
 HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
 COMMENT = re.compile(r"<!--.*-->\s*\Z")
+MOST_RELEVANT = 10
+LONGEST_QUESTION = 500
+"""Characters of a message that are searched for."""
+MOST_WORDS = 12
+"""Words of a message that are looked at: what it is about stands in its first sentences."""
+ENGLISH = """again alright awesome bye cheers continue cool correct done excellent fine go going
+good goodbye great haha hello help hey hi hmm keep let lol look looks lot make maybe morning need
+next nice nope oh ok okay perfect please right say says see show sorry start stop sure tell thank
+thanks thing things think tomorrow try understood use want well yeah yep yes"""
+SMALL_TALK = frozenset(ENGLISH.split())
+"""Words that say nothing of what a message is about."""
+LEAST_SHARE = 0.4
+"""The share of a message's telling words that a memory must have, counted by how rare they are."""
+LEAST_SCORE = 0.3
+"""The score that makes up for a smaller share."""
+LEAST_ALIKE = 0.1
+"""The score from which a memory is alike that has none of the words."""
+NEAR_BEST, BEST_BY_LIKENESS = 0.5, 0.9
+"""How far below the best a memory may score; one without the words must be nearly the best, as
+what stands beside a good one scores by that alone.
+"""
+ENDINGS = ("ing", "ed", "s")
 
 Find = Callable[[str, int], Sequence[Hit]]
 """What fits a message best, at most so many."""
@@ -126,16 +145,16 @@ class State(Struct, frozen=True, dict=True):
             return None  # Not every line that a person wrote says when.
 
 
-class Page(Struct, frozen=True):
+class DocumentLines(Struct, frozen=True):
     """The lines of a document, and which of them are worth most."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ContextLine, ...] = ()
     order: tuple[int, ...] | None = None
     unread: int = 0
-    left_out: tuple[Line, ...] = ()
+    left_out: tuple[ContextLine, ...] = ()
 
 
-EMPTY = Page()
+EMPTY = DocumentLines()
 WAITS = "waits for approval"
 Write = Callable[[State, Record, str], str]
 """How a record's line is shown: from the record, or from its line as it stands."""
@@ -143,7 +162,9 @@ Write = Callable[[State, Record, str], str]
 
 def as_it_stands(state: State, record: Record, raw: str) -> str:
     """The line of the document, without what it carries for programs."""
-    return neutralise(lines.plain(raw)).rstrip()
+    from commonplace.markdown.record_lines import plain
+
+    return neutralise(plain(raw)).rstrip()
 
 
 def dated(state: State, record: Record, raw: str = "") -> str:
@@ -169,7 +190,9 @@ def text_of(state: State, name: str) -> str:
         return ""
 
 
-def page(state: State, name: str, *, reason: str, newest: bool = False, write: Write) -> Page:
+def document_lines(
+    state: State, name: str, *, reason: str, newest: bool = False, write: Write
+) -> DocumentLines:
     """A document as lines; of a long one the beginning, or with `newest` beginning and end."""
     text = text_of(state, name)
     if not text or text.isspace():
@@ -184,7 +207,7 @@ def page(state: State, name: str, *, reason: str, newest: bool = False, write: W
             start, head = head, _item_after(text, head + LEAST_READ)
             found += _lines(state, name, text[start:head], reason, write)
     start = len(text) if newest else head
-    last: list[Line] = []
+    last: list[ContextLine] = []
     while newest and start > max(head, len(text) - most) and not _fill(last, state.room):
         size = max(most // STEPS, LEAST_READ)
         end, start = start, _item_before(text, start, size=size, first=head)
@@ -197,10 +220,10 @@ def page(state: State, name: str, *, reason: str, newest: bool = False, write: W
     end = start if newest else len(text)
     unread = text.count("\n- ", head, end) if state.counts else text.find("\n- ", head, end) >= 0
     left_out = tuple(line for line in (*found, *last) if line.why)
-    return Page(tuple(shown), order, int(unread), left_out)
+    return DocumentLines(tuple(shown), order, int(unread), left_out)
 
 
-def _ends_top(found: Sequence[Line], room: int) -> bool:
+def _ends_top(found: Sequence[ContextLine], room: int) -> bool:
     """Whether the first record is among the lines, or they are all that the top may take."""
     return any(line.age_days is not None for line in found) or _fill(found, room)
 
@@ -220,12 +243,12 @@ def _item_before(text: str, end: int, *, size: int, first: int) -> int:
     return item + 1 or text.find("\n", at, end - 1) + 1 or max(first, text.rfind("\n", 0, at) + 1)
 
 
-def _fill(found: Sequence[Line], room: int) -> bool:
+def _fill(found: Sequence[ContextLine], room: int) -> bool:
     """Whether there are as many lines to show as there is room for."""
     return sum(len(line.text) + 1 for line in found if not line.why) > room
 
 
-def _newest_order(top: Sequence[Line], count: int, room: int) -> tuple[int, ...]:
+def _newest_order(top: Sequence[ContextLine], count: int, room: int) -> tuple[int, ...]:
     """What a person wrote at the top first, then all from the end upwards."""
     first: list[int] = []
     for number, line in enumerate(top):
@@ -236,7 +259,7 @@ def _newest_order(top: Sequence[Line], count: int, room: int) -> tuple[int, ...]
     return (*first, *range(count - 1, len(first) - 1, -1))
 
 
-def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[Line]:
+def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[ContextLine]:
     """What a piece of a document says, line by line; a record is one line however long."""
     items = state.library.parse(name, text, seen=state.seen).items
     told = records_of(state, [item.record for item in items])
@@ -258,11 +281,11 @@ def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Ite
 
 def line_of(
     state: State, record: Record, text: str = "", *, reason: str, document: str = "", why: str = ""
-) -> Line:
+) -> ContextLine:
     """All about a record's line. What is left out is told by its text, unless that is secret."""
     if why and record.sensitivity != Sensitivity.SECRET:
         text = one_line(record.text)
-    return Line(
+    return ContextLine(
         text,
         document=document,
         record_id=record.id,
@@ -275,7 +298,7 @@ def line_of(
     )
 
 
-def _between(name: str, text: str, reason: str) -> Iterator[Line]:
+def _between(name: str, text: str, reason: str) -> Iterator[ContextLine]:
     """Headings, blank lines and rules; comments are for programs."""
     if not text:
         return
@@ -284,7 +307,7 @@ def _between(name: str, text: str, reason: str) -> Iterator[Line]:
             continue
         # A record that cannot be read may have been meant for its owner only.
         why = "cannot be read" if each.startswith("- {") else ""
-        yield Line("" if why else each.rstrip(), document=name, reason=reason, why=why)
+        yield ContextLine("" if why else each.rstrip(), document=name, reason=reason, why=why)
 
 
 def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, str]]:
@@ -308,12 +331,12 @@ def prompt_of(state: State, name: str) -> str:
     return "" if any(trust_of(record.origin) == Trust.NONE for record, _ in told) else text
 
 
-def is_untrusted(line: Line) -> bool:
+def is_untrusted(line: ContextLine) -> bool:
     """Whether a line came from text that anybody may have written."""
     return bool(line.origin) and trust_of(line.origin) == Trust.NONE
 
 
-def is_suggestion(line: Line) -> bool:
+def is_suggestion(line: ContextLine) -> bool:
     """Whether a line asks for something that the owner did not ask for, or anybody wrote it."""
     return (line.is_behavioral and line.origin != Origin.OWNER) or is_untrusted(line)
 
@@ -333,10 +356,10 @@ def unfit(state: State, record: Record) -> str:
 
 def record_lines(
     state: State, hits: Iterable[Hit], *, reason: str, write: Write = dated
-) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+) -> tuple[tuple[ContextLine, ...], tuple[ContextLine, ...]]:
     """Records as lines: those to show, and those that may not be."""
-    shown: list[Line] = []
-    left_out: list[Line] = []
+    shown: list[ContextLine] = []
+    left_out: list[ContextLine] = []
     for hit in hits:
         document = hit.places[0].document if hit.places else ""
         why = unfit(state, hit.record)
@@ -349,19 +372,56 @@ def record_lines(
 BEHAVIORAL_KINDS = tuple(sorted(BEHAVIORAL))
 
 
-def heading_level(line: Line) -> int:
+def heading_level(line: ContextLine) -> int:
     """The level of a line that is a heading; 0 for any other."""
     told = line.is_heading or not line.record_id
     heading = HEADING.match(line.text) if told else None
     return len(heading[0]) if heading else 0
 
 
-def tidy(found: Sequence[Line]) -> Iterator[Line]:
+def tidy(found: Sequence[ContextLine]) -> Iterator[ContextLine]:
     """Lines for a context with headings of its own: no blank ones, headings two levels down."""
     return (deeper(line) for line in found if line.text.strip())
 
 
-def deeper(line: Line) -> Line:
+def deeper(line: ContextLine) -> ContextLine:
     """A line, two levels further down if it is a heading."""
     level = heading_level(line)
     return replace(line, text="#" * min(6, level + 2) + line.text[level:]) if level else line
+
+
+def relevant_hits(state: State) -> list[Hit]:
+    """The memories to show with the message; none when it is about nothing that is kept."""
+    telling = [word for word in words_of(state.message) if word not in SMALL_TALK][:MOST_WORDS]
+    if not telling or state.find is None:
+        return []
+    hits = state.find(state.message[:LONGEST_QUESTION], MOST_RELEVANT)
+    if not hits:
+        return []
+    rarity = state.library.index.rarity(telling)
+    best = max(hit.score for hit in hits)
+    return [hit for hit in hits if _fits(hit, rarity, best)]
+
+
+def _fits(hit: Hit, rarity: Mapping[str, float], best: float) -> bool:
+    share = _share(hit, rarity)
+    if not share:
+        return hit.score >= max(LEAST_ALIKE, best * BEST_BY_LIKENESS)
+    return hit.score >= best * NEAR_BEST and (share >= LEAST_SHARE or hit.score >= LEAST_SCORE)
+
+
+def _share(hit: Hit, rarity: Mapping[str, float]) -> float:
+    """How much of what the message is about the memory has."""
+    record = hit.record
+    has = {stem(word) for word in words_of(f"{record.text} {' '.join(record.tags)}")}
+    found = sum(weight for word, weight in rarity.items() if stem(word) in has)
+    return found / (sum(rarity.values()) or 1.0)
+
+
+def stem(word: str) -> str:
+    """An English word without its ending, so that `tests` and `testing` are one."""
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            return word[:-1] if len(word) > 3 and word[-1] == word[-2] != "s" else word
+    return word

@@ -1,8 +1,4 @@
-"""What each dialect shows of a vault, under which headings: exact to its document.
-
-It does not know how lines are read (`sources`) or fitted (`inject`), nor what stands around memory
-in the context of an agent (`agents`).
-"""
+"""Which sections each dialect puts into a prompt, under which headings: exact to its document."""
 
 from __future__ import annotations
 
@@ -11,23 +7,23 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.context.budget import Frame, Line, Section
-from commonplace.context.relevance import relevant_hits
+from commonplace.context.budget import ContextLine, ContextSection, Frame
 from commonplace.context.sections import (
     BEHAVIORAL_KINDS,
     WAITS,
-    Page,
+    DocumentLines,
     State,
     Write,
     as_it_stands,
     dated,
     deeper,
+    document_lines,
     heading_level,
     is_suggestion,
     is_untrusted,
     line_of,
-    page,
     record_lines,
+    relevant_hits,
     tidy,
     unfit,
 )
@@ -57,7 +53,7 @@ IDS_EXPLAINED = "What follows # is the entry's id, for memory_delete and superse
 SUMMARIES_FRAMING = "What older lines of MEMORY.md were condensed to."
 
 
-def native(state: State) -> list[Section]:
+def native(state: State) -> list[ContextSection]:
     """Identity, user, preferences, long-term memory, recent days, what fits the message."""
     layout = state.library.layout
     sections = [
@@ -87,14 +83,16 @@ def native(state: State) -> list[Section]:
 
 def _document(
     state: State, name: str, section: str, heading: str, *, newest: bool = False, **room: float
-) -> Section:
+) -> ContextSection:
     """A document as a section of a context that has headings of its own."""
-    found = page(state, name, reason=f"{name} is always shown", newest=newest, write=dated)
+    found = document_lines(
+        state, name, reason=f"{name} is always shown", newest=newest, write=dated
+    )
     lines, order = _tidied(found)
     return _section(section, heading, replace(found, lines=lines, order=order), **room)
 
 
-def _tidied(found: Page) -> tuple[tuple[Line, ...], tuple[int, ...] | None]:
+def _tidied(found: DocumentLines) -> tuple[tuple[ContextLine, ...], tuple[int, ...] | None]:
     """The lines that say something, and their order among themselves."""
     kept = [number for number, line in enumerate(found.lines) if line.text.strip()]
     places = {number: place for place, number in enumerate(kept)}
@@ -102,8 +100,8 @@ def _tidied(found: Page) -> tuple[tuple[Line, ...], tuple[int, ...] | None]:
     return tuple(tidy(found.lines)), order
 
 
-def _section(name: str, heading: str, found: Page, **rest: float) -> Section:
-    section = Section(
+def _section(name: str, heading: str, found: DocumentLines, **rest: float) -> ContextSection:
+    section = ContextSection(
         name,
         found.lines,
         heading,
@@ -115,7 +113,7 @@ def _section(name: str, heading: str, found: Page, **rest: float) -> Section:
     return _vouched(section) if name in PROMPTS else section
 
 
-def _standing(state: State) -> list[Section]:
+def _standing(state: State) -> list[ContextSection]:
     """What tells agents how to behave: the owner's own rules, and what sessions learned."""
     hits = state.library.index.search(Query(kinds=BEHAVIORAL_KINDS, limit=_most(state)))
     shown, left_out = record_lines(
@@ -124,7 +122,7 @@ def _standing(state: State) -> list[Section]:
     own = tuple(line for line in shown if line.origin == Origin.OWNER)
     learned = tuple(line for line in shown if line.origin != Origin.OWNER)
     return [
-        Section(
+        ContextSection(
             "rules",
             own,
             "## The user's own rules",
@@ -133,7 +131,7 @@ def _standing(state: State) -> list[Section]:
             most=0.5,
             order=tuple(range(len(own) - 1, -1, -1)),
         ),
-        Section(
+        ContextSection(
             "standing",
             learned,
             f"## Preferences and instructions\n{SUGGESTIONS}",
@@ -152,14 +150,14 @@ def _most(state: State) -> int:
     return max(1, min(MOST_RECORDS, state.room // 20))
 
 
-def _recent(state: State, back: int) -> Section:
+def _recent(state: State, back: int) -> ContextSection:
     name = state.daily(back)
     day = "Today" if back == 0 else "Yesterday"
-    found = page(state, name, reason=f"written {day.lower()}", newest=True, write=dated)
+    found = document_lines(state, name, reason=f"written {day.lower()}", newest=True, write=dated)
     header = state.library.layout.header(name).strip()
     kept = [line for line in found.lines if line.text.strip() and line.text.strip() != header]
     shown = tuple(tidy(kept))
-    return Section(
+    return ContextSection(
         day.lower(),
         shown,
         f"## {day}, {name.rpartition('/')[2].removesuffix('.md')}",
@@ -171,13 +169,13 @@ def _recent(state: State, back: int) -> Section:
     )
 
 
-def _without_repeats(section: Section, others: Sequence[Section]) -> Section:
+def _without_repeats(section: ContextSection, others: Sequence[ContextSection]) -> ContextSection:
     """A section without the records that another one shows."""
     seen = {line.record_id for other in others for line in other.lines if line.record_id}
     return _only(section, [n for n, line in enumerate(section.lines) if line.record_id not in seen])
 
 
-def _only(section: Section, kept: Sequence[int]) -> Section:
+def _only(section: ContextSection, kept: Sequence[int]) -> ContextSection:
     """A section with these of its lines."""
     places = {number: place for place, number in enumerate(kept)}
     order = section.order
@@ -188,7 +186,7 @@ def _only(section: Section, kept: Sequence[int]) -> Section:
     )
 
 
-def _without_bare_headings(section: Section) -> Section:
+def _without_bare_headings(section: ContextSection) -> ContextSection:
     """A section whose headings have something below them."""
     bare: set[int] = set()
     something = 0
@@ -206,7 +204,7 @@ def _without_bare_headings(section: Section) -> Section:
     return _only(section, [n for n in range(len(section.lines)) if n not in bare])
 
 
-def _vouched(section: Section) -> Section:
+def _vouched(section: ContextSection) -> ContextSection:
     """A section without what untrusted text left in it, nor the headings that stood above that."""
     foreign = {number for number, line in enumerate(section.lines) if is_untrusted(line)}
     if not foreign:
@@ -216,7 +214,7 @@ def _vouched(section: Section) -> Section:
     return replace(_without_bare_headings(kept), left_out=(*section.left_out, *out))
 
 
-def framed(section: Section) -> Section:
+def framed(section: ContextSection) -> ContextSection:
     """A section that says what it is where its lines ask for something, or anybody wrote them.
 
     No heading in what anybody wrote stands beside that of the section, as if it were one.
@@ -230,11 +228,11 @@ def framed(section: Section) -> Section:
     return replace(section, heading=f"{section.heading}\n{SUGGESTIONS}", framed=True)
 
 
-def relevant_section(state: State, others: Sequence[Section] = ()) -> Section:
+def relevant_section(state: State, others: Sequence[ContextSection] = ()) -> ContextSection:
     """What fits the message and is not in the context anyway."""
     hits = relevant_hits(state)
     shown, left_out = record_lines(state, hits, reason="it fits this message")
-    section = Section(
+    section = ContextSection(
         "relevant",
         shown,
         "## Relevant to this message",
@@ -246,22 +244,22 @@ def relevant_section(state: State, others: Sequence[Section] = ()) -> Section:
     return _without_repeats(section, others)
 
 
-def earl(state: State) -> list[Section]:
+def earl(state: State) -> list[ContextSection]:
     layout = state.library.layout
     sections = [
         _verbatim(state, layout.soul, "identity", "## Core Identity", rank=1, sure=0.2),
         _verbatim(state, layout.user, "user", "## User Notes", rank=2, sure=0.2),
         _week(state),
     ]
-    closing = tuple(Line(text, reason="how to use the memory") for text in EARL_CLOSING)
-    return [*sections, Section("closing", closing, block="closing", rank=0, sure=1.0)]
+    closing = tuple(ContextLine(text, reason="how to use the memory") for text in EARL_CLOSING)
+    return [*sections, ContextSection("closing", closing, block="closing", rank=0, sure=1.0)]
 
 
-def _week(state: State) -> Section:
+def _week(state: State) -> ContextSection:
     """The entries of the last seven days; of more than fifty lines, the newest."""
     reason = f"of the last {EARL_DAYS} days"
     pages = [
-        page(state, state.daily(back), reason=reason, newest=True, write=as_it_stands)
+        document_lines(state, state.daily(back), reason=reason, newest=True, write=as_it_stands)
         for back in reversed(range(EARL_DAYS))
     ]
     lines = [
@@ -273,7 +271,7 @@ def _week(state: State) -> Section:
     older = tuple(replace(line, why=f"not among the last {EARL_LINES}") for line in lines)
     shown = tuple(lines[-EARL_LINES:])
     left_out = [line for found in pages for line in found.left_out]
-    return Section(
+    return ContextSection(
         "recent",
         shown,
         "## Recent Memories",
@@ -293,13 +291,15 @@ def _verbatim(
     newest: bool = False,
     write: Write = as_it_stands,
     **room: float,
-) -> Section:
+) -> ContextSection:
     """A document as it stands, without blank lines around it."""
-    found = page(state, name, reason=f"{name} is always shown", newest=newest, write=write)
+    found = document_lines(
+        state, name, reason=f"{name} is always shown", newest=newest, write=write
+    )
     return _section(section, heading, found, **room)
 
 
-def journal(state: State) -> list[Section]:
+def journal(state: State) -> list[ContextSection]:
     layout = state.library.layout
     shown = [
         _verbatim(state, layout.soul, "identity", "## Your Personality", rank=1, sure=0.3),
@@ -308,18 +308,18 @@ def journal(state: State) -> list[Section]:
     return [*shown, *_waiting(shown)]
 
 
-def _waiting(sections: Sequence[Section]) -> list[Section]:
+def _waiting(sections: Sequence[ContextSection]) -> list[ContextSection]:
     """One line that says how many wait for the person; nothing when none does."""
     out = [line for section in sections for line in section.left_out]
     count = len({line.record_id for line in out if line.why in (WAITS, UNTRUSTED)})
     if not count:
         return []
     entries = "1 entry waits" if count == 1 else f"{count} entries wait"
-    told = Line(f"({entries} for the user's approval: commonplace review)", reason=WAITS)
-    return [Section("waiting", (told,), rank=0, sure=1.0, framed=True)]
+    told = ContextLine(f"({entries} for the user's approval: commonplace review)", reason=WAITS)
+    return [ContextSection("waiting", (told,), rank=0, sure=1.0, framed=True)]
 
 
-def notebook(state: State) -> list[Section]:
+def notebook(state: State) -> list[ContextSection]:
     layout = state.library.layout
     heading = f"## Memory\n{NOTEBOOK_FRAMING}\n"
     memory = _verbatim(
@@ -333,7 +333,7 @@ def notebook(state: State) -> list[Section]:
     return [*shown, *_waiting(shown), relevant_section(state, [memory, older])]
 
 
-def claw(state: State) -> list[Section]:
+def claw(state: State) -> list[ContextSection]:
     """MEMORY.md and the last two days, for the direct chat with the human only."""
     layout, options = state.library.layout, state.options
     if state.kind != SessionKind.MAIN:
@@ -354,7 +354,7 @@ def claw(state: State) -> list[Section]:
     return [*sections, _experiences(state)]
 
 
-def _experiences(state: State) -> Section:
+def _experiences(state: State) -> ContextSection:
     """What happened before that is like the last message of the user."""
     wanted = state.options.inject_experience_context and state.message.strip()
     found = state.experiences(state.message, EXPERIENCES) if state.experiences and wanted else ()
@@ -368,10 +368,10 @@ def _experiences(state: State) -> Section:
         for record in found
         if not unfit(state, record)
     )
-    return Section("experiences", lines, "## Relevant past experiences", rank=9, sure=0.1)
+    return ContextSection("experiences", lines, "## Relevant past experiences", rank=9, sure=0.1)
 
 
-def typed(state: State) -> list[Section]:
+def typed(state: State) -> list[ContextSection]:
     """The brief: behavioural entries before the others, what matters most first."""
     search, most, clock = state.library.index.search, _most(state), state.library.clock
     behavioral = by_standing(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), clock)
@@ -382,7 +382,7 @@ def typed(state: State) -> list[Section]:
     more = len(behavioral) == most or len(others) == most
     brief = f"## Memory brief\n{FRAMING}\n{IDS_EXPLAINED}\n\n"
     return [
-        Section(
+        ContextSection(
             "behavioral",
             first,
             f"{brief}### Behavioral",
@@ -391,7 +391,7 @@ def typed(state: State) -> list[Section]:
             left_out=first_out,
             framed=True,
         ),
-        Section(
+        ContextSection(
             "other",
             second,
             ("" if first else brief) + "### Facts and context",
@@ -419,7 +419,7 @@ def _entry(state: State, record: Record, raw: str = "") -> str:
 class Template(Struct, frozen=True):
     """A dialect's memory in a prompt."""
 
-    stage: Callable[[State], list[Section]]
+    stage: Callable[[State], list[ContextSection]]
     frame: Frame
     by_records: bool = False
     """Whether what is not shown is counted in records: one may stand in two documents."""

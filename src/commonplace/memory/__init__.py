@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
     from commonplace.context import agents
     from commonplace.context import sections as sources
-    from commonplace.context.budget import Context, Line
+    from commonplace.context.budget import Context, ContextLine
     from commonplace.context.sections import State
     from commonplace.history.conversations import Conversations
     from commonplace.history.messages import History, Message
@@ -931,7 +931,7 @@ class Memory:
         self._give_lines(line for line in context.lines if not line.why)
         return self._minded(context)
 
-    def _give_lines(self, lines: Iterable[Line]) -> None:
+    def _give_lines(self, lines: Iterable[ContextLine]) -> None:
         """Note which entries of which documents a prompt shows to this session."""
         if self.session and self._view and not self.read_only:
             shown = shown_of((line.document, line.record_id) for line in lines if line.document)

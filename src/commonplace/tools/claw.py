@@ -21,7 +21,7 @@ from commonplace.storage.sessions import SessionKind, session_kind
 from commonplace.tools.native import in_users_words
 from commonplace.tools.tool import Answer, Argument, Tool, tool
 from commonplace.trust.neutralise import one_line
-from commonplace.upkeep.scan import Finding, contradictions, stale
+from commonplace.upkeep.scan import Finding, session_contradictions, stale
 
 FIELDS = frozenset(("id", "sessionId", "category", "text", "provenance"))
 PROVENANCE = frozenset(("sourceChannel", "confidence", "timestamp", "sensitivity"))
@@ -185,7 +185,7 @@ class MemoryStore:
         replaced = {record.supersedes for record in records}
         held = [r for r in records if r.id not in replaced and not r.replaced_by]
         clock = self.memory.clock
-        return [*contradictions(held), *stale(held, now=clock.now(), clock=clock)]
+        return [*session_contradictions(held), *stale(held, now=clock.now(), clock=clock)]
 
     def _records(self) -> list[Record]:
         # Secrets too: who asks says whether they are wanted.

@@ -83,7 +83,7 @@ class Beat(Struct, frozen=True):
     """When the next beat is due, where that is known."""
 
 
-class Context(Protocol):
+class HeartbeatContext(Protocol):
     """The part of a context that a command is given."""
 
     @property
@@ -183,7 +183,7 @@ class Heartbeat:
         except CommonplaceError as error:
             return Beat(at, Outcome.FAILED, why=_short(str(error)))
 
-    def _given(self, context: Context) -> str:
+    def _given(self, context: HeartbeatContext) -> str:
         place, shown = self.memory.place, self.memory.shown
         # A password is handed over in the environment alone.
         ours = shlex.join(["commonplace", *(["--vault", shown] if place == shown else [])])

@@ -16,7 +16,7 @@ from commonplace.model.errors import BadValue
 from commonplace.trust.neutralise import neutralise
 
 if TYPE_CHECKING:
-    from commonplace.context.budget import Context, Line
+    from commonplace.context.budget import Context, ContextLine
     from commonplace.library.accounts import Account
     from commonplace.memory import Memory
 
@@ -107,12 +107,12 @@ def _data(found: Context, grounds: Mapping[str, Account]) -> dict[str, Any]:
     }
 
 
-def _evidence(line: Line, grounds: Mapping[str, Account]) -> dict[str, Any]:
+def _evidence(line: ContextLine, grounds: Mapping[str, Account]) -> dict[str, Any]:
     account = grounds.get(line.record_id)
     return {"evidence": accounts.data_of(account)} if account else {}
 
 
-def _described(line: Line) -> dict[str, Any]:
+def _described(line: ContextLine) -> dict[str, Any]:
     kept = ("text", "section", "document", "record_id", "reason", "age_days", "tokens", "why")
     return {name: getattr(line, name) for name in kept if getattr(line, name) not in ("", None)}
 
@@ -129,7 +129,7 @@ def _table(found: Context, grounds: Mapping[str, Account]) -> str:
     return "\n".join(rows)
 
 
-def _row(line: Line) -> str:
+def _row(line: ContextLine) -> str:
     age = "" if line.age_days is None else f"{line.age_days} d"
     text = neutralise(" ".join(line.text.split()))
     text = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

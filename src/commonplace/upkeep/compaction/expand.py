@@ -33,7 +33,7 @@ def sources(library: Library, record_id: str) -> list[Source]:
     """What a record was made from, in the order it names them; none for one that is no summary."""
     summary = library.get(record_id).record
     found = []
-    kept = _Kept(library)
+    kept = _LeftRecords(library)
     for key in summary.sources:
         hit = library.index.get(key)
         places = tuple(dict.fromkeys(p.document for p in hit.places)) if hit else ()
@@ -49,7 +49,7 @@ def bring_back(library: Library, record_ids: Sequence[str], *, author: Author) -
 
     def work() -> tuple[str, ...]:
         library.take_in_changes()
-        name, kept = library.layout.memory, _Kept(library)
+        name, kept = library.layout.memory, _LeftRecords(library)
         there = {p.record.id for p in library.parse(name, _text(library, name)).items}
         missing = tuple(dict.fromkeys(key for key in record_ids if key not in there))
         text = tuple(kept.line(key) for key in missing)
@@ -65,7 +65,7 @@ def _text(library: Library, name: str) -> str:
     return library.text(name)[0] if library.vault.stat(name) else ""
 
 
-class _Kept:
+class _LeftRecords:
     """The journal, asked for the lines of records that are gone from the documents."""
 
     def __init__(self, library: Library) -> None:

@@ -106,7 +106,7 @@ def _end(program: Any) -> None:
     program.wait()
 
 
-class Tokens:
+class DailyTokens:
     """What was spent today, kept in a note; nothing goes past the limit."""
 
     def __init__(self, notes: Notes, *, limit: int, clock: Clock) -> None:
@@ -151,7 +151,7 @@ class Chat:
 
     name = "openai"
 
-    def __init__(self, url: str, *, model: str, key: str, tokens: Tokens) -> None:
+    def __init__(self, url: str, *, model: str, key: str, tokens: DailyTokens) -> None:
         self.url = url.rstrip("/") + "/chat/completions"
         self.model = model
         self.key = key
@@ -210,8 +210,8 @@ def _no_redirects() -> Any:
     return Refusing()
 
 
-def tokens_of(notes: Notes, options: Options, clock: Clock) -> Tokens:
-    return Tokens(notes, limit=options.summarizer_daily_tokens, clock=clock)
+def tokens_of(notes: Notes, options: Options, clock: Clock) -> DailyTokens:
+    return DailyTokens(notes, limit=options.summarizer_daily_tokens, clock=clock)
 
 
 def summarizer_of(

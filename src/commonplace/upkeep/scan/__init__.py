@@ -33,8 +33,8 @@ from commonplace.search.index import Query
 from commonplace.storage.journal import Op
 from commonplace.trust.neutralise import one_line
 from commonplace.trust.origins import trust_of
-from commonplace.upkeep.scan import contradictions as sayings
 from commonplace.upkeep.scan import duplicates
+from commonplace.upkeep.scan.contradictions import Statement, disagree, statements
 
 STALE = timedelta(days=120)
 EVERYTHING = Query(include_superseded=True, include_secret=True, limit=1 << 30)
@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True):
     places: tuple[str, ...] = ()
 
 
-class Seen:
+class ScannedVault:
     """A vault as one scan looks at it."""
 
     def __init__(self, library: Library, *, now: datetime, root: str = "") -> None:
@@ -159,18 +159,18 @@ def scan(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        seen = Seen(library, now=now, root=root)
+        seen = ScannedVault(library, now=now, root=root)
         return [finding for kind in KINDS if kind in wanted for finding in KINDS[kind](seen)]
     finally:
         if collecting:
             gc.enable()
 
 
-def _contradictions(seen: Seen) -> Iterator[Finding]:
-    yield from contradictions(seen.current)
+def _contradictions(seen: ScannedVault) -> Iterator[Finding]:
+    yield from session_contradictions(seen.current)
 
 
-def contradictions(records: Iterable[Record]) -> Iterator[Finding]:
+def session_contradictions(records: Iterable[Record]) -> Iterator[Finding]:
     """One finding for each session and category that says more than one thing."""
     groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in records:
@@ -185,12 +185,12 @@ def contradictions(records: Iterable[Record]) -> Iterator[Finding]:
             yield Finding("contradiction", _ids(group), what, _struck(older))
 
 
-def _disagreements(seen: Seen) -> Iterator[Finding]:
+def _disagreements(seen: ScannedVault) -> Iterator[Finding]:
     """Facts about the same subject that cannot all be so."""
-    told: dict[tuple[str, ...], list[tuple[Record, sayings.Saying]]] = defaultdict(list)
+    told: dict[tuple[str, ...], list[tuple[Record, Statement]]] = defaultdict(list)
     for record in seen.valid:
-        for saying in sayings.sayings(record.text):
-            told[record.username, record.group, *saying.key].append((record, saying))
+        for statement in statements(record.text):
+            told[record.username, record.group, *statement.key].append((record, statement))
     found: set[tuple[str, ...]] = set()
     for said in told.values():
         if len(said) > 1:
@@ -198,14 +198,14 @@ def _disagreements(seen: Seen) -> Iterator[Finding]:
 
 
 def _differing(
-    said: Sequence[tuple[Record, sayings.Saying]], found: set[tuple[str, ...]]
+    said: Sequence[tuple[Record, Statement]], found: set[tuple[str, ...]]
 ) -> Iterator[Finding]:
     kept = _kept([record for record, _ in said])
-    ours = next(saying for record, saying in said if record is kept)
+    ours = next(statement for record, statement in said if record is kept)
     others = {
         record.id: record
-        for record, saying in said
-        if record.id != kept.id and sayings.disagree(ours, saying)
+        for record, statement in said
+        if record.id != kept.id and disagree(ours, statement)
     }
     ids = (*others, kept.id)
     if others and ids not in found:
@@ -218,7 +218,7 @@ def _differing(
         )
 
 
-def _stale(seen: Seen) -> Iterator[Finding]:
+def _stale(seen: ScannedVault) -> Iterator[Finding]:
     yield from stale(seen.current, now=seen.now, clock=seen.library.clock)
     for name, text in seen.texts.items():
         # Most documents say no such thing, and finding their sections takes long.
@@ -239,7 +239,7 @@ def stale(records: Iterable[Record], *, now: datetime, clock: Clock) -> Iterator
             yield Finding("stale", (record.id,), what, _struck([record]))
 
 
-def _stale_sections(seen: Seen, name: str, text: str) -> Iterator[Finding]:
+def _stale_sections(seen: ScannedVault, name: str, text: str) -> Iterator[Finding]:
     before = seen.library.clock.local_day(seen.now - STALE)
     for section in documents.sections(text):
         if section.updated and section.updated < before:
@@ -256,14 +256,14 @@ def _is_past(time: str, moment: datetime) -> bool:
         return False  # A person's line may say no time, or none that can be read.
 
 
-def _duplicates(seen: Seen) -> Iterator[Finding]:
+def _duplicates(seen: ScannedVault) -> Iterator[Finding]:
     for group in _grouped(seen.valid, duplicates.same):
         kept, *others = _ranked(group)
         what = f"{len(group)} records say {_quoted(kept)}"
         yield Finding("duplicate", _ids(group), what, _struck(others))
 
 
-def _near_duplicates(seen: Seen) -> Iterator[Finding]:
+def _near_duplicates(seen: ScannedVault) -> Iterator[Finding]:
     for group in _grouped(seen.valid, duplicates.alike):
         kept, *others = _ranked(group)
         what = f"{_quoted(others[0])} says nearly what {_quoted(kept)} says"
@@ -284,7 +284,7 @@ def _grouped(
             yield [theirs[key] for key in keys]
 
 
-def _broken_chains(seen: Seen) -> Iterator[Finding]:
+def _broken_chains(seen: ScannedVault) -> Iterator[Finding]:
     above = {r.id: r.supersedes for r in seen.records.values() if r.supersedes}
     yield from _cycles(above)
     for key, target in above.items():
@@ -310,7 +310,7 @@ def _cycles(above: Mapping[str, str]) -> Iterator[Finding]:
         done.update(path)
 
 
-def _orphan_summaries(seen: Seen) -> Iterator[Finding]:
+def _orphan_summaries(seen: ScannedVault) -> Iterator[Finding]:
     for record in seen.records.values():
         if record.sources:
             known, forgotten = seen.journalled if _lacking(record, seen.records) else (set(), set())
@@ -329,7 +329,7 @@ def _lacking(record: Record, there: Collection[str]) -> list[str]:
     return [key for key in record.sources if key not in there]
 
 
-def _problems(seen: Seen) -> Iterator[Finding]:
+def _problems(seen: ScannedVault) -> Iterator[Finding]:
     for problem in seen.problems:
         path = os.path.join(seen.root, problem.document)
         fix = f"${{EDITOR:-vi}} {f'+{problem.line} ' if problem.line else ''}{shlex.quote(path)}"
@@ -340,7 +340,7 @@ def _placed(problem: Problem) -> str:
     return f"{problem.document}:{problem.line}" if problem.line else problem.document
 
 
-def _index_drift(seen: Seen) -> Iterator[Finding]:
+def _index_drift(seen: ScannedVault) -> Iterator[Finding]:
     """Documents of which the index does not know what stands in them."""
     indexed: dict[str, set[tuple[int, str]]] = defaultdict(set)
     for hit in seen.hits:
@@ -385,7 +385,7 @@ def _differs(library: Library, name: str) -> bool:
     return library.locked(look)
 
 
-def _quarantined(seen: Seen) -> Iterator[Finding]:
+def _quarantined(seen: ScannedVault) -> Iterator[Finding]:
     for record in seen.library.held():
         what = f"{record.kind} from {record.origin} waits for approval: {_quoted(record)}"
         fix = f"commonplace review {record.id} --approve"
@@ -421,7 +421,7 @@ def _quoted(record: Record) -> str:
     return f"“{text[:SHOWN]}{'…' if len(text) > SHOWN else ''}”"
 
 
-KINDS: dict[str, Callable[[Seen], Iterator[Finding]]] = {
+KINDS: dict[str, Callable[[ScannedVault], Iterator[Finding]]] = {
     "contradiction": _contradictions,
     "disagreement": _disagreements,
     "stale": _stale,

@@ -125,14 +125,14 @@ FIRSTS = frozenset(phrase[0] for phrase in PHRASES)
 PREFER = _words("prefers prefer")
 
 
-class Saying(NamedTuple):
+class Statement(NamedTuple):
     """The fixed part of a sentence and the part that another may tell differently."""
 
     key: tuple[str, ...]
     value: tuple[str, ...]
 
 
-def sayings(text: str) -> Iterator[Saying]:
+def statements(text: str) -> Iterator[Statement]:
     """Everything a text says that could be told differently."""
     for sentence in SENTENCE.split(text)[:MOST]:
         if sentence.rstrip().endswith("?"):
@@ -142,14 +142,14 @@ def sayings(text: str) -> Iterator[Saying]:
             yield from _of(raw)
 
 
-def _of(raw: Sequence[str]) -> Iterator[Saying]:
+def _of(raw: Sequence[str]) -> Iterator[Statement]:
     """One sentence, by each of the rules."""
     words = _apart(raw)
     plain = [word.casefold() for word in words]
     if plain[0] in POINTING or _is_headed(plain):
         return
     negated, positive = _polarity(plain)
-    yield Saying(("whether", *map(_stem, positive)), ("not",) if negated else ("so",))
+    yield Statement(("whether", *map(_stem, positive)), ("not",) if negated else ("so",))
     if negated or not HEDGES.isdisjoint(plain):
         return
     yield from _amount(plain)
@@ -203,7 +203,7 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
 
 
-def _amount(plain: Sequence[str]) -> Iterator[Saying]:
+def _amount(plain: Sequence[str]) -> Iterator[Statement]:
     """`Subject verb … value …`: the value stands right behind a verb of which there is one."""
     verb = _first(plain, VERBS)
     if verb < 0 or (verb == 0 and plain[0] not in SELFLESS):
@@ -217,7 +217,7 @@ def _amount(plain: Sequence[str]) -> Iterator[Saying]:
     places = dict(slots)
     masked = [f"<{places[at]}>" if at in places else _stem(w) for at, w in enumerate(rest)]
     key = ("amount", *plain[: verb + 1], *(word for word in masked if word not in ARTICLES))
-    yield Saying(key, tuple(_stem(rest[at]) for at, _ in slots))
+    yield Statement(key, tuple(_stem(rest[at]) for at, _ in slots))
 
 
 def _first(plain: Sequence[str], wanted: frozenset[str]) -> int:
@@ -251,7 +251,7 @@ def _fits(verb: str, rest: Sequence[str], slot: tuple[int, str]) -> bool:
     return not inner and not any(word.endswith("ing") for word in between)
 
 
-def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
+def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Statement]:
     """`Ada's favourite colour is blue`, `The default branch is main`."""
     verb = _first(plain, COPULA)
     if verb < 1 or not 0 < len(words) - verb - 1 <= 5:
@@ -266,7 +266,7 @@ def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
     bare = tuple(_stem(word) for word in value if word not in ARTICLES)
     if bare:
         key = ("attribute", *map(_stem, subject), "'s", *map(_stem, attribute))
-        yield Saying(key, bare)
+        yield Statement(key, bare)
 
 
 def _owner(head: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -297,7 +297,7 @@ def _is_name(word: str) -> bool:
     return word[0].isupper() or word[0].isdigit() or "@" in word
 
 
-def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
+def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Statement]:
     """`Ada lives in Lisbon`."""
     if FIRSTS.isdisjoint(plain):
         return
@@ -309,11 +309,11 @@ def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Saying]:
                 if len(value) <= 3 and all(map(_is_name, value)):
                     head = (word for word in plain[:at] if word not in ARTICLES)
                     key = ("phrase", *head, *phrase)
-                    yield Saying(key, tuple(word.casefold() for word in value))
+                    yield Statement(key, tuple(word.casefold() for word in value))
                 return
 
 
-def _preference(plain: Sequence[str]) -> Iterator[Saying]:
+def _preference(plain: Sequence[str]) -> Iterator[Statement]:
     """`Prefers tea to coffee`, `Prefers vim for editing`."""
     verb = _first(plain, PREFER)
     if verb < 0:
@@ -325,13 +325,13 @@ def _preference(plain: Sequence[str]) -> Iterator[Saying]:
             one, other = rest[:at], rest[at + 1 :]
             if link in ("over", "to"):
                 pair = sorted((" ".join(one), " ".join(other)))
-                yield Saying(("over", *plain[:verb], *pair), tuple(one))
+                yield Statement(("over", *plain[:verb], *pair), tuple(one))
             elif len(one) <= 2:
-                yield Saying(("for", *plain[:verb], link, *other), tuple(one))
+                yield Statement(("for", *plain[:verb], link, *other), tuple(one))
             return
 
 
-def disagree(one: Saying, other: Saying) -> bool:
+def disagree(one: Statement, other: Statement) -> bool:
     """Whether two values of one key exclude each other: not when one only says more."""
     if one.key != other.key or one.value == other.value:
         return False

@@ -17,7 +17,7 @@ from msgspec import Struct
 from commonplace.library.library import Library
 from commonplace.model.records import LASTING, Record, is_over, now_of
 from commonplace.search.index import Query
-from commonplace.upkeep.scan import contradictions
+from commonplace.upkeep.scan.contradictions import disagree, statements
 
 WORD = re.compile(r"\w+(?:['\u2019.@:/+-]\w+)*")
 ALIKE = 0.8
@@ -54,7 +54,7 @@ def same(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
 
 def alike(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """The keys of texts that are nearly the same, two or more each; those the same left out."""
-    told = {key: _Told(text) for key, text in texts.items()}
+    told = {key: _TextWords(text) for key, text in texts.items()}
     clusters = _Clusters()
     for one, other in _pairs(told):
         if told[one].words != told[other].words and _in_order(told[one], told[other]):
@@ -62,7 +62,7 @@ def alike(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     return clusters.found(texts)
 
 
-class _Told:
+class _TextWords:
     """A text as its words, and what must be the same in another to be like it."""
 
     __slots__ = ("fixed", "ordered", "stems", "words")
@@ -77,7 +77,7 @@ class _Told:
         self.ordered = not ORDERED.isdisjoint(self.words)
 
 
-def _in_order(one: _Told, other: _Told) -> bool:
+def _in_order(one: _TextWords, other: _TextWords) -> bool:
     """Whether the words that both have come in the same order, where that matters."""
     if not one.ordered:
         return True
@@ -97,7 +97,7 @@ def _stem(word: str) -> str:
     return word
 
 
-def _pairs(told: Mapping[str, _Told]) -> Iterator[tuple[str, str]]:
+def _pairs(told: Mapping[str, _TextWords]) -> Iterator[tuple[str, str]]:
     """Pairs whose words are the same set, or share enough: those share two of their rarest."""
     counts = Counter(stem for each in told.values() for stem in each.stems)
     blocks: dict[object, list[str]] = defaultdict(list)
@@ -109,7 +109,7 @@ def _pairs(told: Mapping[str, _Told]) -> Iterator[tuple[str, str]]:
             yield from _near(keys[:CROWD], told)
 
 
-def _blocks(each: _Told, counts: Mapping[str, int]) -> Iterator[object]:
+def _blocks(each: _TextWords, counts: Mapping[str, int]) -> Iterator[object]:
     if not each.stems:
         return
     yield each.fixed, each.stems
@@ -122,7 +122,7 @@ def _blocks(each: _Told, counts: Mapping[str, int]) -> Iterator[object]:
             yield each.fixed, pair
 
 
-def _near(keys: Sequence[str], told: Mapping[str, _Told]) -> Iterator[tuple[str, str]]:
+def _near(keys: Sequence[str], told: Mapping[str, _TextWords]) -> Iterator[tuple[str, str]]:
     for at, one in enumerate(keys):
         for other in keys[at + 1 :]:
             if _is_near(told[one].stems, told[other].stems):
@@ -198,8 +198,7 @@ def nearby(library: Library, record: Record) -> Nearby:
 
 
 def _disagree(one: Record, other: Record) -> bool:
-    theirs = {saying.key: saying for saying in contradictions.sayings(other.text)}
+    theirs = {each.key: each for each in statements(other.text)}
     return any(
-        ours.key in theirs and contradictions.disagree(ours, theirs[ours.key])
-        for ours in contradictions.sayings(one.text)
+        ours.key in theirs and disagree(ours, theirs[ours.key]) for ours in statements(one.text)
     )

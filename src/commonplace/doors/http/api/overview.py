@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict, replace
 
-from commonplace.context.budget import Context, Line
+from commonplace.context.budget import Context, ContextLine
 from commonplace.context.tokens import estimate
 from commonplace.doors.http.api.records import shown_hit
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Limit, route
@@ -71,12 +71,12 @@ def _seen(memory: Memory, context: Context) -> Context:
     return replace(context, **seen)
 
 
-def _is_seen(memory: Memory, line: Line) -> bool:
+def _is_seen(memory: Memory, line: ContextLine) -> bool:
     is_owner = memory.origin == Origin.OWNER
     return is_owner or not line.document or memory.serves(line.document)
 
 
-def _shown_line(line: Line) -> dict[str, Any]:
+def _shown_line(line: ContextLine) -> dict[str, Any]:
     told = {name: value for name, value in asdict(line).items() if name != "count"}
     return told | {"tokens": line.tokens}
 

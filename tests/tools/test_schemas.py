@@ -55,7 +55,7 @@ def test_the_estimate_never_counts_too_few(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", tools.DIALECTS)
 def test_the_order_of_the_tools_and_their_arguments_is_fixed(dialect: str) -> None:
-    module = import_module(f"commonplace.tools.tool.{dialect}")
+    module = import_module(f"commonplace.tools.{dialect}")
     assert isinstance(module.TOOLS, tuple)
     assert [tool.name for tool in module.TOOLS] == list(tools.table(dialect))
     first = listed(dialect)

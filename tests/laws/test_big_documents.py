@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.doors.admin import doctor
 from commonplace.markdown.layouts import LAYOUTS
-from commonplace.memory import Memory
+from commonplace.memory import Memory, storing
 from commonplace.model.errors import DocumentFull, Refused, TooBig
 
 LIMIT = 4_000
@@ -96,7 +96,7 @@ def test_an_append_that_would_pass_the_limit_is_refused_before_it_is_journalled(
         end = memory.library.journal.end()
         texts = {name: memory.library.vault.read(name) for name in memory.documents()}
         assert max(map(len, texts.values())) > LIMIT - 400
-        target = memory._targets()[0]
+        target = storing.targets(memory)[0]
         with pytest.raises(DocumentFull, match="Nothing was changed"):
             memory.store("One more fact that does not fit in any more, as it is too long, " * 8)
         with pytest.raises(DocumentFull):
@@ -137,7 +137,7 @@ def test_a_document_that_has_another_name_elsewhere_is_replaced_and_not_written_
     root, elsewhere = tmp_path / "vault", tmp_path / "elsewhere.md"
     with Memory.open(root, dialect, create=True) as memory:
         memory.store("The first of them", kind="fact")
-        name = memory._targets()[0]
+        name = storing.targets(memory)[0]
         path = memory.root / name
         os.link(path, elsewhere)
         before = elsewhere.read_bytes()

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from commonplace.memory import Memory
+from commonplace.memory import Memory, storing
 from commonplace.model.errors import AlreadyReplaced, NoSuchRecord
 from commonplace.model.records import Origin, Record
 from commonplace.storage.journal import Op
@@ -188,7 +188,7 @@ def test_what_was_replaced_meanwhile_is_not_replaced_again(place: str) -> None:
 def test_what_is_deleted_while_another_is_to_replace_it_leaves_nothing_behind(place: str) -> None:
     with opened(place) as one, opened(place) as other:
         old = one.store("The office is on floor 1", kind="fact")
-        record = one._record(one.author, text="New", kind="fact", supersedes=old.id)
+        record = storing.record_of(one, one.author, text="New", kind="fact", supersedes=old.id)
         other.delete(old.id)
         with pytest.raises(NoSuchRecord):
             one.library.admit([record], to=["MEMORY.md"], author=one.author)
@@ -198,8 +198,8 @@ def test_what_is_deleted_while_another_is_to_replace_it_leaves_nothing_behind(pl
 def test_a_held_record_is_not_let_in_over_one_that_came_meanwhile(place: str) -> None:
     with opened(place) as memory:
         old = memory.store("Answer in French", kind="instruction")
-        record = memory._record(
-            memory.author, text="Answer in Dutch", kind="instruction", supersedes=old.id
+        record = storing.record_of(
+            memory, memory.author, text="Answer in Dutch", kind="instruction", supersedes=old.id
         )
         memory.library.hold(record, author=memory.author)
         new = memory.supersede(old.id, "Answer in German")

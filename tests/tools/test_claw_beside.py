@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.memory import Memory
+from commonplace.memory import Memory, upkeep
 from commonplace.model.options import Options
 from commonplace.model.records import Record
 from commonplace.storage.notes import FileNotes
@@ -143,7 +143,7 @@ def test_the_lock_of_cursorclaw_is_held_and_let_go(tmp_path: Path) -> None:
     old_notes(tmp_path)
     lock = tmp_path / "tmp" / "memory-compaction.lock"
     with opened(tmp_path) as memory:
-        run = memory._compaction()
+        run = upkeep.compaction_of(memory)
         run.summarizer = spy = Spy(lock)
         assert run.run(forced=True).status == "done"
         assert spy.seen == [str(os.getpid())]

@@ -26,7 +26,8 @@ from commonplace.markdown import documents
 from commonplace.markdown.layouts import RECORD_LINE, check_name
 from commonplace.markdown.merge import alike, newline_of, with_newlines
 from commonplace.markdown.record_lines import plain
-from commonplace.memory import Document, Memory
+from commonplace.memory import Memory
+from commonplace.memory.documents import Document
 from commonplace.model.errors import (
     BadInput,
     BadName,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec.structs import asdict
 
-from commonplace.memory import Memory, Remembered
+from commonplace.memory import Memory
+from commonplace.memory.storing import Remembered
 from commonplace.model.clock import Clock
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal
 from commonplace.library import losses
 from commonplace.markdown import documents
 from commonplace.markdown.record_lines import plain, says_day, undated
-from commonplace.memory import Document, Memory
+from commonplace.memory import Memory
+from commonplace.memory.documents import Document
 from commonplace.model.errors import BadValue, NoSuchDocument
 from commonplace.tools import pages
 from commonplace.tools.tool import Answer, Argument, tool

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from commonplace.markdown import merge
 from commonplace.markdown.record_lines import plain
-from commonplace.memory import Document, Memory
+from commonplace.memory import Memory
+from commonplace.memory.documents import Document
 from commonplace.model.errors import NoSuchDocument, NotFound
 from commonplace.trust.neutralise import neutralise, one_line
 

@@ -1,0 +1,154 @@
+"""Find memories: get, search, recall and brief."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from commonplace.memory import session, upkeep
+from commonplace.model import limits as budgets
+from commonplace.model.errors import (
+    BadValue,
+    NoSuchRecord,
+)
+from commonplace.model.lazy import Lazy
+from commonplace.model.records import (
+    BEHAVIORAL,
+    PASSAGE,
+    Hit,
+    Record,
+    SearchResult,
+)
+from commonplace.search.importance import by_standing
+from commonplace.search.index import Query
+
+if TYPE_CHECKING:
+    from commonplace.library.experiences import Experiences
+    from commonplace.memory import Memory
+    from commonplace.search import encoders, time_phrases
+    from commonplace.search.engine import Miss
+else:
+    encoders = Lazy("search.encoders")
+    time_phrases = Lazy("search.time_phrases")
+
+SHARE_OF_FACTS = 30
+"""The part of a brief, in a hundred, that behavioural entries leave to others."""
+PLACES = ("memory", "history", "all")
+"""What a search may look through."""
+
+
+def get(memory: Memory, record_id: str) -> Hit:
+    session.check_open(memory)
+    hit = memory.library.get(session.meant(memory, record_id))
+    if hit.places and not any(memory.serves(place.document) for place in hit.places):
+        raise NoSuchRecord(hit.record.id)
+    return hit
+
+
+def search(
+    memory: Memory, text: str = "", *, within: str = "memory", **filters: Any
+) -> SearchResult:
+    budgets.check_type(text, str, "query")
+    budgets.check_limit(filters.get("limit", 20), most=1 << 30)
+    budgets.check_list(filters.get("tags", ()), argument="tags")
+    if within not in PLACES:
+        places = ", ".join(PLACES)
+        raise BadValue("within", f"{within!r} is no place", next_step=f"Use {places}.")
+    filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
+    query = session.narrowed(memory, Query(text=text, **filters))
+    session.check_open(memory)
+    hits = SearchResult() if within == "history" else memory.library.find(query)
+    memory.note_shown(it for hit in hits for it in hit.shown)
+    return hits if within == "memory" else _merged(hits, _said(memory, query), query)
+
+
+def _said(memory: Memory, query: Query) -> SearchResult:
+    """The messages that fit a query, wherever there is a history."""
+    if not memory.parts.has_history():
+        return SearchResult()
+    found = memory.messages.find(query, memory.clock)
+    session.mind_said(
+        memory, ((hit.record.session, it.username) for hit in found for it in hit.shown)
+    )
+    return found
+
+
+def why_not(memory: Memory, record_id: str, text: str, **filters: Any) -> Miss:
+    hit = memory.get(record_id)
+    filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
+    return memory.library.asker.why_not(hit, Query(text=text, **filters))
+
+
+def _bounds(memory: Memory, since: str, until: str) -> dict[str, Any]:
+    """Days as a person names them, as the index compares them."""
+    if not since and not until:
+        return {}
+    for name, day in (("since", since), ("until", until)):
+        budgets.check_type(day or "", str, name)
+    today = memory.clock.today()
+    first = time_phrases.first_day(memory.clock.named_day(since), today) if since else ""
+    last = time_phrases.last_day(memory.clock.named_day(until), today) if until else ""
+    return {"since": first, "until": last, "span": memory.clock.span(first, last)}
+
+
+def recall(memory: Memory, text: str, *, limit: int = 10) -> list[Hit]:
+    session.check_open(memory)
+    budgets.check_type(text, str, "query")
+    budgets.check_limit(limit, most=1 << 30)
+    newest = memory.options.memory_embeddings_max_records
+    hits = memory.library.recall(text, limit=limit, newest=newest, writes=not memory.read_only)
+    hits = [hit for hit in hits if not hit.record.is_checkpoint]
+    upkeep.tell_beside(memory)
+    memory.note_shown(hit.record for hit in hits)
+    return hits
+
+
+def experiences(memory: Memory) -> Experiences:
+    from commonplace.library.experiences import Experiences
+    from commonplace.search.encoders.hashed import HashedEncoder
+
+    return Experiences(memory.library, memory.notes, encoder=HashedEncoder())
+
+
+def take_in_experiences(memory: Memory) -> list[Record]:
+    taken = memory.experiences.take_in(threshold=memory.options.experience_uniqueness_threshold)
+    upkeep.tell_beside(memory)
+    return taken
+
+
+def recall_experiences(memory: Memory, text: str, *, limit: int = 10) -> list[Hit]:
+    session.check_open(memory)
+    if not memory.experiences.are_there() and not memory.read_only:
+        memory.take_in_experiences()
+    hits = memory.experiences.nearest(text, limit=limit)
+    memory.note_shown(hit.record for hit in hits)
+    return hits
+
+
+def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
+    budgets.check_limit(limit, most=1 << 30)
+    session.check_open(memory)
+    memory.library.refresh()
+    search, behavioral = memory.library.index.search, tuple(sorted(BEHAVIORAL))
+    seen = session.narrowed(memory, Query(limit=limit))
+    clock = memory.clock
+    first = by_standing(search(replace(seen, kinds=behavioral)), clock)
+    rest = by_standing(search(replace(seen, without_kinds=(PASSAGE, *behavioral))), clock)
+    room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
+    hits = [*first[:room], *rest][:limit]
+    records = [hit.record for hit in hits if not hit.record.is_checkpoint]
+    waiting = memory.library.waiting_among(records)
+    records = [record for record in records if record.id not in waiting]
+    memory.note_shown(records)
+    return records
+
+
+def _merged(hits: SearchResult, said: SearchResult, query: Query) -> SearchResult:
+    """Records and messages together: a score says the same of both how likely each is wanted."""
+    both = [*hits, *said]
+    if query.text.strip():
+        both.sort(key=lambda hit: hit.score, reverse=True)
+    else:
+        both.sort(key=lambda hit: hit.record.timestamp, reverse=True)
+    return SearchResult(both[: query.limit], mode=hits.mode, degraded=hits.degraded)

@@ -1,0 +1,100 @@
+"""Log, blame, undo, redo, restore, and notices of outside edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from commonplace.library import copies, undo
+from commonplace.memory import session
+from commonplace.model import limits as budgets
+from commonplace.model.errors import (
+    NoSuchChange,
+    Refused,
+)
+from commonplace.storage.journal import Entry
+from commonplace.storage.notices import Notice
+from commonplace.trust import permission
+
+if TYPE_CHECKING:
+    from commonplace.library.undo import Redone, Restored
+    from commonplace.memory import Memory
+
+
+def log(memory: Memory, *, limit: int = 20) -> list[Entry]:
+    session.check_open(memory)
+    limit = budgets.check_limit(limit, most=1 << 30)
+    if not (memory.bounded and memory.layout.only_memory_served):
+        return undo.log(memory.library, limit=limit)
+    found = undo.log(memory.library, limit=1 << 30)
+    return [each for each in found if any(map(memory.serves, each.documents()))][:limit]
+
+
+def history(memory: Memory, record_id: str) -> list[Entry]:
+    session.check_open(memory)
+    return undo.history(memory.library, session.meant(memory, record_id))
+
+
+def blame(memory: Memory, document: str) -> list[undo.Blame]:
+    session.check_open(memory)
+    return undo.blame(memory.library, session.document_named(memory, document))
+
+
+def undo_change(memory: Memory, position: int | None = None, *, session: str = "") -> undo.Undone:
+    if not permission.is_believed(memory.author.origin):
+        entries = memory.library.journal.entries()
+        _check_takes_back(memory, next((e for e in entries if e.position == position), None))
+        session = memory.session
+    return undo.undo(memory.library, author=memory.author, position=position, session=session)
+
+
+def redo_change(memory: Memory, position: int | None = None, *, session: str = "") -> Redone:
+    if not permission.is_believed(memory.author.origin):
+        undone = None if position is None else undo.undo_of(memory.library, position)
+        _check_takes_back(memory, undone)
+        session = memory.session
+    return undo.redo(memory.library, author=memory.author, position=position, session=session)
+
+
+def _check_takes_back(memory: Memory, entry: Entry | None) -> None:
+    """`entry` is the change that is named by its number, if one is."""
+    if entry:
+        permission.check_takes_back(memory.author.origin, change=entry.position, of=entry.origin)
+    elif not memory.session:
+        raise Refused(
+            "There is no session, so nothing tells which changes are its own.",
+            next_step="Name the change by its number, or ask the user to take it back.",
+        )
+
+
+def text_at(memory: Memory, document: str, moment: datetime) -> str:
+    session.check_open(memory)
+    return undo.text_at(memory.library, session.document_named(memory, document), moment)
+
+
+def restore(memory: Memory, moment: datetime, document: str = "") -> Restored:
+    permission.check_restores(memory.author.origin)
+    name = session.document_named(memory, document) if document else ""
+    return undo.restore(memory.library, moment, author=memory.author, document=name)
+
+
+def put_back(memory: Memory, change: int) -> tuple[str, ...]:
+    return undo.put_back(memory.library, _notice(memory, change), author=memory.author)
+
+
+def dismiss(memory: Memory, change: int) -> None:
+    _notice(memory, change)
+    memory.library.undisturbed(lambda: memory.library.notices.settle(change))
+
+
+def _notice(memory: Memory, change: int) -> Notice:
+    found = next((it for it in memory.notices() if it.change == change and it.pieces), None)
+    if found is None:
+        raise NoSuchChange(change)
+    return found
+
+
+def unite_copies(memory: Memory, names: Iterable[str]) -> list[copies.United]:
+    permission.check_restores(memory.author.origin)
+    return copies.unite(memory.library, names, author=memory.author)

@@ -1,0 +1,64 @@
+"""Approve or reject the memories that wait for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from commonplace.library import accounts, steering
+from commonplace.memory import storing
+from commonplace.model.errors import (
+    ChangedSinceShown,
+    NotWaiting,
+)
+from commonplace.model.records import (
+    Origin,
+    Place,
+    Record,
+)
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+
+def accounts_of(memory: Memory, records: Iterable[Record]) -> dict[str, accounts.Account]:
+    library = memory.library
+    targets, said = storing.targets(memory), memory.conversations.of_user
+    found = accounts.Accounts(library, memory.sessions, of_user=said, targets=targets)
+    return {record.id: found.of(record) for record in records}
+
+
+def one(memory: Memory, record_id: str) -> tuple[Record, tuple[Place, ...]]:
+    held = {record.id: record for record in memory.review()}
+    key = memory.meant_of_held(record_id)
+    if key in held and memory.origin == Origin.OWNER:
+        return held[key], ()
+    hit = memory.get(record_id)
+    return hit.record, hit.places
+
+
+def approve(memory: Memory, record_id: str) -> Record:
+    key = memory.meant_of_held(record_id)
+    if key in (changes := memory.library.held_changes()):
+        return steering.approve(memory.library, key, changes[key], author=memory.author)
+    record = memory.library.approve(key, to=storing.targets(memory), author=memory.author)
+    memory.trim()
+    return record
+
+
+def decide(
+    memory: Memory, decision: str, ids: Iterable[str], *, shown: Iterable[Record] = ()
+) -> list[Record]:
+    decide = {"approve": memory.approve, "reject": memory.reject}[decision]
+
+    def work() -> list[Record]:
+        keys = dict.fromkeys(map(memory.meant_of_held, ids))
+        waiting = {record.id: record for record in memory.review()}
+        if unknown := [key for key in keys if key not in waiting]:
+            raise NotWaiting(unknown)
+        for record in shown:
+            if waiting.get(record.id, record) != record:
+                raise ChangedSinceShown(record.id)
+        return [decide(key) for key in keys]
+
+    return memory.library.locked(work)

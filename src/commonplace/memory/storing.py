@@ -1,0 +1,225 @@
+"""Store memories: admit, quote, hold, write and trim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from commonplace.library import quoting
+from commonplace.memory import session, upkeep
+from commonplace.model import limits as budgets
+from commonplace.model.errors import (
+    HeldForReview,
+    Refused,
+)
+from commonplace.model.records import (
+    CHECKPOINT,
+    COMPACTION,
+    Author,
+    Origin,
+    Record,
+)
+from commonplace.search.index import Query
+from commonplace.trust import admission, permission
+from commonplace.upkeep import window
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+
+class Remembered(Struct, frozen=True):
+    """A memory that was stored, or was there already."""
+
+    record: Record
+    new: bool
+    waits: str = ""
+    """The id of the agent's wording, where the record is in the user's words and that waits."""
+
+
+class _Stored(Struct, frozen=True):
+    """What became of memories that were given: now there, or waiting for a person."""
+
+    stored: tuple[Record, ...]
+    waiting: list[Record]
+    new: frozenset[str]
+    """The ids of records that were not there before, if they are among those stored."""
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    """Of records in the user's words, the ids of the agents' wordings that wait."""
+
+
+def remember(memory: Memory, text: str, *, kind: str = "note", **rest: Any) -> Remembered:
+    done = _store_all(memory, [{"text": text, "kind": kind, **rest}])
+    if done.waiting:
+        day = memory.library.forgotten_days().get(done.waiting[0].id, "")
+        raise HeldForReview(done.waiting[0].id, forgotten=day)
+    if not done.stored:
+        raise Refused("This text was forgotten.", next_step="Only its owner brings it back.")
+    [record] = done.stored
+    return Remembered(record, new=record.id in done.new, waits=done.wordings.get(record.id, ""))
+
+
+def store_all(
+    memory: Memory, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
+) -> tuple[Record, ...]:
+    return _store_all(memory, memories, of_the_day=of_the_day).stored
+
+
+def _store_all(
+    memory: Memory, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
+) -> _Stored:
+    """The same. Returns what was stored, and what waits."""
+    memories = list(memories)
+    if any(each.get("supersedes") for each in memories):
+        # What is replaced must still be there when what replaces it is written.
+        return memory.library.locked(lambda: _stored(memory, memories, of_the_day=of_the_day))
+    return _stored(memory, memories, of_the_day=of_the_day)
+
+
+def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool) -> _Stored:
+    author = memory.author
+    quotes = [each.get("quote") or "" for each in memories]
+    plain = [{name: each[name] for name in each if name != "quote"} for each in memories]
+    records = given = [record_of(memory, author, **each) for each in plain]
+    named = [each["id"] for each in memories if each.get("id")]
+    # Elsewhere everything that is told is written: there a document is a log.
+    once = memory.layout.name == "native" and not of_the_day and not named
+    if memory.origin == Origin.IMPORT:
+        records = memory.library.locked(lambda: memory.library.without_forgotten(given))
+    given_quotes = {record.id: quote for record, quote in zip(given, quotes)}
+    ready: list[Record] = []
+    wordings: dict[str, Record] = {}
+    waiting: list[Record] = []
+    there: list[Record] = []
+    for record in records:
+        grounds = _grounds(memory, record, given_quotes[record.id])
+        if grounds.told:
+            ready.append(grounds.told)
+            if grounds.held:
+                wordings[grounds.told.id] = grounds.held
+        elif grounds.held:
+            held, old = grounds.held, memory.library.already(record) if once else None
+            (there if old else waiting).append(old or memory.library.hold(held, author=author))
+    if not ready:
+        return _Stored(tuple(there), waiting, frozenset())
+    limits = _window(memory)
+    roles = memory.layout.logs if of_the_day else memory.layout.writes
+    to = targets(memory, roles)
+    stored, back = memory.library.admit(ready, to=to, author=author, named=named, once=once)
+    waiting += back
+    if limits:
+        window.trim(memory.library, limits)
+    if memory.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
+        upkeep.compact_in_background(memory)
+    new = frozenset(record.id for record in (ready if once else stored))
+    kept = [record for record in ready if record not in back]
+    waits = {
+        now.id: _hold_wording(memory, now, wordings[told.id], author).id
+        for told, now in zip(kept, stored)
+        if told.id in wordings
+    }
+    return _Stored((*there, *stored), waiting, new, waits)
+
+
+def _grounds(memory: Memory, record: Record, quote: str) -> quoting.Grounds:
+    """Whether a memory is told as it is, in the user's words, or waits whole."""
+    budgets.check_type(quote, str, "quote")
+    if not admission.must_wait(record, memory.options.trust):
+        return quoting.Grounds(_cited(memory, record, quote, quoting.inferred))
+    if memory.options.trust != "quotes" or memory.origin != Origin.AGENT:
+        return quoting.Grounds(held=_cited(memory, record, quote, lambda record: record))
+    said = quoting.said_by(memory.user_messages())
+    return quoting.grounds(record, said, quote, alike_words(memory), new_id=memory.clock.new_id)
+
+
+def _cited(
+    memory: Memory, record: Record, quote: str, otherwise: Callable[[Record], Record]
+) -> Record:
+    """A rule with the user's sentence that it rests on: the quoted one, or else a near one."""
+    if not quote and not (record.behavioral and memory.origin == Origin.AGENT):
+        return record
+    said = quoting.said_by(memory.user_messages())
+    if quote:
+        return quoting.cited(record, quoting.checked(said, quote))
+    return (quoting.cited_if_said(record, said) or otherwise(record)) if said else record
+
+
+def alike_words(memory: Memory) -> Callable[[str, str], float]:
+    """How near two words lie, by the encoder that comes with the package."""
+    from commonplace.search.encoders import nearness
+    from commonplace.search.encoders.static import StaticEncoder
+
+    return nearness(StaticEncoder())
+
+
+def _hold_wording(memory: Memory, told: Record, wording: Record, author: Author) -> Record:
+    """Let the agent's wording wait, to replace the sentence when a person approves it."""
+    held = replace(wording, supersedes=wording.supersedes or told.id)
+    same = (
+        each
+        for each in memory.library.held()
+        if (each.text, each.supersedes) == (held.text, held.supersedes)
+    )
+    return next(same, None) or memory.library.hold(held, author=author)
+
+
+def trim(memory: Memory) -> tuple[str, ...]:
+    limits = _window(memory)
+    return window.trim(memory.library, limits) if limits else ()
+
+
+def _window(memory: Memory) -> window.Window | None:
+    if not (memory.options.memory_max_records or memory.options.memory_max_chars):
+        return None
+    return window.window_of(memory.layout, memory.options)
+
+
+def checkpoint(memory: Memory) -> Record:
+    memory.library.refresh()
+    wanted = Query(session=memory.session, include_passages=False)
+    count = memory.library.index.count(wanted) if memory.session else 0
+    text = f"{CHECKPOINT} {count} records of this session so far."
+    done = _store_all(memory, [{"text": text, "kind": COMPACTION}], of_the_day=True)
+    return (*done.stored, *done.waiting)[0]
+
+
+def store_summary(memory: Memory, text: str) -> tuple[Record, ...]:
+    parts = budgets.parts(text, limit=memory.options.text_limit)
+    kept = [{"text": part, "kind": COMPACTION, "tags": ("summary",)} for part in parts]
+    return memory.store_all(kept, of_the_day=True)
+
+
+def targets(memory: Memory, roles: Sequence[str] = ()) -> list[str]:
+    """The documents of these roles, or else those that a record stored now goes into."""
+    now = memory.clock.now()
+    day = now.date() if memory.layout.utc_days else memory.clock.local_day(now)
+    names = {
+        "memory": memory.layout.memory,
+        "daily": memory.layout.daily_document(day),
+        "archive": memory.layout.archive,
+    }
+    return [names[role] for role in roles or memory.layout.writes]
+
+
+def record_of(memory: Memory, author: Author, *, group: str = "", **given: Any) -> Record:
+    if given.get("supersedes"):
+        given["supersedes"] = session.meant(memory, given["supersedes"], argument="supersedes")
+    record = admission.admitted(
+        memory.clock,
+        memory.options,
+        session=memory.session,
+        group=group or memory.group,
+        origin=author.origin,
+        **given,
+    )
+    if record.supersedes:
+        permission.check_replaces(record, memory.library.get(record.supersedes))
+    return record
+
+
+def supersede(memory: Memory, record_id: str, text: str, **rest: Any) -> Record:
+    old = permission.check_record(memory.get(record_id))
+    given = {"kind": old.kind, "tags": old.tags, **rest}
+    return memory.store(text, supersedes=record_id, **given)

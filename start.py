@@ -61,7 +61,7 @@ def main(given: list[str]) -> None:
     if serves:
         run(*at, "serve")
     else:
-        print("The page needs the extra 'gateway': pip install '.[gateway]', commonplace serve.")
+        print("The page needs the extra 'gateway': pip install '.[gateway]', then 'serve'.")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from commonplace.model.options import Options
     from commonplace.model.records import Hit, Origin, Record, Sensitivity
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Clock",
     "CommonplaceError",

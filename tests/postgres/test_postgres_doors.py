@@ -258,4 +258,4 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     run = blocked + "sys.exit(main(['--vault', 'postgresql://h/d', 'search', 'tea']))"
     done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
     assert done.returncode == 7
-    assert "pip install 'commonplace[postgres]'" in done.stderr
+    assert "pip install 'commonplace-memory[postgres]'" in done.stderr

@@ -40,6 +40,16 @@ def test_the_picture_of_the_readme_shows_what_its_commands_print() -> None:
     assert written == script("make_picture").picture(), "run: python docs/make_picture.py"
 
 
+INSTALLING = re.compile(r"\b(?:pipx?|tool) install\b.*?\bcommonplace\b(?!-memory)|\bcommonplace\[")
+
+
+def test_whoever_installs_is_told_the_name_on_pypi() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("*.py"), ROOT / "pyproject.toml"]
+    pages += [*ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.py")]
+    wrong = {page.name for page in pages if INSTALLING.search(page.read_text(encoding="utf-8"))}
+    assert wrong == set(), "the distribution is commonplace-memory"
+
+
 SHOWN = {
     "docs/history.md": "assistant Green tea.",
     "docs/heartbeat.md": "done diary/",

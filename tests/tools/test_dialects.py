@@ -616,7 +616,7 @@ def test_without_the_sdk_the_extra_is_named() -> None:
     )
     assert done.stdout == (
         "The Anthropic memory tool needs the extra 'anthropic'. "
-        "pip install 'commonplace[anthropic]'\n"
+        "pip install 'commonplace-memory[anthropic]'\n"
     )
 
 

@@ -767,7 +767,7 @@ class MissingExtra(CommonplaceError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(
             f"{what} needs the extra '{extra}'.",
-            next_step=f"pip install 'commonplace[{extra}]'",
+            next_step=f"pip install 'commonplace-memory[{extra}]'",
         )
 
 

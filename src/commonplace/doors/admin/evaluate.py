@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from commonplace import __version__
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import BadValue
@@ -495,11 +496,10 @@ def _means(results: Sequence[Answered]) -> dict[str, Figures]:
 
 def edition() -> str:
     """The version, with the commit when this runs from a checkout."""
-    from importlib.metadata import version
     from subprocess import DEVNULL, PIPE
     from subprocess import run as started
 
-    named = f"commonplace {version('commonplace')}"
+    named = f"commonplace {__version__}"
     here = Path(__file__).parent
     if not (here.parent.parent / ".git").exists():
         return named

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from commonplace import __version__
 from commonplace.doors.cli.main import COMMANDS, Run, command_of, defaults, run_tool
 
 if TYPE_CHECKING:
@@ -56,9 +57,7 @@ class Page(argparse.HelpFormatter):
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
-
-        print(f"commonplace {version('commonplace')}")
+        print(f"commonplace {__version__}")
         parser.exit()
 
 

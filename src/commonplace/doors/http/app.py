@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache, partial
-from importlib.metadata import version
 from importlib.resources import files
 from socket import socket
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match
 from starlette.routing import Route as Path
 
-from commonplace import tools
+from commonplace import __version__, tools
 from commonplace.doors.http import event_stream, openapi
 from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, Pass, Tokens
 from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
@@ -278,12 +277,12 @@ class Gateway:
         found = pass_of(request.scope)
         names = self._open_to(found)
         who = {"name": found.name, "scope": found.scope} if found else None
-        return answered({"vaults": names, "who": who, "version": _version()})
+        return answered({"vaults": names, "who": who, "version": __version__})
 
     async def _openapi(self, request: Request) -> Sent:
         vaults = self._open_to(pass_of(request.scope))
         offered = {name: _table(await self._dialect(name)) for name in vaults}
-        return answered(openapi.document(ROUTES, offered, version=_version()))
+        return answered(openapi.document(ROUTES, offered, version=__version__))
 
     async def _changes(self, request: Request) -> Sent:
         """The stream of changes, from where the listener left off, while the pass is good."""
@@ -380,11 +379,6 @@ class Gateway:
 
 def _only_mcp(scope: Scope) -> NotAllowed:
     return NotAllowed("do anything but use MCP", scope=scope_for(scope))
-
-
-@cache
-def _version() -> str:
-    return version("commonplace")
 
 
 def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:

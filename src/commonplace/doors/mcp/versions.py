@@ -5,10 +5,7 @@ It does not know what the methods do.
 
 from __future__ import annotations
 
-import os
-import sys
-from functools import cache
-
+from commonplace import __version__
 from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -75,22 +72,4 @@ def stateless_fault(fault: Fault) -> Fault:
 
 
 def server_info() -> Object:
-    return {"name": "commonplace", "title": "Commonplace", "version": _version()}
-
-
-@cache
-def _version() -> str:
-    """The version of this package as its installation's directory is named.
-
-    By hand: importing importlib.metadata would cost as much as everything else before the first
-    answer.
-    """
-    for directory in sys.path:
-        try:
-            names = os.listdir(directory or ".")
-        except OSError:
-            continue
-        for name in names:
-            if name.startswith("commonplace-") and name.endswith(".dist-info"):
-                return name.removeprefix("commonplace-").removesuffix(".dist-info")
-    return "0"
+    return {"name": "commonplace", "title": "Commonplace", "version": __version__}

@@ -12,10 +12,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from commonplace import __version__
 from commonplace.doors.setup.config_files import NAME, Kind, Shape, Target
 from commonplace.doors.setup.json_edit import Flavour
 from commonplace.model.errors import BadValue
@@ -429,7 +429,7 @@ def skill() -> str:
 def _manifest() -> dict[str, object]:
     return {
         "name": NAME,
-        "version": version(NAME),
+        "version": __version__,
         "description": ABOUT,
         "author": {"name": "Commonplace"},
         "license": "MIT",

@@ -16,6 +16,7 @@ from commonplace.doors.setup.clients import CLIENTS
 from commonplace.doors.setup.plan import SetupPlan, SetupReceipt, plan, undoing
 from commonplace.model.errors import BadValue, NotFound
 
+INSTALL = "uv tool install commonplace-memory"
 # Where uvx keeps what it runs: `uv cache clean` takes it away.
 PASSING = re.compile(r"[/\\]uv[/\\](cache[/\\])?(archive|environments|builds)-v\d+[/\\]")
 
@@ -118,12 +119,12 @@ def find_command() -> str:
     if not found:
         raise NotFound(
             "The command 'commonplace' is not installed where a client could start it.",
-            next_step="'uv tool install commonplace' or 'pipx install commonplace' does that.",
+            next_step=f"'{INSTALL}' or 'pipx install commonplace-memory' does that.",
         )
     if PASSING.search(found):
         raise NotFound(
             f"{found} is in a cache and will not stay there.",
-            next_step="'uv tool install commonplace' installs it for good; then run this again.",
+            next_step=f"'{INSTALL}' installs it for good; then run this again.",
         )
     return os.path.abspath(found)
 

@@ -13,13 +13,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import Known
 from commonplace.model.records import Hit, Place, Record
-from commonplace.postgres import index_queries
+from commonplace.postgres import index_checks, index_queries
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import (
-    ESCAPE,
     NOTHING,
     SUPERSEDED,
     Clause,
@@ -33,22 +31,15 @@ from commonplace.postgres.index_queries import (
     query_of,
     still_level,
     tag_of,
-    unkept,
-    vector_of_words,
 )
-from commonplace.postgres.index_rows import PostgresRecords
+from commonplace.postgres.index_rows import PostgresRecords, record_in
 from commonplace.postgres.index_vectors import PostgresVectors
 from commonplace.search import rows as tellings
 from commonplace.search.filters import narrow
 from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
-from commonplace.search.rows import CONFIDENCE, FIELDS, SHOWN, Row, Told
+from commonplace.search.rows import SHOWN, Row, Told
 from commonplace.search.sqlite.candidates import CountCache
-from commonplace.search.words import STOP, cut_terms_of, lexemes
-
-BLOCK = 8192
-"""The least that a table takes."""
-AT_ONCE = 1000
-"""Records that are looked through at once when all are."""
+from commonplace.search.words import STOP, cut_terms_of
 
 # The journal is in the same database.
 IS_LEVEL = """select {seen} from profile p join level l on l.profile = p.profile {model}
@@ -128,24 +119,6 @@ HAVING = """select l.records, t.at, (select count(*) from record r
 PLANNED = 10
 """How long a list is that PostgreSQL plans for once and for all; for a shorter one it would make a
 plan each time, which takes longer than to count."""
-
-DUMP_RECORDS = f"""select r.digest, r.lead, {SHOWN}, p.document, p.line
-    from record r left join place p on p.profile = r.profile and p.key = r.key
-    where r.profile = %(profile)s"""
-DUMP_KNOWN = "select name, lines, size from known where profile = %(profile)s"
-SIZE = """select coalesce(sum(pg_column_size(r.*)), 0) from {table} r
-    where r.profile = %(profile)s"""
-COUNTED = """select coalesce(l.records, 0), coalesce(l.lexemes, 0), r.records, r.lexemes
-    from (select count(*) as records, coalesce(sum(length), 0) as lexemes
-        from record where profile = %(profile)s) r
-    left join level l on l.profile = %(profile)s"""
-SOME_RECORDS = f"""select r.key, {SHOWN} from record r
-    where r.profile = %(profile)s and r.key > %(after)s order by r.key limit {AT_ONCE}"""
-OTHER_WORDS = """select t.key from record r
-    join unnest(%(keys)s::bigint[], %(lengths)s::int[], %(words)s::text[]) t(key, length, words)
-        on r.key = t.key
-    where r.profile = %(profile)s and (r.length <> t.length or r.words <> t.words::tsvector)"""
-TABLES = ("level", "known", "record", "place")
 
 
 class Added:
@@ -326,7 +299,7 @@ class PostgresIndex:
 
     def get_all(self, record_ids: Iterable[str]) -> dict[str, Record]:
         rows = self._rows(OF_IDS, ids=[kept(id_) for id_ in record_ids])
-        return {row[0]: _record(row) for row in rows}
+        return {row[0]: record_in(row) for row in rows}
 
     def ids_with(self, part: str, *, limit: int) -> list[str]:
         rows = self._rows(IDS_WITH, part=kept(part), limit=limit)
@@ -341,10 +314,10 @@ class PostgresIndex:
 
     def marked(self, record_ids: Iterable[str]) -> list[Record]:
         wanted = [kept(id_) for id_ in record_ids if id_]
-        return [_record(row) for row in self._rows(MARKED, ids=wanted)]
+        return [record_in(row) for row in self._rows(MARKED, ids=wanted)]
 
     def saying(self, number: int) -> list[Record]:
-        return [_record(row) for row in self._rows(SAYING, number=number)]
+        return [record_in(row) for row in self._rows(SAYING, number=number)]
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         return self._places(self._rows(PLACES_OF_ID, id=kept(record_id)))
@@ -359,7 +332,7 @@ class PostgresIndex:
     def _hits(self, rows: Iterable[Row]) -> list[Hit]:
         """Rows of a record, its score and its places, as hits."""
         return [
-            Hit(_record(row), self._places(zip(row[-2], row[-1], strict=True)), row[-3])
+            Hit(record_in(row), self._places(zip(row[-2], row[-1], strict=True)), row[-3])
             for row in rows
             if row[-2]
         ]
@@ -478,14 +451,7 @@ class PostgresIndex:
         return self._vectors.in_graph(asked) and not narrow(query)[0]
 
     def dump(self) -> list[tuple[Any, ...]]:
-        records: dict[Row, list[tuple[str, int]]] = {}
-        for digest, lead, *values, document, line in self._rows(DUMP_RECORDS):
-            told = tellings.telling(_record(tuple(values)))
-            row = (digest, int(lead), told.words, *told.values)
-            records.setdefault(row, []).append((document, line))
-        return sorted(
-            ("record", *row, tuple(sorted(places))) for row, places in records.items()
-        ) + sorted(("document", *row) for row in self._rows(DUMP_KNOWN))
+        return index_checks.dump(self._rows)
 
     def dump_vectors(self) -> list[tuple[Any, ...]]:
         return self._vectors.dumped()
@@ -507,49 +473,10 @@ class PostgresIndex:
         self._vectors.clear()
 
     def healthy(self) -> str:
-        try:
-            return self._miscounted() or self._misread()
-        except CommonplaceError as error:
-            return str(error)
-
-    def _miscounted(self) -> str:
-        ((records, words, found_records, found_words),) = self._rows(COUNTED)
-        if (records, words) == (found_records, found_words):
-            return ""
-        return (
-            f"There are {found_records} records of {found_words} words, "
-            f"but {records} of {words} are counted."
-        )
-
-    def _misread(self) -> str:
-        """Whether the words are those of the texts."""
-        after = -1
-        while rows := self._rows(SOME_RECORDS, after=after):
-            records = [_record(row[1:]) for row in rows]
-            found = lexemes([(it.text, tellings.telling(it).words) for it in records])
-            wrong = self._rows(
-                OTHER_WORDS,
-                keys=[row[0] for row in rows],
-                lengths=[each.length for each in found],
-                words=[vector_of_words(each, self._tag) for each in found],
-            )
-            if wrong:
-                return f"The words of {len(wrong)} records do not fit their texts."
-            after = rows[-1][0]
-        return ""
+        return index_checks.healthy(self._rows, tag=self._tag)
 
     def size(self) -> int:
-        tables = (*TABLES, *self._vectors.tables)
-        found = [self._rows(SIZE.format(table=table))[0][0] for table in tables]
-        return BLOCK * len(tables) + sum(map(int, found))
+        return index_checks.size(self._rows, self._vectors.tables)
 
     def close(self) -> None:
         """The connections are the database's."""
-
-
-def _record(row: Row) -> Record:
-    # To look through each value for what is hardly ever there costs more than to join them.
-    texts = (*row[:CONFIDENCE], *row[CONFIDENCE + 1 : len(FIELDS)])
-    if ESCAPE in "".join(texts):
-        row = tuple(unkept(each) if isinstance(each, str) else each for each in row)
-    return tellings.record_of(row)

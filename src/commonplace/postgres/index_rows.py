@@ -9,9 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from commonplace.postgres.index_queries import kept, vector_of_words
+from commonplace.model.records import Record
+from commonplace.postgres.index_queries import ESCAPE, kept, unkept, vector_of_words
 from commonplace.postgres.index_vectors import PostgresVectors
-from commonplace.search.rows import COLUMNS, FIELDS, Identity, Piece, Row, Told, differing
+from commonplace.search.rows import (
+    COLUMNS,
+    CONFIDENCE,
+    FIELDS,
+    Identity,
+    Piece,
+    Row,
+    Told,
+    differing,
+    record_of,
+)
 from commonplace.search.words import lexemes
 
 STANDING = """select p.line, p.key, r.id, r.digest
@@ -187,3 +198,12 @@ class PostgresRecords:
         keys = [key for _, _, key in self._rows(VARIANTS, ids=record_ids)]
         self._rows(CLEAR_PLACES_OF, ids=record_ids)
         self._remove(keys)
+
+
+def record_in(row: Row) -> Record:
+    """The record that the columns `SHOWN` of a row tell."""
+    # To look through each value for what is hardly ever there costs more than to join them.
+    texts = (*row[:CONFIDENCE], *row[CONFIDENCE + 1 : len(FIELDS)])
+    if ESCAPE in "".join(texts):
+        row = tuple(unkept(each) if isinstance(each, str) else each for each in row)
+    return record_of(row)

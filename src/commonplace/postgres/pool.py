@@ -1,9 +1,10 @@
 """Open connections kept for the next call, shared by all that use one server in this process.
 
-A pool of our own: it has no threads to start for one command, says at once why a server cannot be
-reached, and a forked child never uses its parent's connections. Where another pooler stands before
-the server, such as PgBouncer, a connection keeps nothing from one transaction to the next. It does
-not know what is asked.
+psycopg_pool was tried instead: it starts four threads for one command, a child process uses its
+parent's connections, and of a server that cannot be reached it only says that a time is over. All
+three matter here (commands, the gateway's forks, error sentences), so the pool stays our own.
+Where another pooler stands before the server, such as PgBouncer, a connection keeps nothing from
+one transaction to the next.
 """
 
 from __future__ import annotations

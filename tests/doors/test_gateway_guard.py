@@ -435,7 +435,9 @@ def test_a_login_code_is_no_token_and_a_token_no_login_code(gateway: Gateway) ->
 
 def test_only_its_owner_can_reach_the_file_of_tokens(tmp_path: Path) -> None:
     kept = tmp_path / "state" / "commonplace" / "tokens.json"
-    access_tokens.Tokens(access_tokens.FilePasses(kept), clock=FixedClock(NOW)).add("agent", "read")
+    access_tokens.AccessTokens(access_tokens.FilePasses(kept), clock=FixedClock(NOW)).add(
+        "agent", "read"
+    )
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
 
@@ -444,10 +446,10 @@ MANY_TOKENS = """
 import sys
 from pathlib import Path
 from commonplace.model.clock import Clock
-from commonplace.doors.http.access_tokens import FilePasses, Tokens
+from commonplace.doors.http.access_tokens import FilePasses, AccessTokens
 
 path, name, revoked = sys.argv[1:]
-tokens = Tokens(FilePasses(Path(path)), clock=Clock())
+tokens = AccessTokens(FilePasses(Path(path)), clock=Clock())
 for number in range(15):
     tokens.add(f"{name} {number}", "read")
     if revoked:
@@ -462,7 +464,9 @@ def test_processes_that_change_tokens_at_once_lose_none_and_bring_none_back(tmp_
         for name, revoked in (("one", ""), ("two", "revoked"), ("three", ""), ("four", "revoked"))
     ]
     assert [each.wait() for each in running] == [0] * 4
-    named = access_tokens.Tokens(access_tokens.FilePasses(kept), clock=FixedClock(NOW)).named()
+    named = access_tokens.AccessTokens(
+        access_tokens.FilePasses(kept), clock=FixedClock(NOW)
+    ).named()
     wanted = {f"{name} {number}" for name in ("one", "three") for number in range(15)}
     assert {each.name for each in named} == wanted
 
@@ -472,7 +476,7 @@ def test_beyond_this_machine_a_token_must_have_been_made(tmp_path: Path, host: s
     with pytest.raises(BadValue, match="token add"):
         made(tmp_path, host=host)
     passes = access_tokens.FilePasses(tmp_path / "tokens.json")
-    access_tokens.Tokens(passes, clock=FixedClock(NOW)).add("phone", "read")
+    access_tokens.AccessTokens(passes, clock=FixedClock(NOW)).add("phone", "read")
     assert made(tmp_path, host=host)
 
 

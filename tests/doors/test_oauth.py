@@ -482,7 +482,7 @@ def added(given: Grants, number: int = 0) -> str:
 
 def test_codes_tokens_and_grants_are_over_when_their_time_is(kept: tokens.Passes) -> None:
     clock = FixedClock(NOW)
-    given, known = Grants(kept, clock=clock), tokens.Tokens(kept, clock=clock)
+    given, known = Grants(kept, clock=clock), tokens.AccessTokens(kept, clock=clock)
 
     def later(seconds: int) -> None:
         clock.sleep(seconds + 1)
@@ -504,7 +504,7 @@ def test_codes_tokens_and_grants_are_over_when_their_time_is(kept: tokens.Passes
 
 def test_what_is_sent_again_later_ends_the_grant(kept: tokens.Passes) -> None:
     clock = FixedClock(NOW)
-    given, known = Grants(kept, clock=clock), tokens.Tokens(kept, clock=clock)
+    given, known = Grants(kept, clock=clock), tokens.AccessTokens(kept, clock=clock)
     for number, spends in enumerate(("code", "refresh")):
         code = added(given, number)
         issued = given.exchange(code)
@@ -561,7 +561,10 @@ def test_of_many_who_bring_one_code_or_token_one_gets_something(kept: tokens.Pas
 
 
 def test_many_who_register_and_are_granted_at_once_all_have_it(kept: tokens.Passes) -> None:
-    given, known = Grants(kept, clock=FixedClock(NOW)), tokens.Tokens(kept, clock=FixedClock(NOW))
+    given, known = (
+        Grants(kept, clock=FixedClock(NOW)),
+        tokens.AccessTokens(kept, clock=FixedClock(NOW)),
+    )
     got: list[Issued | None] = []
     at_once(lambda number: got.append(given.exchange(added(given, number))), 8)
     assert len([each for each in got if each and known.find(each.access)]) == 8

@@ -21,7 +21,7 @@ import pytest
 
 from commonplace import tools
 from commonplace.doors.hooks import events, spool
-from commonplace.doors.http.access_tokens import FilePasses, Tokens, passes_of
+from commonplace.doors.http.access_tokens import AccessTokens, FilePasses, passes_of
 from commonplace.doors.http.api import review
 from commonplace.doors.setup import apply
 from commonplace.doors.setup.config_files import Kind, Shape
@@ -1077,10 +1077,10 @@ def test_a_token_of_a_name_is_made_once(place: str, tmp_path: Path) -> None:
     made: list[str] = []
     refused: list[CommonplaceError] = []
 
-    def opened() -> Tokens:
+    def opened() -> AccessTokens:
         if "://" not in place:
-            return Tokens(FilePasses(tmp_path / "tokens.json"), clock=Clock())
-        return Tokens(passes_of([place], clock=Clock()), clock=Clock())
+            return AccessTokens(FilePasses(tmp_path / "tokens.json"), clock=Clock())
+        return AccessTokens(passes_of([place], clock=Clock()), clock=Clock())
 
     with Memory.open(place, environ={}, create=True):
         pass

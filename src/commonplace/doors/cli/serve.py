@@ -21,7 +21,7 @@ from commonplace.doors.cli.main import complain, open_memory, show, tool_dialect
 from commonplace.model.errors import BadValue, NoSuchVault
 
 if TYPE_CHECKING:
-    from commonplace.doors.http.access_tokens import Tokens
+    from commonplace.doors.http.access_tokens import AccessTokens
     from commonplace.memory import Memory
     from commonplace.storage.notes import FileNotes
     from commonplace.tools.tool import Answer
@@ -289,12 +289,12 @@ def _paths(arguments: argparse.Namespace) -> list[str]:
     return getattr(arguments, "vaults", None) or [vault_path(arguments)]
 
 
-def _tokens(arguments: argparse.Namespace) -> Tokens:
-    from commonplace.doors.http.access_tokens import Tokens, passes_of
+def _tokens(arguments: argparse.Namespace) -> AccessTokens:
+    from commonplace.doors.http.access_tokens import AccessTokens, passes_of
     from commonplace.model.clock import Clock
 
     clock = Clock()
-    return Tokens(passes_of(_paths(arguments), clock=clock), clock=clock)
+    return AccessTokens(passes_of(_paths(arguments), clock=clock), clock=clock)
 
 
 def _open_served(
@@ -339,7 +339,7 @@ def token(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _token_done(arguments: argparse.Namespace, tokens: Tokens) -> Answer:
+def _token_done(arguments: argparse.Namespace, tokens: AccessTokens) -> Answer:
     from commonplace.tools.tool import Answer
 
     if arguments.action == "add":

@@ -6,7 +6,6 @@ into it.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Callable, Sequence
@@ -14,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import AlreadyExists, BadValue, NotFound
@@ -98,7 +97,7 @@ class Passes(Protocol):
     def close(self) -> None: ...
 
 
-class Tokens:
+class AccessTokens:
     """Who may come in to one gateway, or to all that share their passes."""
 
     def __init__(self, passes: Passes, *, clock: Clock) -> None:
@@ -221,7 +220,8 @@ class FilePasses:
             passes = dict(before)
             done = work(passes)
             if passes != before:
-                self._write(passes)
+                kept = msgspec.json.encode(passes)
+                machine_files.write(str(self._path), kept, durable=True)
             return done
 
     def close(self) -> None:
@@ -229,14 +229,10 @@ class FilePasses:
 
     def _read(self) -> dict[str, Pass]:
         try:
-            told = json.loads(machine_files.read(str(self._path)))
+            kept = machine_files.read(str(self._path))
         except FileNotFoundError:
             return {}
-        return {key: _pass_of(each) for key, each in told.items()}
-
-    def _write(self, passes: dict[str, Pass]) -> None:
-        text = json.dumps({key: asdict(each) for key, each in passes.items()})
-        machine_files.write(str(self._path), text.encode(), durable=True)
+        return msgspec.json.decode(kept, type=dict[str, Pass])
 
 
 PUT = """insert into token(hash, pass) values (%s, %s)
@@ -252,11 +248,12 @@ class DatabasePasses:
         self._database = database
 
     def get(self, key: str) -> Pass | None:
-        return _first(self._database.rows("select pass from token where hash = %s", (key,)))
+        rows = self._database.rows("select pass from token where hash = %s", (key,))
+        return msgspec.json.decode(rows[0][0], type=Pass) if rows else None
 
     def all(self) -> dict[str, Pass]:
         rows = self._database.rows("select hash, pass from token order by made, hash")
-        return {key: _pass_of(json.loads(told)) for key, told in rows}
+        return {key: msgspec.json.decode(told, type=Pass) for key, told in rows}
 
     def change(self, work: Callable[[dict[str, Pass]], Result]) -> Result:
         def changed() -> Result:
@@ -268,7 +265,7 @@ class DatabasePasses:
                 self._database.rows("delete from token where hash = %s", (key,))
             for key, made in passes.items():
                 if before.get(key) != made:
-                    self._database.rows(PUT, (key, json.dumps(asdict(made))))
+                    self._database.rows(PUT, (key, msgspec.json.encode(made).decode()))
             return done
 
         return self._database.repeated(changed)
@@ -288,10 +285,6 @@ def passes_of(paths: Sequence[str], *, clock: Clock) -> Passes:
     if len({(place.server, place.schema) for place in places}) > 1:
         return FilePasses(tokens_file())
     return DatabasePasses(Database.open(places[0], clock=clock, create=False))
-
-
-def _first(rows: Sequence[tuple[str]]) -> Pass | None:
-    return _pass_of(json.loads(rows[0][0])) if rows else None
 
 
 def tokens_file(environ: Any = os.environ) -> Path:
@@ -323,10 +316,6 @@ def let_go(passes: dict[str, Pass], now: int) -> None:
     """Let go of what is over."""
     for key in [key for key, each in passes.items() if is_over(each, now)]:
         del passes[key]
-
-
-def _pass_of(told: dict[str, Any]) -> Pass:
-    return Pass(**{**told, "vaults": tuple(told["vaults"])})
 
 
 def hashed(token: str) -> str:

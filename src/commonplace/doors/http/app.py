@@ -28,7 +28,7 @@ from starlette.routing import Route as Path
 
 from commonplace import __version__, tools
 from commonplace.doors.http import event_stream, openapi
-from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, Pass, Tokens
+from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, AccessTokens, Pass
 from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
 from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of, scope_for
 from commonplace.doors.http.requests import (
@@ -93,7 +93,7 @@ class Gateway:
     def __init__(
         self,
         vaults: Vaults,
-        tokens: Tokens,
+        tokens: AccessTokens,
         *,
         clock: Clock,
         hosts: Iterable[str],
@@ -129,8 +129,10 @@ class Gateway:
         found = pass_of(scope)
         answer: App
         if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
-            granted = found is not None and found.grant and is_private(scope["path"])
-            answer = problem_of(_only_mcp(scope)) if granted else self._own
+            answer = self._own
+            if found is not None and found.grant and is_private(scope["path"]):
+                refused = NotAllowed("do anything but use MCP", scope=scope_for(scope))
+                answer = problem_of(refused)
             await answer(scope, receive, send)
             return
         vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
@@ -155,12 +157,18 @@ class Gateway:
             each.end()
 
     def _application(self) -> Starlette:
-        below = [_path(each, self._endpoint(each)) for each in ROUTES]
+        consents = (
+            Path("/api/consent", self._ask_consent, methods=["GET"]),
+            Path("/api/consent", self._take_consent, methods=["POST"]),
+        )
         routes: list[Path] = [
-            *below,
+            *(
+                Path(each.full_path, self._endpoint(each), methods=[each.method], name=each.name)
+                for each in ROUTES
+            ),
             Path("/api/login", self._log_in, methods=["POST"]),
             Path("/api/logout", self._log_out, methods=["POST"]),
-            *(self._consent_routes() if self.oauth else ()),
+            *(consents if self.oauth else ()),
             Path("/api/vaults", self._list_vaults),
             Path("/api/tokens", self._list_tokens),
             Path("/api/tokens/revoke", self._revoke_token, methods=["POST"]),
@@ -327,12 +335,6 @@ class Gateway:
         )
         return answer
 
-    def _consent_routes(self) -> list[Path]:
-        return [
-            Path("/api/consent", self._ask_consent, methods=["GET"]),
-            Path("/api/consent", self._take_consent, methods=["POST"]),
-        ]
-
     async def _ask_consent(self, request: Request) -> Sent:
         """What a client of OAuth wants, for the person who is to say whether it may."""
         check_person(request, "say yes to a client")
@@ -377,10 +379,6 @@ class Gateway:
         return _file(name if _is_asset(name) else "index.html", packed=packed)
 
 
-def _only_mcp(scope: Scope) -> NotAllowed:
-    return NotAllowed("do anything but use MCP", scope=scope_for(scope))
-
-
 def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
     """The headers for the MCP server, which knows this machine's names alone: ours are judged.
 
@@ -422,10 +420,6 @@ def _takes(methods: Iterable[str]) -> Sent:
     """The answer to a method that is not taken: those that are."""
     ways = ", ".join(sorted(methods))
     return problem(405, f"Here the gateway takes {ways}.", allow=ways)
-
-
-def _path(route: Route, endpoint: Any) -> Path:
-    return Path(route.full_path, endpoint, methods=[route.method], name=route.name)
 
 
 def _plain(data: Any) -> Response:

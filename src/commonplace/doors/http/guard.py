@@ -11,7 +11,7 @@ from asyncio import timeout, to_thread
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from commonplace.doors.http.access_tokens import LINK, Pass, Tokens, command_for
+from commonplace.doors.http.access_tokens import LINK, AccessTokens, Pass, command_for
 from commonplace.doors.http.responses import App, Scope, problem, unauthorised
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import CommonplaceError
@@ -67,7 +67,7 @@ class Guard:
         self,
         inner: App,
         *,
-        tokens: Tokens,
+        tokens: AccessTokens,
         hosts: Iterable[str],
         public: Callable[[str, str], bool],
         private: Callable[[str], bool],

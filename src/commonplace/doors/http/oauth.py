@@ -68,7 +68,7 @@ class NoSuchRequest(NotFound):
         )
 
 
-class Client(OAuthClientInformationFull):  # type: ignore[misc, unused-ignore]
+class OAuthClient(OAuthClientInformationFull):  # type: ignore[misc, unused-ignore]
     """A client as we keep it: whatever it asks for, it is granted the tools of one vault."""
 
     def validate_scope(self, requested_scope: str | None) -> list[str] | None:
@@ -153,9 +153,9 @@ class OAuth:
             ProtectedResourceMetadata.model_validate(told)
         ).handle
 
-    async def get_client(self, client_id: str) -> Client | None:
+    async def get_client(self, client_id: str) -> OAuthClient | None:
         told = await run_sync(self._grants.client, client_id)
-        return Client.model_validate_json(told) if told else None
+        return OAuthClient.model_validate_json(told) if told else None
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
         """Keep a client, without a secret: the answer tells it what became of what it asked."""
@@ -167,7 +167,7 @@ class OAuth:
             _check_redirect(str(each))
         if len(client_info.redirect_uris or ()) > MOST_REDIRECTS or len(told) > LONGEST_CLIENT:
             raise RegistrationError("invalid_client_metadata", "This is too much.")
-        name = Client.model_validate_json(told).shown_name
+        name = OAuthClient.model_validate_json(told).shown_name
         try:
             await run_sync(self._grants.add_client, client_info.client_id, name, told)
         except TooManyClients as error:
@@ -218,7 +218,7 @@ class OAuth:
         code = await run_sync(add)
         return str(construct_redirect_uri(redirect, code=code, state=state, iss=self.url))
 
-    async def _asking(self, given: dict[str, Any]) -> tuple[Client, str]:
+    async def _asking(self, given: dict[str, Any]) -> tuple[OAuthClient, str]:
         """The client that asks and the vault that it asks for, if it may ask so."""
         client = await self.get_client(_text(given, "client_id"))
         if client is None:

@@ -52,12 +52,17 @@ def gateway(
         from commonplace.doors.http.app import Gateway
     except ImportError:
         raise MissingExtra("The gateway", "gateway") from None
-    from commonplace.doors.http.access_tokens import FilePasses, Tokens, command_for, passes_of
+    from commonplace.doors.http.access_tokens import (
+        AccessTokens,
+        FilePasses,
+        command_for,
+        passes_of,
+    )
     from commonplace.doors.http.workers import Vaults, named
 
     clock = clock or Clock()
     passes = FilePasses(tokens) if tokens else passes_of(paths, clock=clock)
-    kept = Tokens(passes, clock=clock)
+    kept = AccessTokens(passes, clock=clock)
     if host not in ("127.0.0.1", "::1", "localhost") and not kept.named():
         raise BadValue(
             "host",

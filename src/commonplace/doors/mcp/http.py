@@ -122,12 +122,14 @@ class _Answerer:
         self._opening = threading.Lock()
         self._memory: Memory | None = None
 
-    async def answer(self, asked: McpRequest) -> Outcome:
+    async def answer(self, asked: McpRequest) -> McpAnswer:
         from anyio.to_thread import run_sync
 
         told = await self._elsewhere(asked) if self._elsewhere and asked.only_asks else None
         # Where the vault cannot be opened there either, it is said here.
-        return told if isinstance(told, Outcome) else await run_sync(asked.answered, self._recalled)
+        return (
+            told if isinstance(told, McpAnswer) else await run_sync(asked.answered, self._recalled)
+        )
 
     def _recalled(self) -> Memory:
         with self._opening:
@@ -175,7 +177,7 @@ def _handler(method: str, result: Any, dialect: str, held: _Answerer) -> Any:
     return handle
 
 
-class Outcome(Struct, frozen=True):
+class McpAnswer(Struct, frozen=True):
     """What comes of a request: its result, or what the fault is made of."""
 
     result: Object
@@ -206,17 +208,17 @@ class McpRequest(Struct, frozen=True):
         tool = self._offered().get(str(self.given.get("name")))
         return tool is not None and tool.read_only
 
-    def __call__(self, memory: Memory) -> Outcome:
+    def __call__(self, memory: Memory) -> McpAnswer:
         """The answer, of a memory that any session's may be made of."""
         return self.answered(lambda: memory)
 
-    def answered(self, recall: methods.Recall) -> Outcome:
+    def answered(self, recall: methods.Recall) -> McpAnswer:
         """The same; the memory is opened by what needs it."""
         try:
-            return Outcome(self._answer(recall))
+            return McpAnswer(self._answer(recall))
         except Exception as error:
             fault = fault_of(error)
-            return Outcome({}, (fault.code, fault.message, fault.data))
+            return McpAnswer({}, (fault.code, fault.message, fault.data))
 
     def _answer(self, recall: methods.Recall) -> Object:
         if self.method not in methods.WITH_MEMORY:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from commonplace.history.messages import Conversation, History, Message
 from commonplace.history.sql_questions import IN_SQLITE
 from commonplace.model.clock import stamp
-from commonplace.model.errors import BadLines, BadStatement
+from commonplace.model.errors import BadInput, BadStatement
 from commonplace.model.records import MESSAGE, Hit
 from commonplace.search.index import Query
 from tests.contracts.index import HOSTILE, SCRIPTS
@@ -316,18 +316,21 @@ class HistoryContract:
     ) -> None:
         good = json.dumps(asdict(message(1)))
         bad = json.dumps({**asdict(message(2)), **changes})
-        with pytest.raises(BadLines) as raised:
+        with pytest.raises(BadInput) as raised:
             history.load([good, "", bad, "{", good])
-        assert (history.count(), len(raised.value.problems)) == (0, 2)
-        assert raised.value.problems[0].startswith("line 3: ")
-        assert problem in raised.value.problems[0]
-        assert raised.value.problems[1].startswith("line 4: ")
+        first, *problems, last = str(raised.value).splitlines()
+        assert (history.count(), len(problems)) == (0, 2)
+        assert first == "Nothing was loaded, because of these lines:"
+        assert problems[0].startswith("line 3: ")
+        assert problem in problems[0]
+        assert problems[1].startswith("line 4: ")
+        assert last == " Mend or remove them and load the file again."
 
     def test_of_many_bad_lines_the_first_are_named(self, history: History) -> None:
-        with pytest.raises(BadLines) as raised:
+        with pytest.raises(BadInput) as raised:
             history.load(["no"] * 1000)
-        assert len(raised.value.problems) == 20
-        assert "…" in str(raised.value)
+        problems = str(raised.value).splitlines()[1:-1]
+        assert (len(problems), problems[-1]) == (21, "…")
 
     def test_a_time_with_an_offset_is_kept_in_utc(self, history: History) -> None:
         line = json.dumps({**asdict(message(1)), "time": "2026-11-15T15:30:00+01:00"})

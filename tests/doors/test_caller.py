@@ -14,7 +14,7 @@ from commonplace.doors import caller
 from commonplace.doors.caller import PROGRAMS, VARIABLES, agent_above
 from commonplace.doors.processes import Process, keys_above, listed
 from commonplace.memory import Memory
-from commonplace.model.errors import HeldForReview, NotThePerson
+from commonplace.model.errors import HeldForReview, Refused
 from commonplace.storage.notes import FileNotes
 from tests.doors.test_cli import Ran, on_terminal, piped
 
@@ -276,5 +276,5 @@ def test_a_client_that_runs_is_not_pushed_out_by_those_that_are_gone(tmp_path: P
 def test_every_act_of_the_person_can_ask_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
     caller.require_person("pin a memory")
     monkeypatch.setenv("CLAUDECODE", "1")
-    with pytest.raises(NotThePerson, match="Only the person may pin a memory"):
+    with pytest.raises(Refused, match="Only the person may pin a memory"):
         caller.require_person("pin a memory")

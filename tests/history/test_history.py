@@ -19,14 +19,7 @@ from commonplace.history.messages import History
 from commonplace.history.sql_questions import SqlLimits
 from commonplace.history.sqlite import STEPS, SqliteHistory
 from commonplace.memory import Memory
-from commonplace.model.errors import (
-    BadValue,
-    NewerHistory,
-    ReadOnly,
-    SecretFound,
-    TooSlow,
-    VaultTrouble,
-)
+from commonplace.model.errors import BadValue, ReadOnly, SecretFound, TooSlow, VaultTrouble
 from tests.contracts.history import RUNAWAY, HistoryContract, message, told
 from tests.support.clocks import FixedClock
 
@@ -79,7 +72,7 @@ def test_a_file_of_a_newer_commonplace_is_refused_and_left_as_it_is(path: Path) 
     db.execute("PRAGMA user_version = 99")
     db.close()
     before = path.read_bytes()
-    with pytest.raises(NewerHistory, match=r"99.*Update commonplace"):
+    with pytest.raises(VaultTrouble, match=r"99.*Update commonplace"):
         SqliteHistory(path)
     assert path.read_bytes() == before
 

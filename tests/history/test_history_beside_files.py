@@ -13,7 +13,7 @@ from commonplace.doors.admin.migrate import move
 from commonplace.history.messages import History
 from commonplace.history.sql_questions import IN_POSTGRES
 from commonplace.memory import Memory
-from commonplace.model.errors import BadOption, BadUrl, NoServer
+from commonplace.model.errors import BadInput, BadOption, NoServer
 from commonplace.postgres import read_only_sql
 from commonplace.storage.option_files import options_of
 from commonplace.upkeep.heartbeat import Heartbeat
@@ -113,7 +113,7 @@ def test_the_vault_opens_and_is_searched_while_the_server_is_away(tmp_path: Path
 
 
 def test_a_url_without_a_database_is_named_when_it_is_used(tmp_path: Path) -> None:
-    with pytest.raises(BadUrl):
+    with pytest.raises(BadInput, match="it names no database"):
         opened(tmp_path, "postgresql://h").conversations.record("user", "Hello")
 
 

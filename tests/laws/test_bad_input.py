@@ -23,20 +23,19 @@ from commonplace.model.errors import (
     BadName,
     BadOption,
     BadValue,
-    Closed,
     CommonplaceError,
     DocumentChanged,
-    LessTrusted,
     NoDirectory,
     NoSuchDocument,
     NoSuchRecord,
     NoSuchVault,
     NothingToUndo,
-    StateTaken,
+    Refused,
     TooLong,
     UnknownDialect,
     UnknownTool,
     Unreadable,
+    VaultTrouble,
     WouldLose,
 )
 from commonplace.model.records import Hit
@@ -139,7 +138,7 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     "replacing a bad id": (lambda m: m.store("x", supersedes="a b"), BadValue, "search result"),
     "an agent replacing the owner's": (
         lambda m: m.supersede(_id_of_the_owners(m), "Never run the tests"),
-        LessTrusted,
+        Refused,
         "ask the user",
     ),
     "a confidence above one": (lambda m: m.store("x", confidence=2), BadValue, "Use 0 to 1."),
@@ -561,7 +560,7 @@ def test_a_memory_that_was_closed_says_so(vault: Path, deed: Call) -> None:
     with opened(vault) as memory:
         memory.search("tea")
     before = contents(vault)
-    with pytest.raises(Closed) as refusal:
+    with pytest.raises(VaultTrouble) as refusal:
         deed(memory)
     assert str(refusal.value) == "This memory was closed. Open it again: Memory.open(path)."
     assert contents(vault) == before
@@ -835,7 +834,7 @@ def test_a_state_directory_is_one_vaults_alone(tmp_path: Path) -> None:
     state = str(tmp_path / "state")
     with opened(tmp_path / "work", state_dir=state) as memory:
         memory.store("Meet on Friday")
-    with pytest.raises(StateTaken, match=r"keeps the state of the vault at .*/work"):
+    with pytest.raises(Refused, match=r"keeps the state of the vault at .*/work"):
         opened(tmp_path / "private", state_dir=state)
     with opened(tmp_path / "work", state_dir=state) as memory:
         assert len(memory.log()) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.library.tombstones import normal
 from commonplace.memory import Memory
-from commonplace.model.errors import Forgotten, HeldForReview
+from commonplace.model.errors import HeldForReview, Refused
 from commonplace.model.records import OWNER, Origin, Record
 from commonplace.storage.journal import Op
 from commonplace.upkeep.compaction import summarizers
@@ -164,7 +164,7 @@ def test_no_change_to_a_document_brings_a_forgotten_line_back(memory: Memory, wa
     memory.update("# Notes\n\nOne.\n\n## A\n\nTwo.\n", document=DOCUMENT)
     forget(memory)
     before = documents_of(memory)
-    with pytest.raises(Forgotten, match="say again what the owner forgot on 2026-11-15"):
+    with pytest.raises(Refused, match="say again what the owner forgot on 2026-11-15"):
         BRINGING[way](memory)
     assert documents_of(memory) == before
     BRINGING[way](owner_of(memory))
@@ -187,7 +187,7 @@ def test_no_undo_redo_or_restore_of_an_agent_brings_it_back(
         lambda: memory.restore(then, DOCUMENT),
         lambda: memory.for_session("s-9", origin=Origin.SYSTEM).undo(change),
     ):
-        with pytest.raises(Forgotten):
+        with pytest.raises(Refused, match="say again what the owner forgot"):
             way()
     assert documents_of(memory) == before
     owner_of(memory).undo(change)

@@ -10,7 +10,7 @@ import pytest
 from commonplace.doors.admin import doctor
 from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
-from commonplace.model.errors import NoSuchChange
+from commonplace.model.errors import NotFound
 from tests.laws.test_stale_saves import saved_without
 from tests.support.clocks import FixedClock
 
@@ -70,7 +70,7 @@ def test_status_and_doctor_name_it_until_it_is_back(
         assert len(memory.put_back(notice.change)) == 2
         assert memory.notices() == []
         assert all(it.good for it in doctor.examine(memory) if it.what in ("edit", "edits"))
-        with pytest.raises(NoSuchChange):
+        with pytest.raises(NotFound, match="No save is noted"):
             memory.put_back(notice.change)
         memory.undo()
         memory.undo()

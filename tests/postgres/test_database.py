@@ -14,10 +14,10 @@ import pytest
 
 from commonplace.model.clock import Clock
 from commonplace.model.errors import (
-    BadUrl,
+    BadInput,
     Busy,
     CommonplaceError,
-    NewerDatabase,
+    DatabaseTrouble,
     NoServer,
     NoSuchVault,
     PoolFull,
@@ -91,7 +91,7 @@ def test_a_url_is_shown_without_its_password() -> None:
     ],
 )
 def test_a_url_that_names_nothing_is_refused_with_an_example(url: str) -> None:
-    with pytest.raises(BadUrl, match="postgresql://user:password@host"):
+    with pytest.raises(BadInput, match="postgresql://user:password@host"):
         parse_url(url)
 
 
@@ -147,7 +147,7 @@ def test_tables_of_a_newer_commonplace_are_let_be() -> None:
     url = fresh_url(schema=f"s{uuid.uuid4().hex[:12]}")
     one = opened(url)
     one.rows("insert into step(number) values (999)")
-    with pytest.raises(NewerDatabase, match="Update commonplace"):
+    with pytest.raises(DatabaseTrouble, match="Update commonplace"):
         opened(url)
 
 

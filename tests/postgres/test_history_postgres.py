@@ -16,7 +16,7 @@ from commonplace.history.messages import History
 from commonplace.history.sql_questions import IN_POSTGRES, SqlLimits
 from commonplace.history.sqlite import SqliteHistory, _Source
 from commonplace.model.clock import Clock
-from commonplace.model.errors import BadStatement, BadValue, MayNotMakeRoles, TooSlow
+from commonplace.model.errors import BadStatement, BadValue, DatabaseTrouble, TooSlow
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
 from commonplace.postgres.read_only_sql import make_reader
@@ -244,7 +244,7 @@ def test_a_user_that_may_not_make_roles_is_told_who_may() -> None:
     assert not server.psql(server.url(), "-c", made).stderr
     history = PostgresHistory(opened(server.url(user=user) + f"?schema={user}"))
     history.append([message(1)])
-    with pytest.raises(MayNotMakeRoles, match="CREATEROLE"):
+    with pytest.raises(DatabaseTrouble, match="CREATEROLE"):
         history.sql("SELECT count(*) FROM messages", limit=1)
     assert not server.psql(server.url(), "-c", f"alter role {user} createrole").stderr
     assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)

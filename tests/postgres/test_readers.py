@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from commonplace.model.clock import Clock
-from commonplace.model.errors import BadValue, NoSuchReader
+from commonplace.model.errors import BadValue, NotFound
 from commonplace.postgres import read_only_sql
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
@@ -170,7 +170,7 @@ def test_readers_are_listed_and_one_is_taken_away(alice: Database, bob: Database
     assert "does not exist" in psql(one, "SELECT 1").stderr
     assert psql(other, "SELECT count(*) FROM messages").stdout == "2\n"
     for gone in ("one", "bobs", "never"):
-        with pytest.raises(NoSuchReader, match=f"no reader {gone}"):
+        with pytest.raises(NotFound, match=f"no reader {gone}"):
             revoke_reader(alice, gone)
 
 

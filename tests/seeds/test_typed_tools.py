@@ -14,7 +14,7 @@ from commonplace.doors.cli.main import main
 from commonplace.doors.mcp.prompts import INSTRUCTIONS, SWEEP
 from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
-from commonplace.model.errors import BadValue, CommonplaceError, LessTrusted, NoSuchRecord, TooLong
+from commonplace.model.errors import BadValue, CommonplaceError, NoSuchRecord, Refused, TooLong
 from commonplace.trust.neutralise import FRAMING
 from tests.data import clock_at
 from tests.support.clocks import FixedClock, SkippingClock
@@ -436,5 +436,5 @@ def test_a_deleted_entry_cannot_be_superseded(place: str) -> None:
 def test_a_less_trusted_entry_does_not_supersede_a_more_trusted_one(place: str) -> None:
     with Memory.open(place, origin="owner", clock=SkippingClock()) as memory:
         mine = memory.store("Never push on a Friday", kind="instruction")
-    with opened(place) as memory, pytest.raises(LessTrusted, match="ask the user to make"):
+    with opened(place) as memory, pytest.raises(Refused, match="ask the user to make"):
         run(memory, "memory_store", type="fact", content="Push away", supersedes=mine.id)

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace import tools
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue, HeldForReview, LessTrusted, NoSuchRecord, Refused
+from commonplace.model.errors import BadValue, HeldForReview, NoSuchRecord, Refused
 from commonplace.model.records import BEHAVIORAL, INFERRED, Origin
 from tests.laws import honest
 
@@ -354,7 +354,7 @@ def test_a_change_of_a_prompt_is_decided_on_once(place: str, decision: str) -> N
 def test_a_tainted_rule_replaces_nothing_of_a_clean_session(place: str) -> None:
     with opened(place, "clean") as memory:
         old = memory.store("Deploys every day", kind="instruction")
-    with tainted(place) as memory, pytest.raises(LessTrusted):
+    with tainted(place) as memory, pytest.raises(Refused, match="may not replace it"):
         memory.store(WORDING, kind="instruction", supersedes=old.id)
 
 

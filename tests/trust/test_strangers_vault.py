@@ -24,7 +24,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.doors.admin.doctor import examine
-from commonplace.model.errors import BadOption, NotTrusted
+from commonplace.model.errors import BadOption, Refused
 from commonplace.model.options import DEFAULTS, HARMFUL, Options
 from commonplace.storage.option_files import options_of, vault_files
 from commonplace.storage.trusted import all_trusted, trusted
@@ -492,7 +492,7 @@ def test_a_state_in_use_is_never_silently_left_aside(
         assert memory.state == state
     moved = tmp_path / "moved"
     root.rename(moved)
-    with pytest.raises(NotTrusted, match=f"commonplace trust {moved}"):
+    with pytest.raises(Refused, match=f"commonplace trust {moved}"):
         Memory.open(moved, environ=environ)
     for words in (["status"], ["search", "journal"], ["store", "x"]):
         done = run("--vault", str(moved), *words, cwd=tmp_path, environ=environ)

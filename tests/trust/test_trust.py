@@ -13,9 +13,8 @@ from commonplace import tools
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.model.errors import (
-    ChangedSinceShown,
+    Conflict,
     HeldForReview,
-    LessTrusted,
     NoSuchRecord,
     NothingToUndo,
     NotWaiting,
@@ -125,7 +124,7 @@ def test_a_decision_on_many_names_all_that_do_not_wait_and_makes_none(
         waiting = french, tabs = memory.review()
         with pytest.raises(NotWaiting, match="mem-unknown, mem-nowhere"):
             memory.decide(decision, [french.id, "mem-unknown", tabs.id, "mem-nowhere"])
-        with pytest.raises(ChangedSinceShown, match=tabs.id):
+        with pytest.raises(Conflict, match=f"{tabs.id} reads otherwise"):
             memory.decide(
                 decision, [french.id, tabs.id], shown=[french, replace(tabs, text="Use tabs")]
             )
@@ -437,7 +436,7 @@ def test_trust_does_not_rise_by_replacing(place: str) -> None:
         mine = memory.store("Use metric units", kind="fact")
     with opened(place) as memory:
         memory.taint()
-        with pytest.raises(LessTrusted, match="comes from owner"):
+        with pytest.raises(Refused, match="comes from owner"):
             memory.store("Use imperial units", kind="fact", supersedes=mine.id)
         assert [hit.record.text for hit in memory.search("units")] == ["Use metric units"]
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from commonplace.doors import processes
-from commonplace.model.errors import NotThePerson
+from commonplace.model.errors import Refused
 
 if TYPE_CHECKING:
     from commonplace.doors.processes import Find, Process
@@ -87,7 +87,10 @@ def require_person(deed: str, notes: Notes | None = None) -> None:
     """
     agent = agent_above() or _hooked(notes)
     if agent:
-        raise NotThePerson(deed, agent)
+        raise Refused(
+            f"Only the person may {deed}, and this was started by an agent ({agent}).",
+            next_step="Do it yourself, in a terminal of your own.",
+        )
 
 
 def is_person() -> bool:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from commonplace.model.clock import parse_stamp, stamp
-from commonplace.model.errors import BadLines, BadValue
+from commonplace.model.errors import BadInput, BadValue
 
 if TYPE_CHECKING:
     from commonplace.model.clock import Clock
@@ -149,7 +149,11 @@ def loaded(lines: Iterable[str], clean: Callable[[str], str]) -> Iterator[Messag
         if not problems:
             yield kept
     if problems:
-        raise BadLines(problems[:PROBLEMS], more=len(problems) > PROBLEMS)
+        listed = "\n".join(problems[:PROBLEMS]) + ("\n…" if len(problems) > PROBLEMS else "")
+        raise BadInput(
+            f"Nothing was loaded, because of these lines:\n{listed}\n",
+            next_step="Mend or remove them and load the file again.",
+        )
 
 
 def checked(message: Message) -> Message:

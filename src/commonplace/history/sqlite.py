@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.history.messages import FIELDS, Conversation, Message, Table, line_of, loaded
-from commonplace.model.errors import BadValue, CommonplaceError, NewerHistory, VaultTrouble
+from commonplace.model.errors import BadValue, CommonplaceError, VaultTrouble
 from commonplace.model.files import StrPath
 from commonplace.search.index import BEST
 from commonplace.search.sqlite.connections import Connections
@@ -246,7 +246,11 @@ def migrate(db: sqlite3.Connection, where: str) -> None:
 
 def _check(db: sqlite3.Connection, found: int, where: str) -> None:
     if found > VERSION:
-        raise NewerHistory(where, found=found, known=VERSION)
+        raise VaultTrouble(
+            f"{where} has the shape {found}, and this commonplace knows up to {VERSION}. Nothing "
+            "was changed.",
+            next_step="Update commonplace on this machine.",
+        )
     if not found and db.execute("SELECT 1 FROM sqlite_master").fetchall():
         raise VaultTrouble(
             f"{where} is a database of another program. Nothing was changed.",

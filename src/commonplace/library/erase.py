@@ -18,8 +18,8 @@ from commonplace.library.tombstones import Tombstones, normal, pieces
 from commonplace.library.writer import Ledger
 from commonplace.model.errors import (
     CommonplaceError,
-    Forgotten,
     NoSuchRecord,
+    Refused,
     ToBeFinished,
     VaultTrouble,
 )
@@ -387,7 +387,10 @@ class Erasing(Ledger):
         for name, (_, after) in texts.items():
             fresh = [piece for piece in self._says(name, after) if piece not in there]
             for at in self.forgotten_by_owner(fresh).values():
-                raise Forgotten(name, self.clock.day_of(at))
+                raise Refused(
+                    f"{name} would say again what the owner forgot on {self.clock.day_of(at)}.",
+                    next_step="Leave that line out; only the owner brings it back.",
+                )
 
     def _says(self, name: str, data: bytes | None) -> list[str]:
         """The lines of a text, and what its records say."""

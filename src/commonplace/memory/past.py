@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.library import copies, undo
 from commonplace.memory import session
 from commonplace.model import limits as budgets
-from commonplace.model.errors import (
-    NoSuchChange,
-    Refused,
-)
+from commonplace.model.errors import NotFound, Refused
 from commonplace.storage.journal import Entry
 from commonplace.storage.notices import Notice
 from commonplace.trust import permission
@@ -91,7 +88,10 @@ def dismiss(memory: Memory, change: int) -> None:
 def _notice(memory: Memory, change: int) -> Notice:
     found = next((it for it in memory.notices() if it.change == change and it.pieces), None)
     if found is None:
-        raise NoSuchChange(change)
+        raise NotFound(
+            f"No save is noted as change {change} that took out what was just written.",
+            next_step="'commonplace put-back' lists them; 'commonplace log' lists all changes.",
+        )
     return found
 
 

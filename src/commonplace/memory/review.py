@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.library import accounts, steering
 from commonplace.memory import storing
-from commonplace.model.errors import (
-    ChangedSinceShown,
-    NotWaiting,
-)
+from commonplace.model.errors import Conflict, NotWaiting
 from commonplace.model.records import (
     Origin,
     Place,
@@ -58,7 +55,10 @@ def decide(
             raise NotWaiting(unknown)
         for record in shown:
             if waiting.get(record.id, record) != record:
-                raise ChangedSinceShown(record.id)
+                raise Conflict(
+                    f"{record.id} reads otherwise than when it was shown; nothing was decided.",
+                    next_step=f"Look at it again: 'commonplace review {record.id}'.",
+                )
         return [decide(key) for key in keys]
 
     return memory.library.locked(work)

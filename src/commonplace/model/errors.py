@@ -7,9 +7,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── BadValue                   one argument is not what it must be
     │   │   └── TooLong                … because it is too long
     │   ├── BadName                    a document name outside the vault's grammar
-    │   ├── BadLines                   a dump with lines that are not messages
     │   ├── BadStatement               SQL that is wrong, or more than a question
-    │   ├── BadUrl                     a URL that names no memory in PostgreSQL
     │   ├── BadOption                  an unknown option or a value it does not take
     │   │   └── BrokenOptions          … or a file of options that is no TOML
     │   ├── UnknownTool                no tool of that name in the dialect
@@ -18,8 +16,7 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     │   ├── NoSuchVault
     │   ├── NoSuchDocument
     │   ├── NoSuchRecord
-    │   ├── NoSuchReader               a login for psql that was not made, or is gone
-    │   ├── NoSuchChange               no save of that number took anything out
+    │   ├── NotWaiting                 a record that waits for no approval
     │   ├── NothingToUndo
     │   └── NothingToRedo
     ├── Conflict              4  409   it changed meanwhile, or a person must confirm
@@ -30,31 +27,19 @@ This module does not know who asks: the same sentence serves CLI, MCP, HTTP and 
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
     │   ├── TooSlow                    a question in SQL that takes too long
-    │   ├── TargetTaken                a vault is to be copied to where something is already
-    │   ├── StateTaken                 a state directory that is another vault's
-    │   ├── NotTrusted                 a vault's state is where it may say only if it is trusted
-    │   ├── NotThePerson               only the person does this, and an agent's program asks
-    │   ├── LessTrusted                a less trusted record may not replace a more trusted one
     │   ├── DocumentFull         507   a document would become longer than documents may be
     │   ├── SecretFound                the text holds a secret and the vault refuses those
-    │   ├── Forgotten                  a document would say again what its owner forgot
     │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   the disk or the files do not do what they should
     │   ├── Unreadable                 a document that is there but cannot be read
     │   │   ├── TooBig                 … because it is too long
     │   │   └── NoDirectory            … because what should be its directory is none
     │   ├── StrangeFile                a machine file that is a link, or somebody else's
-    │   ├── NewerHistory               the history was written by a newer commonplace
     │   ├── ReadOnly             503
-    │   ├── Closed                     a memory that is used after it was closed
-    │   ├── NotTheSame                 a copy of a vault is not as the vault is
     │   ├── DatabaseTrouble            PostgreSQL answers with an error
     │   │   ├── NoServer         503   … or does not let us in
-    │   │   ├── OldServer              … or is too old
-    │   │   ├── NewerDatabase          … or its tables are of a newer commonplace
     │   │   ├── ReadOnlyDatabase 503   … or is a replica that takes no writes
-    │   │   ├── PoolFull         503   … or all our connections are in use
-    │   │   └── MayNotMakeRoles        … or does not let us make a role that only reads
+    │   │   └── PoolFull         503   … or all our connections are in use
     │   ├── DiskFull             507
     │   ├── CutShort             503   the process that did it ended before it was done
     │   ├── ToBeFinished         503   it could be neither done nor taken back yet
@@ -130,18 +115,6 @@ class BadName(BadInput):
         super().__init__(what, next_step=next_step)
 
 
-class BadLines(BadInput):
-    """A dump with lines that are not messages."""
-
-    def __init__(self, problems: list[str], *, more: bool) -> None:
-        self.problems = problems
-        listed = "\n".join(problems) + ("\n…" if more else "")
-        super().__init__(
-            f"Nothing was loaded, because of these lines:\n{listed}\n",
-            next_step="Mend or remove them and load the file again.",
-        )
-
-
 class BadStatement(BadInput):
     """SQL that is wrong, or that does more than ask."""
 
@@ -149,16 +122,6 @@ class BadStatement(BadInput):
         super().__init__(
             f"The statement was not run: {problem.rstrip('.')}.",
             next_step=f"Ask with one SELECT over {views}.",
-        )
-
-
-class BadUrl(BadInput):
-    """A URL that names no memory in PostgreSQL."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(
-            f"The URL of the memory cannot be used: {problem}.",
-            next_step="Write it as postgresql://user:password@host:5432/database?profile=name.",
         )
 
 
@@ -228,16 +191,6 @@ class NoSuchDocument(NotFound):
         )
 
 
-class NoSuchReader(NotFound):
-    """A login for psql that was not made, or is gone."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no reader {name} of this memory.",
-            next_step="'commonplace history reader --list' shows those there are.",
-        )
-
-
 class NoSuchRecord(NotFound):
     """A record id that is not, or no longer, in the vault."""
 
@@ -261,16 +214,6 @@ class NotWaiting(NotFound):
         super().__init__(
             f"Nothing waits for approval as {', '.join(ids)}; nothing was decided.",
             next_step="'commonplace review' lists what waits.",
-        )
-
-
-class NoSuchChange(NotFound):
-    """A number under which no save took anything out, or it is settled."""
-
-    def __init__(self, change: int) -> None:
-        super().__init__(
-            f"No save is noted as change {change} that took out what was just written.",
-            next_step="'commonplace put-back' lists them; 'commonplace log' lists all changes.",
         )
 
 
@@ -298,16 +241,6 @@ class Conflict(CommonplaceError):
 
     exit_code = 4
     status = 409
-
-
-class ChangedSinceShown(Conflict):
-    """What a person decides on is no longer what they were shown."""
-
-    def __init__(self, record_id: str) -> None:
-        super().__init__(
-            f"{record_id} reads otherwise than when it was shown; nothing was decided.",
-            next_step=f"Look at it again: 'commonplace review {record_id}'.",
-        )
 
 
 class DocumentChanged(Conflict):
@@ -394,57 +327,6 @@ class TooSlow(Refused):
         )
 
 
-class TargetTaken(Refused):
-    """A vault is to be copied to where something is already."""
-
-    def __init__(self, where: str) -> None:
-        super().__init__(
-            f"{where} holds something already. Nothing was copied.",
-            next_step="Name an empty directory or a profile that nobody has used.",
-        )
-
-
-class StateTaken(Refused):
-    """A state directory that is another vault's."""
-
-    def __init__(self, state: str, owner: str) -> None:
-        super().__init__(
-            f"{state} keeps the state of the vault at {owner}. Nothing was changed.",
-            next_step="Set state_dir to a directory of this vault's own, in its commonplace.toml.",
-        )
-
-
-class NotTrusted(Refused):
-    """A vault whose state is where its own file says, and nobody has trusted that file."""
-
-    def __init__(self, root: str, state: str, *, command: str) -> None:
-        super().__init__(
-            f"The journal of the vault at {root} is in {state}, which its commonplace.toml says, "
-            "and nobody has trusted that file: without its journal the vault is not opened.",
-            next_step=f"Look at the file; '{command}' then trusts it.",
-        )
-
-
-class NotThePerson(Refused):
-    """Something that only the person does was asked for below an agent's program."""
-
-    def __init__(self, deed: str, agent: str) -> None:
-        super().__init__(
-            f"Only the person may {deed}, and this was started by an agent ({agent}).",
-            next_step="Do it yourself, in a terminal of your own.",
-        )
-
-
-class LessTrusted(Refused):
-    """A less trusted record may not replace a more trusted one."""
-
-    def __init__(self, record_id: str, *, old: str, new: str) -> None:
-        super().__init__(
-            f"{record_id} comes from {old}, and a record from {new} may not replace it.",
-            next_step="Store it as a record of its own, or ask the user to make the change.",
-        )
-
-
 class DocumentFull(Refused):
     """A document would become longer than documents may be."""
 
@@ -502,16 +384,6 @@ class HeldForReview(Refused):
         )
 
 
-class Forgotten(Refused):
-    """A change to a document that would bring back what its owner forgot."""
-
-    def __init__(self, document: str, day: str) -> None:
-        super().__init__(
-            f"{document} would say again what the owner forgot on {day}.",
-            next_step="Leave that line out; only the owner brings it back.",
-        )
-
-
 class VaultTrouble(CommonplaceError):
     """The disk or the files do not do what they should."""
 
@@ -555,17 +427,6 @@ class NoDirectory(Unreadable):
         )
 
 
-class NewerHistory(VaultTrouble):
-    """The history was written by a newer commonplace."""
-
-    def __init__(self, path: str, *, found: int, known: int) -> None:
-        super().__init__(
-            f"{path} has the shape {found}, and this commonplace knows up to {known}. Nothing was "
-            "changed.",
-            next_step="Update commonplace on this machine.",
-        )
-
-
 class StrangeFile(VaultTrouble):
     """A file of the machine's own that is a link, has other names, or is somebody else's."""
 
@@ -588,23 +449,6 @@ class ReadOnly(VaultTrouble):
         )
 
 
-class Closed(VaultTrouble):
-    """A memory that is used after it was closed."""
-
-    def __init__(self) -> None:
-        super().__init__("This memory was closed.", next_step="Open it again: Memory.open(path).")
-
-
-class NotTheSame(VaultTrouble):
-    """A copy of a vault that is not the same as the vault."""
-
-    def __init__(self, where: str, problem: str) -> None:
-        super().__init__(
-            f"{where} is not a true copy: {problem}. The source is as it was.",
-            next_step="Run the command again while nobody writes to either of the two.",
-        )
-
-
 class DatabaseTrouble(VaultTrouble):
     """PostgreSQL answers with an error."""
 
@@ -619,28 +463,6 @@ class NoServer(DatabaseTrouble):
 
     def __init__(self, where: str, said: str, *, next_step: str) -> None:
         super().__init__(where, f"no connection ({said})", next_step=next_step)
-
-
-class OldServer(DatabaseTrouble):
-    """PostgreSQL is too old."""
-
-    def __init__(self, where: str, *, found: int, needed: int) -> None:
-        super().__init__(
-            where,
-            f"it is PostgreSQL {found}, and {needed} is the oldest that will do",
-            next_step="Update the server, or keep the memory in files.",
-        )
-
-
-class NewerDatabase(DatabaseTrouble):
-    """The tables were made by a newer commonplace."""
-
-    def __init__(self, where: str, *, found: int, known: int) -> None:
-        super().__init__(
-            where,
-            f"its tables have the shape {found}, and this commonplace knows up to {known}",
-            next_step="Update commonplace on this machine.",
-        )
 
 
 class ReadOnlyDatabase(DatabaseTrouble):
@@ -666,17 +488,6 @@ class PoolFull(DatabaseTrouble):
             where,
             f"all {size} connections of this process have been in use for {seconds:.0f} s",
             next_step="Try again, or do less at the same time.",
-        )
-
-
-class MayNotMakeRoles(DatabaseTrouble):
-    """Our user of PostgreSQL may not make the role that only reads."""
-
-    def __init__(self, where: str, said: str) -> None:
-        super().__init__(
-            where,
-            f"no role was made that only reads ({said})",
-            next_step="Have an administrator run ALTER ROLE … CREATEROLE for the URL's user.",
         )
 
 

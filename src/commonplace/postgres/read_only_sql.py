@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from commonplace.history.messages import Table
 from commonplace.history.sql_questions import SQL_LIMITS, VIEW_NAMES, VIEWS, table
-from commonplace.model.errors import BadStatement, BadValue, MayNotMakeRoles, NoSuchReader, TooSlow
+from commonplace.model.errors import BadStatement, BadValue, DatabaseTrouble, NotFound, TooSlow
 from commonplace.postgres.connection import Database
 from commonplace.postgres.server import Interrupted, may_succeed_again
 
@@ -254,7 +254,10 @@ def revoke_reader(database: Database, name: str) -> str:
 
     def work(connection: psycopg.Connection[Any]) -> None:
         if not _is_there(connection, role):
-            raise NoSuchReader(name)
+            raise NotFound(
+                f"There is no reader {name} of this memory.",
+                next_step="'commonplace history reader --list' shows those there are.",
+            )
         connection.execute("delete from reader where role = %s", (role,))
         for things in (f"schema {schema}", f"all tables in schema {schema}"):
             connection.execute(f"revoke all on {things} from {_quoted(role)}")
@@ -316,6 +319,11 @@ def _change_roles(database: Database, work: Callable[[psycopg.Connection[Any]], 
         except psycopg.Error as error:
             code = error.sqlstate or ""
             if code in NOT_ALLOWED:
-                raise MayNotMakeRoles(database.where, str(error).splitlines()[0]) from None
+                raise DatabaseTrouble(
+                    database.where,
+                    f"no role was made that only reads ({str(error).splitlines()[0]})",
+                    next_step="Have an administrator run ALTER ROLE … CREATEROLE for the URL's "
+                    "user.",
+                ) from None
             if code not in AT_ONCE or not left:
                 raise database.told(error) from None

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from commonplace.model.errors import NewerDatabase, NoSuchVault, ReadOnlyDatabase
+from commonplace.model.errors import DatabaseTrouble, NoSuchVault, ReadOnlyDatabase
 from commonplace.postgres.server import (
     ASKED_FOR,
     GRAPHS,
@@ -284,7 +284,11 @@ def migrate(
     """
     found = _taken(connection)
     if found > len(STEPS):
-        raise NewerDatabase(where, found=found, known=len(STEPS))
+        raise DatabaseTrouble(
+            where,
+            f"its tables have the shape {found}, and this commonplace knows up to {len(STEPS)}",
+            next_step="Update commonplace on this machine.",
+        )
     if found == len(STEPS) and _has_vectors(connection):
         return
     engine = probe(connection, where)

@@ -17,7 +17,6 @@ from commonplace.model.errors import (
     DatabaseTrouble,
     DiskFull,
     NoServer,
-    OldServer,
     ReadOnlyDatabase,
 )
 
@@ -64,7 +63,12 @@ def probe(connection: psycopg.Connection[Any], where: str) -> Engine:
         "select current_setting('server_version_num')::int, pg_is_in_recovery()"
     ).fetchall()[0]
     if version < OLDEST:
-        raise OldServer(where, found=version // 10000, needed=OLDEST // 10000)
+        raise DatabaseTrouble(
+            where,
+            f"it is PostgreSQL {version // 10000}, and {OLDEST // 10000} is the oldest that will "
+            "do",
+            next_step="Update the server, or keep the memory in files.",
+        )
     extensions = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
     vectors = _numbers(extensions.get("vector", ""))
     new_enough = vectors if vectors >= OLDEST_VECTORS else ()

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from commonplace.model.errors import BadUrl
+from commonplace.model.errors import BadInput
 from commonplace.model.options import is_url
 
 OF_A_USER = ("user", "password", "passfile", "sslcert", "sslkey", "options")
@@ -58,14 +58,14 @@ def parse_url(url: str) -> DatabaseUrl:
         for host in parts.netloc.rpartition("@")[2].split(","):
             _ = urlsplit(f"//{host}").port
     except ValueError as error:
-        raise BadUrl(str(error)) from None
+        raise _bad_url(str(error)) from None
     if not is_url(url) or not (parts.path.strip("/") or "dbname" in given or "service" in given):
-        raise BadUrl("it names no database")
+        raise _bad_url("it names no database")
     profile, schema = given.pop("profile", "default"), given.pop("schema", SCHEMA_NAME)
     if not PROFILE.match(profile):
-        raise BadUrl(f"{profile!r} is not the name of a profile")
+        raise _bad_url(f"{profile!r} is not the name of a profile")
     if not SCHEMA.match(schema):
-        raise BadUrl(f"{schema!r} is not the name of a schema")
+        raise _bad_url(f"{schema!r} is not the name of a schema")
     return DatabaseUrl(_joined(url, given.items()), profile, schema)
 
 
@@ -78,4 +78,11 @@ def _joined(url: str, query: Iterable[tuple[str, str]], *, netloc: str | None = 
     where = parts.netloc if netloc is None else netloc
     return urlunsplit(
         ("postgresql", where, parts.path or "/", urlencode(list(query), quote_via=quote), "")
+    )
+
+
+def _bad_url(problem: str) -> BadInput:
+    return BadInput(
+        f"The URL of the memory cannot be used: {problem}.",
+        next_step="Write it as postgresql://user:password@host:5432/database?profile=name.",
     )

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from commonplace.model.errors import (
-    Closed,
     CommonplaceError,
     DiskFull,
     NoDirectory,
@@ -21,6 +20,7 @@ from commonplace.model.errors import (
     ReadOnly,
     TooBig,
     Unreadable,
+    VaultTrouble,
 )
 from commonplace.model.files import StrPath
 from commonplace.storage.machine_files import DESCRIPTORS, LEAF, SHARED_DIRECTORY, SHARED_FILE
@@ -183,7 +183,9 @@ def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceE
     if error.errno in FULL:
         return DiskFull(what)
     if error.errno == errno.EBADF:
-        return Closed()
+        return VaultTrouble(
+            "This memory was closed.", next_step="Open it again: Memory.open(path)."
+        )
     if not reading and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ReadOnly(what)
     if isinstance(error, InTheWay):

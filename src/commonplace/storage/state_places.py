@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from commonplace.model.errors import NotTrusted, ReadOnly, StateTaken, StrangeFile, VaultTrouble
+from commonplace.model.errors import ReadOnly, Refused, StrangeFile, VaultTrouble
 from commonplace.model.files import digest
 from commonplace.model.options import Options
 from commonplace.storage import machine_files
@@ -241,7 +241,11 @@ def check_unused(root: str, loaded: Loaded) -> None:
         return
     state, real = os.path.realpath(os.path.expanduser(said)), os.path.realpath(root)
     if os.path.isfile(os.path.join(state, JOURNAL)) and _owner_of(state) in ("", real):
-        raise NotTrusted(real, state, command=command_for(real))
+        raise Refused(
+            f"The journal of the vault at {real} is in {state}, which its commonplace.toml says, "
+            "and nobody has trusted that file: without its journal the vault is not opened.",
+            next_step=f"Look at the file; '{command_for(real)}' then trusts it.",
+        )
 
 
 def _owner_of(state: str) -> str:
@@ -263,6 +267,9 @@ def _claim(state: str, root: str) -> None:
         return
     owner = os.fsdecode(machine_files.read(path))
     if owner != root and os.path.isdir(owner):
-        raise StateTaken(state, owner)
+        raise Refused(
+            f"{state} keeps the state of the vault at {owner}. Nothing was changed.",
+            next_step="Set state_dir to a directory of this vault's own, in its commonplace.toml.",
+        )
     if owner != root:
         machine_files.write(path, os.fsencode(root))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from commonplace.model.errors import LessTrusted, NoSuchRecord, Refused
+from commonplace.model.errors import NoSuchRecord, Refused
 from commonplace.model.records import PASSAGE, Hit, Record
 from commonplace.trust.origins import Trust, may_supersede, trust_of
 
@@ -30,7 +30,11 @@ def check_replaces(record: Record, hit: Hit) -> None:
     """Nothing is replaced by who is trusted less, and prose by no record at all."""
     old = check_record(hit)
     if not may_supersede(record.origin, old.origin):
-        raise LessTrusted(old.id, old=old.origin, new=record.origin)
+        raise Refused(
+            f"{old.id} comes from {old.origin}, and a record from {record.origin} may not replace "
+            "it.",
+            next_step="Store it as a record of its own, or ask the user to make the change.",
+        )
 
 
 def check_erases(origin: str, records: Iterable[Record]) -> None:

@@ -17,7 +17,7 @@ from commonplace.doors.admin.init import root_of, write_settings
 from commonplace.history.messages import History, message_of
 from commonplace.library.experiences import NAME as EXPERIENCES
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue, NoSuchDocument, NotTheSame, TargetTaken
+from commonplace.model.errors import BadValue, NoSuchDocument, Refused, VaultTrouble
 from commonplace.model.options import is_url
 from commonplace.opening import VaultParts, parts_at
 from commonplace.search.index import Query
@@ -103,7 +103,7 @@ def _opened(target: str, old: Memory) -> VaultParts:
 def _check_begun(root: Path) -> None:
     """A directory with anything in it is let be, unless it is a copy that was cut off."""
     if not (root / STATE / MARK).is_file():
-        raise TargetTaken(str(root))
+        raise _taken(str(root))
 
 
 def _close(parts: VaultParts) -> None:
@@ -121,7 +121,7 @@ def _check(old: VaultParts, new: VaultParts) -> None:
     if said is None and _is_empty(new):
         new.notes.write(MARK, mine, durable=True)
     elif not said or json.loads(said)["journal"] != old.journal.mark():
-        raise TargetTaken(new.shown)
+        raise _taken(new.shown)
 
 
 def _is_empty(parts: VaultParts) -> bool:
@@ -147,7 +147,7 @@ class _Copying:
                 known = self._known_there()
             self.memory.library.refresh()
             if known != _known(self.memory):
-                raise NotTheSame(self.new.shown, "it has other records")
+                raise _not_the_same(self.new.shown, "it has other records")
             copied = self._counted(known[0])
         self.new.notes.remove(MARK)
         return copied
@@ -163,7 +163,7 @@ class _Copying:
             seen = self._look()
             if not self._pass():
                 return seen
-        raise NotTheSame(self.new.shown, "the source is written to faster than it can be copied")
+        raise _not_the_same(self.new.shown, "the source is written to faster than it can be copied")
 
     def _pass(self) -> int:
         """Copy what differs. Returns how many things did."""
@@ -232,7 +232,7 @@ class _Copying:
     def _documents(self, step: Step) -> int:
         listing = self.old.vault.listing()
         if listing.unreadable:
-            raise NotTheSame(self.new.shown, " ".join(listing.unreadable.values()).rstrip("."))
+            raise _not_the_same(self.new.shown, " ".join(listing.unreadable.values()).rstrip("."))
         wanted = listing.documents
         there = self.new.vault.listing().documents
         extra = [name for name in there if name not in wanted]
@@ -275,7 +275,7 @@ class _Copying:
             memory.rebuild(self.progress("Records"))
             found = _known(memory)
         if self.new.journal.end() != end:
-            raise NotTheSame(self.new.shown, "its journal does not tell what its documents say")
+            raise _not_the_same(self.new.shown, "its journal does not tell what its documents say")
         return found
 
     def _counted(self, records: int) -> Copied:
@@ -323,3 +323,17 @@ def _portions(documents: Mapping[str, Stat]) -> Iterator[tuple[int, list[str]]]:
         if len(names) >= BATCH or size >= BATCH_BYTES or done == len(documents):
             yield done, names
             names, size = [], 0
+
+
+def _taken(where: str) -> Refused:
+    return Refused(
+        f"{where} holds something already. Nothing was copied.",
+        next_step="Name an empty directory or a profile that nobody has used.",
+    )
+
+
+def _not_the_same(where: str, problem: str) -> VaultTrouble:
+    return VaultTrouble(
+        f"{where} is not a true copy: {problem}. The source is as it was.",
+        next_step="Run the command again while nobody writes to either of the two.",
+    )

@@ -106,7 +106,8 @@ def test_the_codes_shortlist_has_most_of_the_closest() -> None:
     vector, norm = encoded(words(12, seed=77) + " more")
     exact = closest(rows, vector=vector, norm=norm, limit=10)
     codes = b"".join(cosine.code_of(row[2]) for row in rows)
-    shortlist = least(cosine.differences(codes, vector), 1000)
+    columns = cosine.columns_of(codes, cosine.width_of(ENCODER.dim))
+    shortlist = least(cosine.differences(columns, vector), 1000)
     assert 1000 <= len(shortlist) < 1500
     assert exact[0][1] in shortlist
     assert len({key for _, key in exact}.intersection(shortlist)) >= 8
@@ -130,7 +131,8 @@ def test_numpy_finds_the_same_codes_and_multiplies_to_the_same_numbers(
     kept = [chance.randbytes(dim) for _ in range(many)]
     vector = bytes(chance.choice((0, chance.randrange(256))) for _ in range(dim))
     blob = b"".join(map(cosine.code_of, kept))
-    assert with_numpy.differences(blob, vector) == cosine.differences(blob, vector)
+    columns = cosine.columns_of(blob, cosine.width_of(dim))
+    assert with_numpy.differences(blob, vector) == cosine.differences(columns, vector)
     assert with_numpy.dots(kept, vector) == cosine.dots(kept, vector)
 
 
@@ -140,7 +142,8 @@ def test_a_vector_is_as_far_from_its_code_as_it_has_differing_signs(dim: int, da
     code = cosine.code_of(vector)
     assert len(code) == cosine.width_of(dim)
     other = vector.translate(bytes(-value % 256 for value in range(256)))
-    (same, opposite) = cosine.differences(code + cosine.code_of(other), vector)
+    columns = cosine.columns_of(code + cosine.code_of(other), len(code))
+    (same, opposite) = cosine.differences(columns, vector)
     signs = sum(0 < value != 128 for value in vector)
     assert (same, opposite) == (0, min(signs, 255))
 

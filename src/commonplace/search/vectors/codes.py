@@ -11,8 +11,14 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from commonplace.search.vectors import cosine
-from commonplace.search.vectors.cosine import Kept, Multiply, least, width_of
+from commonplace.search.vectors.cosine import (
+    Kept,
+    Multiply,
+    columns_of,
+    differences,
+    dots,
+    least,
+)
 
 PAGE_BITS = 8
 """A page has the codes of so many bits of keys: small enough to be made anew after each change."""
@@ -61,9 +67,10 @@ class Compared(NamedTuple):
 class Codes:
     """The codes of one model, as they were in one state of it."""
 
-    def __init__(self, state: int, pages: Mapping[int, Page], looks: int = 0) -> None:
+    def __init__(self, state: int, pages: Mapping[int, Page], width: int, looks: int = 0) -> None:
         self.state = state
         self.pages = pages
+        self._width = width
         self._looks = looks
 
     @classmethod
@@ -72,6 +79,8 @@ class Codes:
         before: Codes | None,
         state: int,
         noted: Mapping[int, int],
+        *,
+        width: int,
         read: Callable[[int], Page],
     ) -> Codes:
         """The codes in another state, in which pages have these: only changed pages are read."""
@@ -80,7 +89,7 @@ class Codes:
             at: known[at] if at in known and known[at].state == noted[at] else read(at)
             for at in sorted(noted)
         }
-        return cls(state, pages, before._looks if before else 0)
+        return cls(state, pages, width, before._looks if before else 0)
 
     @cached_property
     def _all(self) -> Coded:
@@ -89,26 +98,28 @@ class Codes:
         keys = [*chain.from_iterable([coded.keys for coded in found])]
         return Coded(keys, b"".join([coded.blob for coded in found]))
 
+    @cached_property
+    def _columns(self) -> list[bytes]:
+        return columns_of(self._all.blob, self._width)
+
     def compared(self, vector: bytes) -> Compared:
         """How much all of them differ from a vector's code."""
         self._looks += 1
-        keys, blob = self._all
-        return Compared(keys, self._differences(blob, vector))
+        if not self._all.keys:
+            return Compared([], b"")
+        if self.by_numpy():
+            from commonplace.search.vectors import with_numpy
+
+            return Compared(self._all.keys, with_numpy.differences(self._all.blob, vector))
+        return Compared(self._all.keys, differences(self._columns, vector))
 
     def compared_among(self, vector: bytes, allowed: frozenset[int]) -> Compared:
         """How much those of these keys do."""
-        width = width_of(len(vector))
+        width = self._width
         keys, blob = self._all
         places = [at for at, key in enumerate(keys) if key in allowed]
         codes = b"".join([blob[at * width : (at + 1) * width] for at in places])
-        return Compared([keys[at] for at in places], self._differences(codes, vector))
-
-    def _differences(self, codes: bytes, vector: bytes) -> bytes:
-        if codes and self.by_numpy():
-            from commonplace.search.vectors import with_numpy
-
-            return with_numpy.differences(codes, vector)
-        return cosine.differences(codes, vector)
+        return Compared([keys[at] for at in places], differences(columns_of(codes, width), vector))
 
     @property
     def multiply(self) -> Multiply:
@@ -117,7 +128,7 @@ class Codes:
             from commonplace.search.vectors import with_numpy
 
             return with_numpy.dots
-        return cosine.dots
+        return dots
 
     def by_numpy(self) -> bool:
         """Whether numpy is loaded, or worth the time to import it, and is installed."""

@@ -8,7 +8,6 @@ two codes differ tells roughly, and fast, how far two vectors are apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
 from operator import mul
 from struct import unpack
 
@@ -62,20 +61,24 @@ def signs(vector: bytes) -> tuple[int, int]:
     return code, (1 << len(vector)) - 1
 
 
-def differences(blob: bytes, vector: bytes) -> bytes:
-    """How many signs differ from the vector's, where the vector has any, for each code in a blob.
+def columns_of(blob: bytes, width: int) -> list[bytes]:
+    """The first byte of every code in a blob, the second byte of every code, and so on."""
+    return [blob[at::width] for at in range(width)]
+
+
+def differences(columns: Sequence[bytes], vector: bytes) -> bytes:
+    """How many signs differ from the vector's, where the vector has any, for each code.
 
     A byte of every code at a time: a table turns it into its count of differences, and long
     numbers are added up that have the counts of all codes in them, in two bytes each.
     """
-    width = width_of(len(vector))
-    count = len(blob) // width
+    width, count = len(columns), len(columns[0])
     wanted, seen = (number.to_bytes(width, "little") for number in signs(vector))
     total = 0
     for first in range(0, width, IN_A_BYTE):
         part = 0
         for at in range(first, min(first + IN_A_BYTE, width)):
-            column = blob[at::width].translate(_counts(wanted[at], seen[at]))
+            column = columns[at].translate(_counts(wanted[at], seen[at]))
             part += int.from_bytes(column, "little")
         lanes = bytearray(2 * count)
         lanes[::2] = part.to_bytes(count, "little")
@@ -96,7 +99,12 @@ def least(distances: bytes, count: int) -> list[int]:
             farthest = middle
         else:
             nearest = middle + 1
-    return [*compress(range(len(distances)), _within(distances, farthest))]
+    marks, found = _within(distances, farthest), []
+    at = marks.find(1)
+    while at >= 0:
+        found.append(at)
+        at = marks.find(1, at + 1)
+    return found
 
 
 def _within(distances: bytes, most: int) -> bytes:

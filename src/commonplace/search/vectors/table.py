@@ -328,7 +328,11 @@ class Nearest:
             return codes
         noted = dict(db.execute(PAGES, (number,)).fetchall())
         codes = Codes.following(
-            codes, state, noted, lambda page: self._read(db, number, page, dim=dim)
+            codes,
+            state,
+            noted,
+            width=width_of(dim),
+            read=lambda page: self._read(db, number, page, dim=dim),
         )
         self._codes[number] = codes
         return codes

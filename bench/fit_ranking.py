@@ -80,7 +80,7 @@ def asked(name: str, path: Path) -> list[dict[str, Any]]:
 def candidates(vault: evaluate.Vault, question: evaluate.Question) -> Any:
     vault.clock.put(question.time)
     library = vault.memory.library
-    vector, _ = library.asker.asked(question.text)
+    vector, _ = library.engine.asked(question.text)
     return library.index.candidates(Query(text=question.text), vector), vault.clock.today()
 
 

@@ -129,7 +129,7 @@ def filled(url: str, count: int) -> None:
         some = min(SESSION, count - start)
         memory.store_all({"text": sentence(chance), "kind": "fact"} for _ in range(some))
     memory.library.refresh()
-    memory.library.asker.embed_all(lambda done, total: None)
+    memory.library.engine.embed_all(lambda done, total: None)
     memory.close()
 
 
@@ -225,8 +225,8 @@ class Size:
         for memory in memories:
             for text in self._asked[:6]:
                 memory.search(text)
-        asker = memories[0].library.asker
-        vectors = {text: asker.asked(text)[0] for text in self._asked}
+        engine = memories[0].library.engine
+        vectors = {text: engine.asked(text)[0] for text in self._asked}
         self._heard = Heard(memories)
         self._sent = [
             (memory, statement(memory, text, vectors[text]))

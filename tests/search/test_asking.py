@@ -14,7 +14,7 @@ from commonplace.model.records import Hit, SearchResult
 from commonplace.search import engine
 from commonplace.search.encoders import Encoder, Weigh
 from commonplace.search.encoders.hashed import HashedEncoder
-from commonplace.search.engine import MANY, Asker
+from commonplace.search.engine import MANY, SearchEngine
 from commonplace.search.index import Query
 from commonplace.search.sqlite.index import SqliteIndex
 from commonplace.search.vectors import with_numpy
@@ -55,11 +55,11 @@ def index() -> Iterator[SqliteIndex]:
 def asked(
     index: SqliteIndex, text: str, encoder: Encoder | None = None, **query: int
 ) -> SearchResult:
-    asker = Asker(index, (lambda: encoder) if encoder else None, clock=Clock())
+    searcher = SearchEngine(index, (lambda: encoder) if encoder else None, clock=Clock())
     try:
-        return asker.find(Query(text, **query))  # type: ignore[arg-type]
+        return searcher.find(Query(text, **query))  # type: ignore[arg-type]
     finally:
-        asker.close()
+        searcher.close()
 
 
 def texts(found: SearchResult) -> list[str]:
@@ -103,7 +103,7 @@ def test_an_answer_says_how_many_texts_have_no_vector_yet(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
-    monkeypatch.setattr(Asker, "_go_on", lambda self: None)
+    monkeypatch.setattr(SearchEngine, "_go_on", lambda self: None)
     fill(index, *(record(number, f"text {number}") for number in range(150)))
     answers = [asked(index, "text", Taught()).degraded[:5] for _ in range(3)]
     assert answers == ["86 te", "22 te", ""]
@@ -115,13 +115,13 @@ def test_the_others_get_their_vectors_in_the_background(
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
     fill(index, *(record(number, f"text {number}") for number in range(300)))
     encoder = Taught()
-    asker = Asker(index, lambda: encoder, clock=Clock())
-    assert asker.find(Query("text")).degraded
-    assert asker._thread is not None
-    asker._thread.join()
+    searcher = SearchEngine(index, lambda: encoder, clock=Clock())
+    assert searcher.find(Query("text")).degraded
+    assert searcher._thread is not None
+    searcher._thread.join()
     assert len(encoder.seen) == 300
-    assert asker.find(Query("text")).degraded == ""
-    asker.close()
+    assert searcher.find(Query("text")).degraded == ""
+    searcher.close()
 
 
 def test_a_search_makes_no_vectors_while_they_are_made_in_the_background(
@@ -135,16 +135,16 @@ def test_a_search_makes_no_vectors_while_they_are_made_in_the_background(
         resting.set()
         go_on.wait()
 
-    asker = Asker(index, lambda: encoder, clock=Clock())
-    monkeypatch.setattr(asker, "_give_way", rest)
-    asker.find(Query("text"))
+    searcher = SearchEngine(index, lambda: encoder, clock=Clock())
+    monkeypatch.setattr(searcher, "_give_way", rest)
+    searcher.find(Query("text"))
     resting.wait()
     made = len(encoder.seen)
     assert made == engine.BATCH + engine.FEW
-    assert asker.find(Query("text")).degraded.startswith(f"{300 - made} texts")
+    assert searcher.find(Query("text")).degraded.startswith(f"{300 - made} texts")
     assert len(encoder.seen) == made
     go_on.set()
-    asker.close()
+    searcher.close()
 
 
 def test_the_background_waits_for_questions_but_not_for_ever(
@@ -152,16 +152,16 @@ def test_the_background_waits_for_questions_but_not_for_ever(
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    asker = Asker(index, Taught, clock=Clock())
-    asker._give_way()
+    searcher = SearchEngine(index, Taught, clock=Clock())
+    searcher._give_way()
     alone = len(slept)
 
     def beside(query: Query) -> list[Hit]:
-        asker._give_way()
+        searcher._give_way()
         return []
 
     monkeypatch.setattr(index, "search", beside)
-    asker.find(Query(""))
+    searcher.find(Query(""))
     assert (alone, len(slept)) == (1, 2 + engine.PAUSES)
 
 
@@ -203,7 +203,9 @@ def test_everything_gets_its_vector_at_once_with_progress(index: SqliteIndex) ->
     count = 2 * MANY + 22
     fill(index, *(record(number, f"text {number}") for number in range(count)))
     steps: list[tuple[int, int]] = []
-    Asker(index, Taught, clock=Clock()).embed_all(lambda done, total: steps.append((done, total)))
+    SearchEngine(index, Taught, clock=Clock()).embed_all(
+        lambda done, total: steps.append((done, total))
+    )
     assert steps == [(MANY, count), (2 * MANY, count), (count, count)]
     assert len(index.dump_vectors()) == count
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from commonplace.model.records import Hit, Record, now_of
-from commonplace.search.importance import by_standing, standing
+from commonplace.search.importance import by_importance, standing
 from tests.data import clock_at
 
 NOW = now_of(clock_at("2026-03-01T12:00:00Z"))
@@ -42,7 +42,7 @@ def test_a_fact_outlasts_what_was_only_the_case_then() -> None:
 
 def test_what_matters_the_same_stays_in_its_order() -> None:
     hits = [Hit(replace(FACT, id=f"mem-{number}"), (), 0.0) for number in range(3)]
-    assert by_standing(hits, clock_at("2026-03-01T12:00:00Z")) == hits
+    assert by_importance(hits, clock_at("2026-03-01T12:00:00Z")) == hits
 
 
 def test_a_day_that_cannot_be_read_is_today() -> None:

@@ -28,7 +28,7 @@ from commonplace.context.sections import (
     unfit,
 )
 from commonplace.model.records import PASSAGE, Origin, Record, short_id
-from commonplace.search.importance import by_standing
+from commonplace.search.importance import by_importance
 from commonplace.search.index import Query
 from commonplace.storage.sessions import SessionKind
 from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, one_line
@@ -374,9 +374,9 @@ def _experiences(state: State) -> ContextSection:
 def typed(state: State) -> list[ContextSection]:
     """The brief: behavioural entries before the others, what matters most first."""
     search, most, clock = state.library.index.search, _most(state), state.library.clock
-    behavioral = by_standing(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), clock)
+    behavioral = by_importance(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), clock)
     others = search(Query(without_kinds=(PASSAGE, *BEHAVIORAL_KINDS), limit=most))
-    others = by_standing(others, clock)
+    others = by_importance(others, clock)
     first, first_out = record_lines(state, behavioral, reason="behavioral", write=_entry)
     second, second_out = record_lines(state, others, reason="a fact or context", write=_entry)
     more = len(behavioral) == most or len(others) == most

@@ -37,7 +37,7 @@ from commonplace.model.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.search.engine import Asker
+from commonplace.search.engine import SearchEngine
 from commonplace.search.index import Query
 from commonplace.search.recall import most_alike
 from commonplace.storage.brackets import Brackets
@@ -94,7 +94,7 @@ class Library(Erasing):
         super().__init__(*parts, **rest)
         self.notices = notices
         self.brackets = brackets
-        self.asker = Asker(self.index, encoder, clock=self.clock)
+        self.engine = SearchEngine(self.index, encoder, clock=self.clock)
         self.check_growth: Callable[[str, str, str], None] | None = None
         """Refuses what makes a document too long, by its name and its text before and after."""
         self.screened: dict[tuple[str, str, int], str] = {}
@@ -105,7 +105,7 @@ class Library(Erasing):
         return duplicates.Lately(self)
 
     def close(self) -> None:
-        self.asker.close()
+        self.engine.close()
         super().close()
 
     def appeared(self, name: str, records: list[Record], author: Author) -> None:
@@ -684,10 +684,10 @@ class Library(Erasing):
         return decoded(name, data), etag_of(data)
 
     def find(self, query: Query) -> SearchResult:
-        found = self.index.while_level(lambda: self.asker.find(query))
+        found = self.index.while_level(lambda: self.engine.find(query))
         if found is None:
             self.refresh()
-            found = self.asker.find(query)
+            found = self.engine.find(query)
         if self.troubles or self.outside.copies:
             lacking = " ".join((found.degraded, *self.troubles.values(), *self.unmerged())).strip()
             found = SearchResult(found, mode=found.mode, degraded=lacking)

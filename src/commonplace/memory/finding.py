@@ -20,7 +20,7 @@ from commonplace.model.records import (
     Record,
     SearchResult,
 )
-from commonplace.search.importance import by_standing
+from commonplace.search.importance import by_importance
 from commonplace.search.index import Query
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _said(memory: Memory, query: Query) -> SearchResult:
 def why_not(memory: Memory, record_id: str, text: str, **filters: Any) -> Miss:
     hit = memory.get(record_id)
     filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
-    return memory.library.asker.why_not(hit, Query(text=text, **filters))
+    return memory.library.engine.why_not(hit, Query(text=text, **filters))
 
 
 def _bounds(memory: Memory, since: str, until: str) -> dict[str, Any]:
@@ -133,8 +133,8 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     search, behavioral = memory.library.index.search, tuple(sorted(BEHAVIORAL))
     seen = session.narrowed(memory, Query(limit=limit))
     clock = memory.clock
-    first = by_standing(search(replace(seen, kinds=behavioral)), clock)
-    rest = by_standing(search(replace(seen, without_kinds=(PASSAGE, *behavioral))), clock)
+    first = by_importance(search(replace(seen, kinds=behavioral)), clock)
+    rest = by_importance(search(replace(seen, without_kinds=(PASSAGE, *behavioral))), clock)
     room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
     hits = [*first[:room], *rest][:limit]
     records = [hit.record for hit in hits if not hit.record.is_checkpoint]

@@ -34,10 +34,19 @@ from commonplace.postgres.index_queries import (
 )
 from commonplace.postgres.index_rows import PostgresRecords, record_in
 from commonplace.postgres.index_vectors import PostgresVectors
-from commonplace.search import rows as tellings
 from commonplace.search.filters import narrow
 from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
-from commonplace.search.rows import SHOWN, Row, Told
+from commonplace.search.rows import (
+    SHOWN,
+    IndexRow,
+    Row,
+    known_of,
+    known_row,
+    pieces,
+    rarity,
+    row_of,
+    score,
+)
 from commonplace.search.sqlite.candidates import CountCache
 from commonplace.search.words import STOP, cut_terms_of
 
@@ -125,10 +134,10 @@ class Added:
     """What was added to documents, and is written all at once."""
 
     def __init__(self) -> None:
-        self.tolds: dict[tuple[str, int], Told] = {}
+        self.tolds: dict[tuple[str, int], IndexRow] = {}
         self.known: dict[str, Known] = {}
 
-    def take(self, document: str, tolds: Mapping[int, Told], known: Known) -> None:
+    def take(self, document: str, tolds: Mapping[int, IndexRow], known: Known) -> None:
         self.tolds |= {(document, line): told for line, told in tolds.items()}
         self.known[document] = known
 
@@ -144,8 +153,8 @@ class PostgresIndex:
         self._database = database
         self._tag = tag_of(database.profile)
         self._rank = lru_cache(maxsize=4096)(rank)
-        self._last_told: Told | None = None
-        self._tolds: dict[int, Told] | None = None
+        self._last_told: IndexRow | None = None
+        self._tolds: dict[int, IndexRow] | None = None
         """While all is told anew: most records stand in two documents."""
         self._threads = threading.local()
         self._remembered = CountCache()
@@ -233,14 +242,14 @@ class PostgresIndex:
         self._write(lambda: self._rows(SET_MARK, mark=mark))
 
     def known(self) -> dict[str, Known]:
-        return {row[0]: tellings.known_of(row) for row in self._rows(GET_KNOWN)}
+        return {row[0]: known_of(row) for row in self._rows(GET_KNOWN)}
 
     def known_of(self, document: str) -> Known | None:
         added = self._added()
         if added is not None and document in added.known:
             return added.known[document]
         rows = self._rows(GET_ONE_KNOWN, name=document)
-        return tellings.known_of(rows[0]) if rows else None
+        return known_of(rows[0]) if rows else None
 
     def note(self, document: str, *, known: Known) -> None:
         self._add(document, {}, known)
@@ -248,7 +257,7 @@ class PostgresIndex:
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         self._add(document, {line: self._tell(record) for record, line in entries}, known)
 
-    def _add(self, document: str, tolds: Mapping[int, Told], known: Known) -> None:
+    def _add(self, document: str, tolds: Mapping[int, IndexRow], known: Known) -> None:
         added = self._added()
         if added is None:
             added = Added()
@@ -262,34 +271,34 @@ class PostgresIndex:
         found: Added | None = getattr(self._threads, "added", None)
         return found
 
-    def _tell(self, record: Record) -> Told:
+    def _tell(self, record: Record) -> IndexRow:
         """As it is told; a record mostly goes to a second document right after the first."""
         told = self._last_told
         if told is None or told.record is not record:
-            self._last_told = told = tellings.telling(record)
+            self._last_told = told = row_of(record)
         return told
 
     def _append(self, added: Added) -> None:
         if added.tolds:
             self._records.place(added.tolds)
         if added.known:
-            columns = zip(*(tellings.known_row(*each) for each in added.known.items()), strict=True)
+            columns = zip(*(known_row(*each) for each in added.known.items()), strict=True)
             self._rows(SET_KNOWN, **dict(zip(KNOWN.split(", "), map(list, columns), strict=True)))
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         def work() -> None:
-            self._records.replace(document, tellings.pieces(entries, self._tolds))
+            self._records.replace(document, pieces(entries, self._tolds))
             self.note(document, known=known)
 
         self._write(work)
 
     def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
-        wanted = {line: tellings.telling(record) for record, line in entries}
+        wanted = {line: row_of(record) for record, line in entries}
         self._write(lambda: self._records.replace(document, [(first, last, wanted)]))
 
     def drop(self, document: str) -> None:
         def work() -> None:
-            self._records.replace(document, tellings.pieces((), None))
+            self._records.replace(document, pieces((), None))
             self._rows(DROP_KNOWN, name=document)
 
         self._write(work)
@@ -363,7 +372,7 @@ class PostgresIndex:
         words = by_words(query, condition, self._tag, best=max(query.limit, 0))
         if words:
             rows = self._said(BEST_BY_WORDS.format(found=words.text), condition, words)
-            return [Hit(it.record, it.places, tellings.score(it.score)) for it in self._hits(rows)]
+            return [Hit(it.record, it.places, score(it.score)) for it in self._hits(rows)]
         sign = self._asked_for(query)
         both = f"{condition.text} and {sign.text}" if sign else condition.text
         asked = (sign,) if sign else ()
@@ -408,9 +417,7 @@ class PostgresIndex:
                 self._vectors.records = total
                 having[missing[at - 1]] = count
         total = self._vectors.records
-        return {
-            word: tellings.rarity(word, having=having.get(word, 0), total=total) for word in words
-        }
+        return {word: rarity(word, having=having.get(word, 0), total=total) for word in words}
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True

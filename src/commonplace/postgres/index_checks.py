@@ -8,8 +8,7 @@ from typing import Any
 from commonplace.model.errors import CommonplaceError
 from commonplace.postgres.index_queries import vector_of_words
 from commonplace.postgres.index_rows import record_in
-from commonplace.search import rows as tellings
-from commonplace.search.rows import SHOWN, Row
+from commonplace.search.rows import SHOWN, Row, row_of
 from commonplace.search.words import lexemes
 
 BLOCK = 8192
@@ -42,7 +41,7 @@ def dump(rows: Rows) -> list[tuple[Any, ...]]:
     """Everything that the index says of records and documents."""
     records: dict[Row, list[tuple[str, int]]] = {}
     for digest, lead, *values, document, line in rows(DUMP_RECORDS):
-        told = tellings.telling(record_in(tuple(values)))
+        told = row_of(record_in(tuple(values)))
         row = (digest, int(lead), told.words, *told.values)
         records.setdefault(row, []).append((document, line))
     return sorted(
@@ -73,7 +72,7 @@ def _misread(rows: Rows, tag: str) -> str:
     after = -1
     while some := rows(SOME_RECORDS, after=after):
         records = [record_in(row[1:]) for row in some]
-        found = lexemes([(it.text, tellings.telling(it).words) for it in records])
+        found = lexemes([(it.text, row_of(it).words) for it in records])
         wrong = rows(
             OTHER_WORDS,
             keys=[row[0] for row in some],

@@ -17,9 +17,9 @@ from commonplace.search.rows import (
     CONFIDENCE,
     FIELDS,
     Identity,
+    IndexRow,
     Piece,
     Row,
-    Told,
     differing,
     record_of,
 )
@@ -98,7 +98,7 @@ class PostgresRecords:
         self._tag = tag
         self._rank = rank
 
-    def place(self, wanted: Mapping[tuple[str, int], Told]) -> None:
+    def place(self, wanted: Mapping[tuple[str, int], IndexRow]) -> None:
         """Put records on lines where nothing stands; where something does, in its place."""
         keys, settled = self._keys(wanted.values())
         placed = self._rows(
@@ -126,7 +126,7 @@ class PostgresRecords:
             self._settle(touched)
 
     def _replace_piece(
-        self, document: str, wanted: Mapping[int, Told], *, first: int, last: int
+        self, document: str, wanted: Mapping[int, IndexRow], *, first: int, last: int
     ) -> tuple[set[int], set[str]]:
         """Write what differs; give the keys that lost a place and the ids that gained or lost."""
         rows = self._rows(STANDING, document=document, first=first, last=last)
@@ -143,7 +143,7 @@ class PostgresRecords:
         ids = {it.identity[0] for it in fresh.values()} | {id_ for _, (id_, _) in left.values()}
         return {key for key, _ in left.values()}, ids
 
-    def _keys(self, tolds: Iterable[Told]) -> tuple[dict[Identity, int], bool]:
+    def _keys(self, tolds: Iterable[IndexRow]) -> tuple[dict[Identity, int], bool]:
         """The key of each, with a row made for those that have none.
 
         And whether each record is told in one way only.
@@ -161,7 +161,7 @@ class PostgresRecords:
             keys |= self._insert(missing, leads)
         return keys, len(keys) == len(ids)
 
-    def _insert(self, tolds: Sequence[Told], leads: Sequence[bool]) -> dict[Identity, int]:
+    def _insert(self, tolds: Sequence[IndexRow], leads: Sequence[bool]) -> dict[Identity, int]:
         found = lexemes([(told.record.text, told.words) for told in tolds])
         columns = zip(*(told.values for told in tolds), strict=True)
         values = {

@@ -65,7 +65,7 @@ PAUSES = 20
 """So many in a row at most: where somebody always searches, vectors are made all the same."""
 
 
-class Asker:
+class SearchEngine:
     """Answers questions from one index, with one encoder or with words alone."""
 
     def __init__(

@@ -44,7 +44,7 @@ def standing(record: Record, now: Now) -> float:
     return worth * fresh * record.confidence * believed * (1.0 if holds else OVER)
 
 
-def by_standing(hits: Iterable[Hit], clock: Clock) -> list[Hit]:
+def by_importance(hits: Iterable[Hit], clock: Clock) -> list[Hit]:
     """What matters most first; what matters the same stays in its order."""
     now = now_of(clock)
     return sorted(hits, key=lambda hit: standing(hit.record, now), reverse=True)

@@ -1,7 +1,7 @@
-"""Tellings: a record as an index keeps it, and what makes one telling of it another.
+"""The row that an index stores for a record: `row_of` makes it, `record_of` reads it back.
 
-It does not know the tables: the same values go into every index, and come out of it as records
-again. One record may be told differently in two documents.
+Every index stores the same values. Two documents may have different versions of one record, each of
+which has a row: `differing` decides which rows of a document must be written again.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
 
 Row = tuple[Any, ...]
 Identity = tuple[str, int]
-"""A record's id and the digest of all it says: one telling of it."""
+"""A record's id and the digest of all its fields: one version of it."""
 
 _fields_of = attrgetter(*FIELDS)
 
 
-class Told(NamedTuple):
-    """A record as it is told in one place."""
+class IndexRow(NamedTuple):
+    """One version of a record, as values for the columns of an index."""
 
     identity: Identity
     record: Record
@@ -59,13 +59,13 @@ class Told(NamedTuple):
         return said(self.record)
 
 
-Piece = tuple[int, int, dict[int, Told]]
+Piece = tuple[int, int, dict[int, IndexRow]]
 """The first and last line of a part of a document, and what is to stand there."""
 Standing = tuple[int, Identity]
-"""The key of what stands on a line, and which telling it is."""
+"""The key of the row that stands on a line, and its identity."""
 
 
-def telling(record: Record) -> Told:
+def row_of(record: Record) -> IndexRow:
     values = list(_fields_of(record))
     for at in LISTED:
         values[at] = listed(values[at])
@@ -76,24 +76,24 @@ def telling(record: Record) -> Told:
     digest.update("\0".join(values).encode())
     values[CONFIDENCE] = confidence
     number = int.from_bytes(digest.digest(), "big", signed=True)
-    return _made(Told, ((values[0], number), record, values))
+    return _made(IndexRow, ((values[0], number), record, values))
 
 
 _empty = blake2b(digest_size=8)
 _made = tuple.__new__
 
 
-def _told_once(record: Record, tolds: dict[int, Told] | None) -> Told:
-    """As it is told, kept by the record's own identity while all is told anew."""
-    if tolds is None:
-        return telling(record)
-    found = tolds.get(id(record))
+def _row_once(record: Record, known: dict[int, IndexRow] | None) -> IndexRow:
+    """The row of a record, made once while a whole index is filled."""
+    if known is None:
+        return row_of(record)
+    found = known.get(id(record))
     if found is None:
-        found = tolds[id(record)] = telling(record)
+        found = known[id(record)] = row_of(record)
     return found
 
 
-def pieces(entries: Iterable[Entry], tolds: dict[int, Told] | None) -> Iterator[Piece]:
+def pieces(entries: Iterable[Entry], known: dict[int, IndexRow] | None) -> Iterator[Piece]:
     """The lines of a whole document, some at a time."""
     wanted = {line: record for record, line in entries}
     lines = sorted(wanted)
@@ -101,13 +101,13 @@ def pieces(entries: Iterable[Entry], tolds: dict[int, Told] | None) -> Iterator[
     for at in range(0, max(len(lines), 1), AT_ONCE):
         last = lines[at + AT_ONCE] - 1 if at + AT_ONCE < len(lines) else END
         part = {line: wanted[line] for line in lines[at : at + AT_ONCE]}
-        yield first, last, {line: _told_once(record, tolds) for line, record in part.items()}
+        yield first, last, {line: _row_once(record, known) for line, record in part.items()}
         first = last + 1
 
 
 def differing(
-    standing: Mapping[int, Standing], wanted: Mapping[int, Told]
-) -> tuple[dict[int, Told], dict[int, Standing]]:
+    standing: Mapping[int, Standing], wanted: Mapping[int, IndexRow]
+) -> tuple[dict[int, IndexRow], dict[int, Standing]]:
     """What comes to some lines, and what leaves them."""
     kept = {
         line for line, (_, it) in standing.items() if line in wanted and wanted[line].identity == it

@@ -300,15 +300,15 @@ class Vault:
             text_limit=LONGEST_TURN,
             document_limit=0,
         )
-        asker = self.memory.library.asker
-        asker.use(remembering.over(asker.encoder()))
+        engine = self.memory.library.engine
+        engine.use(remembering.over(engine.encoder()))
         self.turns: dict[str, str] = {}
         """The turn that each record id was made of."""
         for session, turns in _by_session(case.turns):
             self._store(session, turns)
         self.memory.session = ""
         self.memory.library.refresh()
-        self.memory.library.asker.embed_all(lambda done, total: None)
+        self.memory.library.engine.embed_all(lambda done, total: None)
 
     def _store(self, session: str, turns: Sequence[Turn]) -> None:
         self.clock.put(turns[0].time)

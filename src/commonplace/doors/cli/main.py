@@ -298,8 +298,8 @@ def wait_for_vectors(memory: Memory) -> None:
             bars.append(progress_bar("Vectors"))
         bars[0](done, total)
 
-    memory.library.asker.patience = VECTOR_SECONDS
-    memory.library.asker.progress = progress
+    memory.library.engine.patience = VECTOR_SECONDS
+    memory.library.engine.progress = progress
 
 
 def complain(troubles: Iterable[str]) -> None:

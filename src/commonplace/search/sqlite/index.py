@@ -1,7 +1,4 @@
-"""The index in one SQLite file: rows, an FTS5 table over them, vectors beside them.
-
-It does not know what a document is but a name, nor what the journal is but a number.
-"""
+"""The index in one SQLite file: rows, an FTS5 table over them, vectors beside them."""
 
 from __future__ import annotations
 
@@ -24,15 +21,15 @@ from commonplace.search.rows import (
     COUNT,
     SHOWN,
     TIMESTAMP,
+    IndexRow,
     Piece,
-    Told,
     known_of,
     known_row,
     pieces,
     rarity,
     record_of,
+    row_of,
     score,
-    telling,
 )
 from commonplace.search.sqlite.candidates import EVERY, WordCounts, by_words, candidates, in_order
 from commonplace.search.sqlite.connections import Connections, Row, reading
@@ -56,7 +53,7 @@ Every commit that touches it writes a segment of its own, which costs more than 
 small write together. Whoever searches next takes in what waits.
 """
 LATELY = 512
-"""How many records are remembered as they were told."""
+"""How many records have their rows remembered."""
 # The row without a name is the journal's: it is on a page that every write touches anyway.
 GET_JOURNAL = "SELECT digest, base FROM documents WHERE name = ''"
 SET_LEVEL = """INSERT INTO documents(name, base, digest) VALUES('', ?, '')
@@ -69,7 +66,7 @@ GET_KNOWN = """SELECT name, size, mtime_ns, inode, digest, racy, atime_ns, lines
 SET_KNOWN = "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 KINDS = "SELECT kind, count(*) AS n FROM records WHERE lead GROUP BY kind ORDER BY n DESC, kind"
-# What a hit is made of: the leading telling of a record, its places, and those of the others, which
+# What a hit is made of: the leading version of a record, its places, and those of the others, which
 # are looked for only where there are any at all.
 PLACES = "json_group_array(json_array(p.document, p.line))"
 WHOLE = f"""{SHOWN}, (SELECT {PLACES} FROM places p WHERE p.key = r.key),
@@ -114,7 +111,7 @@ class SqliteIndex:
 
     def __init__(self, path: StrPath | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
-        self._told_lately: dict[int, Told] = {}
+        self._lately: dict[int, IndexRow] = {}
         self._filling: Filling | None = None
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
         self._counts = WordCounts()
@@ -159,20 +156,20 @@ class SqliteIndex:
 
     def add(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
-            wanted = {line: self._tell(record) for record, line in entries}
+            wanted = {line: self._row(record) for record, line in entries}
             if wanted:
                 piece = min(wanted), max(wanted), wanted
                 self._replace(db, document, [piece], waiting=BATCH)
             db.execute(SET_KNOWN, known_row(document, known))
 
-    def _tell(self, record: Record) -> Told:
-        """As it is told; a record mostly goes to a second document right after the first."""
-        told = self._told_lately.get(id(record))
-        if told is None or told.record is not record:
-            if len(self._told_lately) >= LATELY:
-                self._told_lately.clear()
-            self._told_lately[id(record)] = told = telling(record)
-        return told
+    def _row(self, record: Record) -> IndexRow:
+        """The row of a record, which mostly goes to a second document right after the first."""
+        row = self._lately.get(id(record))
+        if row is None or row.record is not record:
+            if len(self._lately) >= LATELY:
+                self._lately.clear()
+            self._lately[id(record)] = row = row_of(record)
+        return row
 
     def put(self, document: str, entries: Sequence[Entry], *, known: Known) -> None:
         with self._connections.transaction() as db:
@@ -184,7 +181,7 @@ class SqliteIndex:
 
     def put_lines(self, document: str, entries: Sequence[Entry], *, first: int, last: int) -> None:
         with self._connections.transaction() as db:
-            wanted = {line: telling(record) for record, line in entries}
+            wanted = {line: row_of(record) for record, line in entries}
             self._replace(db, document, [(first, last, wanted)])
 
     def drop(self, document: str) -> None:
@@ -228,7 +225,7 @@ class SqliteIndex:
         return [record_of(row) for row in self._connections.rows(SAYING, number)]
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
-        rows = self._connections.rows(sqlite_records.WHERE_TOLD, clean(record_id))
+        rows = self._connections.rows(sqlite_records.WHERE_PLACED, clean(record_id))
         return self._places([(document, line) for _, document, line in rows])
 
     def standing_outside(self, document: str) -> set[str]:
@@ -286,7 +283,7 @@ class SqliteIndex:
             self._fill_up()
             sqlite_records.erase(db, record_ids)
             self._connections.scrub()
-        self._told_lately.clear()
+        self._lately.clear()
         self._cache.clear()
 
     def candidates(self, query: Query, asked: Asked | None = None) -> list[Candidate]:
@@ -371,8 +368,8 @@ class SqliteIndex:
         records: dict[Row, list[tuple[str, int]]] = {}
         for *row, document, line in self._connections.rows(DUMP_RECORDS):
             records.setdefault(tuple(row), []).append((document, line))
-        told = [("record", *row, tuple(sorted(places))) for row, places in records.items()]
-        return sorted(told) + sorted(
+        rows = [("record", *row, tuple(sorted(places))) for row, places in records.items()]
+        return sorted(rows) + sorted(
             ("document", *row) for row in self._connections.rows(DUMP_DOCUMENTS)
         )
 

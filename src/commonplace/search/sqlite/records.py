@@ -1,7 +1,4 @@
-"""Rows of records and of where they stand, in SQLite: made to hold just what they are told.
-
-It knows the tables of records and places. In which transaction, whoever calls it knows.
-"""
+"""Write the rows of records and of their places in SQLite, in the transaction of the caller."""
 
 from __future__ import annotations
 
@@ -13,7 +10,16 @@ from commonplace.model.lazy import Lazy
 from commonplace.model.records import Record
 from commonplace.search.filters import as_json, clean
 from commonplace.search.index import Entry
-from commonplace.search.rows import COLUMNS, FIELDS, Identity, Piece, Row, Told, differing, telling
+from commonplace.search.rows import (
+    COLUMNS,
+    FIELDS,
+    Identity,
+    IndexRow,
+    Piece,
+    Row,
+    differing,
+    row_of,
+)
 from commonplace.search.sqlite.row_cache import CHANGED
 from commonplace.search.sqlite.schema import CATCH_UP, INDEXES, WAITING
 
@@ -50,7 +56,7 @@ UNWORD = """INSERT INTO fts(fts, rowid, text, words)
     SELECT 'delete', key, text, words FROM records WHERE key = ?"""
 
 OTHERWISE = "SELECT DISTINCT id FROM records WHERE NOT lead"
-WHERE_TOLD = """SELECT r.key, p.document, p.line FROM records r JOIN places p ON p.key = r.key
+WHERE_PLACED = """SELECT r.key, p.document, p.line FROM records r JOIN places p ON p.key = r.key
     WHERE r.id = ?"""
 SET_LEAD = "UPDATE records SET lead = (key = ?) WHERE id = ?"
 
@@ -81,15 +87,15 @@ def replace(
 
 
 def settle(db: sqlite3.Connection, ids: Iterable[str], *, rank: Rank) -> None:
-    """Decide which telling of a record leads: of two in one document, the later."""
+    """Decide which version of a record leads: of two in one document, the later."""
     for id_ in ids:
-        told = db.execute(WHERE_TOLD, (id_,)).fetchall()
-        lead, *_ = min(told, key=lambda row: (rank(row[1]), -row[2]))
+        placed = db.execute(WHERE_PLACED, (id_,)).fetchall()
+        lead, *_ = min(placed, key=lambda row: (rank(row[1]), -row[2]))
         db.execute(SET_LEAD, (lead, id_))
 
 
 def erase(db: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Remove every telling of these records, and their words from all that FTS5 keeps."""
+    """Remove every version of these records, and their words from all that FTS5 keeps."""
     db.execute(CATCH_UP)
     for id_ in ids:
         _remove(db, [key for key, _ in db.execute(VARIANTS, (clean(id_),)).fetchall()])
@@ -98,7 +104,7 @@ def erase(db: sqlite3.Connection, ids: Iterable[str]) -> None:
 
 
 def _replace_piece(
-    db: sqlite3.Connection, document: str, wanted: dict[int, Told], *, first: int, last: int
+    db: sqlite3.Connection, document: str, wanted: dict[int, IndexRow], *, first: int, last: int
 ) -> tuple[set[int], set[str]]:
     """Write what differs; give the keys that lost a place and the ids that gained or lost one."""
     rows = db.execute(STANDING, (document, first, last)).fetchall()
@@ -113,20 +119,20 @@ def _replace_piece(
     return {key for key, _ in left.values()}, ids
 
 
-def _keys(db: sqlite3.Connection, tolds: Iterable[Told]) -> dict[Identity, int]:
+def _keys(db: sqlite3.Connection, wanted: Iterable[IndexRow]) -> dict[Identity, int]:
     """The key of each, with a row made for those that have none."""
-    missing = {told.identity: told for told in tolds}
+    missing = {row.identity: row for row in wanted}
     keys = _variants(db, missing)
-    new = [told for identity, told in missing.items() if identity not in keys]
+    new = [row for identity, row in missing.items() if identity not in keys]
     if _is_change(db, keys.values(), new):
         db.execute(CHANGED)
     ids = {id_ for id_, _ in keys}
     next_key = db.execute(NEXT_KEY).fetchall()[0][0]
     rows: list[Row] = []
-    for key, told in enumerate(new, next_key):
-        keys[told.identity] = key
-        rows.append(_row(told, key=key, lead=told.identity[0] not in ids))
-        ids.add(told.identity[0])
+    for key, row in enumerate(new, next_key):
+        keys[row.identity] = key
+        rows.append(_row(row, key=key, lead=row.identity[0] not in ids))
+        ids.add(row.identity[0])
     db.executemany(INSERT, rows)
     return keys
 
@@ -137,27 +143,27 @@ def _is_between(db: sqlite3.Connection, document: str, lines: Iterable[int]) -> 
     return bool(first and db.execute(IS_BEFORE_THE_LAST, (document, first)).fetchall())
 
 
-def _is_change(db: sqlite3.Connection, there: Iterable[int], new: Sequence[Told]) -> bool:
+def _is_change(db: sqlite3.Connection, there: Iterable[int], new: Sequence[IndexRow]) -> bool:
     """Whether what is told changes what may have been seen: by one more place of what was there, by
     a successor, or by an earlier time, which may come between two of a session.
 
     What nobody has searched yet nobody has seen.
     """
-    if any(told.record.supersedes or told.record.replaced_by for told in new):
+    if any(row.record.supersedes or row.record.replaced_by for row in new):
         return True
-    first = min((told.record.timestamp for told in new), default=None)
+    first = min((row.record.timestamp for row in new), default=None)
     if first is not None and db.execute(IS_EARLIER, (first,)).fetchall():
         return True
     lowest = min(there, default=0)
     return bool(lowest and db.execute(WAS_SEARCHED, (lowest,)).fetchall())
 
 
-def _row(told: Told, *, lead: bool, key: int | None = None) -> Row:
-    return (key, told.identity[1], int(lead), told.words, told.said, *told.values)
+def _row(row: IndexRow, *, lead: bool, key: int | None = None) -> Row:
+    return (key, row.identity[1], int(lead), row.words, row.said, *row.values)
 
 
 def _variants(db: sqlite3.Connection, identities: Iterable[Identity]) -> dict[Identity, int]:
-    """Every telling of the records with these ids."""
+    """Every version of the records with these ids."""
     ids = as_json([id_ for id_, _ in identities])
     return {(id_, digest): key for id_, digest, key in db.execute(VARIANTS_OF_ALL, (ids,))}
 
@@ -212,15 +218,15 @@ class Filling:
         for record in records:
             if id(record) in known:
                 continue
-            told = telling(record)
-            key = keys.get(told.identity)
+            row = row_of(record)
+            key = keys.get(row.identity)
             if key is None:
-                key = keys[told.identity] = len(keys) + 1
-                yield _row(told, key=key, lead=self._is_first(record.id))
+                key = keys[row.identity] = len(keys) + 1
+                yield _row(row, key=key, lead=self._is_first(record.id))
             known[id(record)] = key, record
 
     def _is_first(self, id_: str) -> bool:
-        """Whether no other telling came before; which of several leads is settled at the end."""
+        """Whether no other version came before; which of several leads is settled at the end."""
         first = id_ not in self._ids
         (self._ids if first else self._otherwise).add(id_)
         return first

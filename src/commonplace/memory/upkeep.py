@@ -72,12 +72,13 @@ def plan_compaction(
 
 
 def compaction_of(memory: Memory, min_age_days: float | None = None) -> compaction.Compaction:
+    from commonplace.upkeep.compaction.plan import settings_of
     from commonplace.upkeep.compaction.summarizers import WithoutForgotten, summarizer_of
 
     summarizer = summarizer_of(memory.options, notes=memory.notes, clock=memory.clock)
     return compaction.Compaction(
         memory.library,
-        compaction.settings_of(memory.layout, memory.options, min_age_days=min_age_days),
+        settings_of(memory.layout, memory.options, min_age_days=min_age_days),
         notes=memory.notes,
         summarizer=WithoutForgotten(summarizer, memory.library),
         checkpoint=memory.checkpoint if memory.layout.name == "claw" else lambda: None,

@@ -15,8 +15,10 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import DayOf, parse_stamp, stamp, utc_day
 from commonplace.model.errors import CommonplaceError
+from commonplace.model.options import Options
 from commonplace.model.records import COMPACTION, SHAREABLE, Origin, Record, Sensitivity
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
@@ -34,6 +36,7 @@ from commonplace.upkeep.compaction.extractive import (
 COMPACTABLE = frozenset(("turn-summary", "note", "context", "heartbeat", COMPACTION))
 """Kinds that old records of are compacted; facts, what was learned and how to behave stay."""
 LOG = "compaction.jsonl"
+NOTHING = "this layout has no document to compact"
 LEVELS = list(Sensitivity)
 FEW, MOST = 4, 40
 """Fewer records than this join others of their month; more than that make several summaries."""
@@ -41,6 +44,38 @@ BODY = 600
 """Characters of what a summary says."""
 ASKED = 100
 """Summaries of one run that a model is asked for; the extractive one makes the rest."""
+
+
+class Settings(Struct, frozen=True):
+    """What a run may touch, and from which age on."""
+
+    document: str
+    long_document: str
+    archive: str
+    """Where every record goes that leaves …"""
+    refuge: str
+    """… or those only that stand in no other document."""
+    enabled: bool = False
+    threshold_records: int = 0
+    threshold_characters: int = 0
+    min_age_days: float = 30
+    text_limit: int = 2000
+
+
+def settings_of(layout: Layout, options: Options, *, min_age_days: float | None = None) -> Settings:
+    return Settings(
+        layout.memory,
+        layout.long_memory,
+        options.memory_archive_path,
+        layout.trims_to,
+        enabled=options.memory_compaction_enabled,
+        threshold_records=options.memory_compaction_threshold_records,
+        threshold_characters=options.memory_compaction_threshold_chars,
+        min_age_days=options.memory_compaction_min_age_days
+        if min_age_days is None
+        else min_age_days,
+        text_limit=options.text_limit,
+    )
 
 
 class CompactionPlan(Struct, frozen=True):

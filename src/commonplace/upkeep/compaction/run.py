@@ -8,7 +8,6 @@ writes.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
@@ -24,25 +23,30 @@ from commonplace.library.erase import spans_of
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown import record_lines
-from commonplace.markdown.documents import Item, Parsed
-from commonplace.markdown.layouts import Layout
+from commonplace.markdown.documents import Item
 from commonplace.model.clock import monotonic, stamp
 from commonplace.model.errors import Busy, CommonplaceError, NoSuchDocument, ToBeFinished
-from commonplace.model.options import Options
-from commonplace.model.records import PASSAGE, SYSTEM, Record
-from commonplace.search.index import Query
+from commonplace.model.records import SYSTEM, Record
 from commonplace.storage.journal import Cut, Entry, Op, Text, appended_since, without
 from commonplace.storage.journal_format import long_parts
 from commonplace.storage.notes import Notes
 from commonplace.storage.vault import Staged
 from commonplace.upkeep.claw_workspace import HELD as BESIDE
+from commonplace.upkeep.compaction.check import (
+    Snapshot,
+    Unwell,
+    check_findings,
+    check_result,
+    finding_key,
+)
 from commonplace.upkeep.compaction.extractive import Summarizer
 from commonplace.upkeep.compaction.plan import (
+    NOTHING,
     CompactionPlan,
     CompactionReport,
+    Settings,
     in_scope,
     log,
-    must_stay,
     plan,
     shown,
 )
@@ -56,57 +60,6 @@ HEADER = "# Long-term memory\n\n"
 LONG, SHARE = 1_000_000, 4
 """Characters from which the archive is written anew, and how many times as long it may be."""
 LOCK = "compaction.lock"
-NOTHING = "this layout has no document to compact"
-
-
-class Settings(Struct, frozen=True):
-    """What a run may touch, and from which age on."""
-
-    document: str
-    long_document: str
-    archive: str
-    """Where every record goes that leaves …"""
-    refuge: str
-    """… or those only that stand in no other document."""
-    enabled: bool = False
-    threshold_records: int = 0
-    threshold_characters: int = 0
-    min_age_days: float = 30
-    text_limit: int = 2000
-
-
-def settings_of(layout: Layout, options: Options, *, min_age_days: float | None = None) -> Settings:
-    return Settings(
-        layout.memory,
-        layout.long_memory,
-        options.memory_archive_path,
-        layout.trims_to,
-        enabled=options.memory_compaction_enabled,
-        threshold_records=options.memory_compaction_threshold_records,
-        threshold_characters=options.memory_compaction_threshold_chars,
-        min_age_days=options.memory_compaction_min_age_days
-        if min_age_days is None
-        else min_age_days,
-        text_limit=options.text_limit,
-    )
-
-
-class Unwell(Exception):
-    """What was written is not what a compaction may leave behind."""
-
-
-class _Snapshot:
-    """The main document as it was read, without keeping anyone from writing on."""
-
-    def __init__(self, name: str, data: bytes, position: int, parsed: Parsed) -> None:
-        self.name = name
-        self.data = data
-        self.position = position
-        """Where the journal ended then."""
-        self.text = decoded(name, data)
-        self.parsed = parsed
-        self.items = [item for item in parsed.items if item.record.kind != PASSAGE]
-        self.records = [item.record for item in self.items]
 
 
 class _Prepared(Struct, frozen=True):
@@ -248,7 +201,7 @@ class Compaction:
         if not any(record.is_checkpoint for record in self._read().records[-1:]):
             self.checkpoint()  # The one before is of a run that was left off.
         since = self.library.clock.stamp()
-        found = set(map(_key, self.findings()))
+        found = set(map(finding_key, self.findings()))
         before = self._read()
         made = self._plan(before)
         backup = self.library.journal.keep(before.data)
@@ -258,10 +211,10 @@ class Compaction:
         try:
             self.library.level()
             after = self._read()
-            self._validate(made, before, after)
+            check_result(self.library, made, before, after, limit=self._before())
             sizes = len(before.records), len(before.text)
             del before  # What a scan holds is as large.
-            self._check_findings(found, since=since)
+            check_findings(self.library, found, self.findings(), since=since)
         except Exception as error:
             self._take_back(entry, error)
             raise Unwell(f"{error} It was taken back.") from error
@@ -279,7 +232,7 @@ class Compaction:
             backup=backup,
         )
 
-    def _changed(self, made: CompactionPlan, was: _Snapshot, backup: str) -> Entry | str:
+    def _changed(self, made: CompactionPlan, was: Snapshot, backup: str) -> Entry | str:
         """Do what was planned. Returns what was journalled, or why nothing was done."""
         prepared = self._prepared(made, was, backup)
         with self._staged(prepared) as staged:
@@ -302,11 +255,11 @@ class Compaction:
         now = self.library.clock.now()
         return stamp(now - days if now - oldest > days else oldest)
 
-    def _in_scope(self, snapshot: _Snapshot) -> list[Record]:
+    def _in_scope(self, snapshot: Snapshot) -> list[Record]:
         records, waiting = self._known(snapshot)
         return in_scope(records, before=self._before(), waiting=waiting)
 
-    def _known(self, snapshot: _Snapshot) -> tuple[list[Record], frozenset[str]]:
+    def _known(self, snapshot: Snapshot) -> tuple[list[Record], frozenset[str]]:
         """The records with the origin that the index knows, and those that wait for approval."""
         self.library.refresh()
         known = self.library.index.get_all(record.id for record in snapshot.records)
@@ -316,7 +269,7 @@ class Compaction:
         ]
         return records, self.library.waiting_among(records)
 
-    def _plan(self, snapshot: _Snapshot) -> CompactionPlan:
+    def _plan(self, snapshot: Snapshot) -> CompactionPlan:
         records, waiting = self._known(snapshot)
         return plan(
             records,
@@ -328,11 +281,11 @@ class Compaction:
             day_of=self.library.clock.day_of,
         )
 
-    def _read(self) -> _Snapshot:
+    def _read(self) -> Snapshot:
         name = self.settings.document
         data, position = self._text_of(name)
         parsed = self.library.parse(name, decoded(name, data or b""))
-        return _Snapshot(name, data or b"", position, parsed)
+        return Snapshot(name, data or b"", position, parsed)
 
     def _text_of(self, name: str) -> tuple[bytes | None, int]:
         """What a document says, None when it is not there, and where the journal ended then.
@@ -359,7 +312,7 @@ class Compaction:
         self.library.look(name)
         return appended_since(self.library.journal, name, since=since)
 
-    def _moved(self, made: CompactionPlan, was: _Snapshot) -> tuple[str, ...]:
+    def _moved(self, made: CompactionPlan, was: Snapshot) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive, and are not there yet."""
         archive, library = self.settings.archive, self.library
         if not archive and not self.settings.refuge:
@@ -372,7 +325,7 @@ class Compaction:
         there |= {record.id for record in was.records if record.is_checkpoint}
         return tuple(key for key in made.leaving if key not in there)
 
-    def _prepared(self, made: CompactionPlan, was: _Snapshot, backup: str) -> _Prepared:
+    def _prepared(self, made: CompactionPlan, was: Snapshot, backup: str) -> _Prepared:
         """Everything that takes time and does not need the lock."""
         library, settings = self.library, self.settings
         added = "".join(record_lines.write(each, library.layout.line) for each in made.summaries)
@@ -413,7 +366,7 @@ class Compaction:
     def _archive_name(self) -> str:
         return self.settings.archive or self.settings.refuge
 
-    def _caught_up(self, was: _Snapshot, prepared: _Prepared) -> _Level:
+    def _caught_up(self, was: Snapshot, prepared: _Prepared) -> _Level:
         """Take in what others stored while all was made: little comes to it until the lock."""
         library = self.library
         library.locked(library.levelling.bring_up)
@@ -439,7 +392,7 @@ class Compaction:
             for each in staged.values():
                 vault.unstage(each)
 
-    def _entry(self, made: CompactionPlan, was: _Snapshot, backup: str) -> Entry:
+    def _entry(self, made: CompactionPlan, was: Snapshot, backup: str) -> Entry:
         """What is journalled, but for the changes to the documents."""
         moved = self._moved(made, was)
         archived = set(moved)
@@ -507,60 +460,6 @@ class Compaction:
         newline = "\r\n" if text.endswith("\r\n") else "\n"
         return (text + guard + added.replace("\n", newline)).encode()
 
-    def _validate(self, made: CompactionPlan, before: _Snapshot, after: _Snapshot) -> None:
-        """Look whether a compaction did what it may, and nothing else."""
-        leaving, there = set(made.leaving), {record.id: record for record in after.records}
-        limit = self._before()
-        for record in before.records:
-            stays = must_stay(record, before=limit) and not record.is_checkpoint
-            if record.id in leaving and stays:
-                raise Unwell(f"{record.id} should have stayed.")
-            if record.id not in leaving and there.get(record.id) != record:
-                raise Unwell(f"{record.id} is not there any more.")
-        fresh = there.keys() - {record.id for record in before.records}
-        if leaving & there.keys() or len(there) > len(before.records) + len(fresh):
-            raise Unwell("There are not fewer records than before.")
-        if [summary.id for summary in made.summaries if self.library.index.get(summary.id) is None]:
-            raise Unwell("A summary cannot be found.")
-        if wrong := _whats(after) - _whats(before):
-            raise Unwell(f"The document has a new problem: {min(wrong)}.")
-        self._check_index(after)
-
-    def _check_findings(self, found: set[tuple[str, tuple[str, ...]]], *, since: str) -> None:
-        """Look whether a scan finds what it did not find before."""
-        told: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
-        for kind, ids in found:
-            group = frozenset(ids)  # One for all of them: a session may have thousands.
-            for key in ids if len(ids) > 1 else ():
-                told[kind, key].append(group)
-        for kind, ids in map(_key, self.findings()):
-            # Of a group of which some left, the rest is nothing new.
-            before = told.get((kind, ids[0]), ()) if ids else ()
-            if (kind, ids) in found or any(group.issuperset(ids) for group in before):
-                continue
-            if not self._stored_since(ids, since):
-                raise Unwell(f"The scan finds something new: {kind} {', '.join(ids[:3])}.")
-
-    def _stored_since(self, ids: Iterable[str], since: str) -> bool:
-        """Whether one of these is a record that somebody stored since, which is not our doing."""
-        hits = (self.library.index.get(key) for key in ids)
-        return any(hit and hit.record.timestamp >= since for hit in hits)
-
-    def _check_index(self, after: _Snapshot) -> None:
-        library, name = self.library, self.settings.document
-        library.refresh()
-        if library.vault.read(name) != after.data:
-            return  # Somebody wrote meanwhile: what the index holds is newer than what was read.
-        everything = Query(
-            documents=(name,),
-            include_superseded=True,
-            include_secret=True,
-            include_passages=False,
-        )
-        indexed, written = library.index.count(everything), len({r.id for r in after.records})
-        if indexed != written:
-            raise Unwell(f"The index holds {indexed:,} of {written:,} records.")
-
     def _logged(self, report: CompactionReport) -> CompactionReport:
         report = replace(report, at=self.library.clock.stamp())
         # What was done is done, whether or not it can be noted.
@@ -569,15 +468,7 @@ class Compaction:
         return report
 
 
-def _key(finding: Any) -> tuple[str, tuple[str, ...]]:
-    return finding.kind, finding.ids
-
-
-def _whats(snapshot: _Snapshot) -> set[str]:
-    return {problem.what for problem in snapshot.parsed.problems}
-
-
-def _lines_of(snapshot: _Snapshot, ids: Iterable[str]) -> Iterable[str]:
+def _lines_of(snapshot: Snapshot, ids: Iterable[str]) -> Iterable[str]:
     items: dict[str, Item] = {item.record.id: item for item in snapshot.items}
     for key in ids:
         yield as_line(snapshot.text[items[key].start : items[key].end])

@@ -1,7 +1,7 @@
-"""How many tokens a text has: an estimate from its letters, or the count of a real tokenizer.
+"""Count the tokens of a text: by an estimate from its letters, or with a real tokenizer.
 
-It does not know what the number is for. The estimate is calibrated against o200k, whose count is
-near that of other large vocabularies, and needs neither a vocabulary nor a download.
+The estimate is calibrated against o200k, whose count is near that of other large vocabularies. It
+needs neither a vocabulary nor a download.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """Anthropic's memory tool, `memory_20250818`: six commands on a `/memories` view of the vault.
 
-It knows the words that Claude was taught and how a path becomes a document's name; of the files
-behind them it knows nothing.
-
 A vault holds markdown only, while Claude may choose any name. So `/memories/plan.txt` is kept as
 `plan.txt.md` and listed as `plan.txt`, and every path finds again what was created under it.
 """

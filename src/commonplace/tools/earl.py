@@ -1,7 +1,4 @@
-"""EARL's tools: `save_memory` and `search_memory`, over lines that a person could read aloud.
-
-They know the order in which EARL searches its files, not how a line is written or kept.
-"""
+"""EARL's tools: `save_memory` and `search_memory`, over lines that a person could read aloud."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The journal's tools, for agents without a shell: `diary`, `read_memory`, `rewrite_memory`,
 `search_memory`.
 
-Everything they do can be done with a shell on the files alone; they know no more than the names.
+Everything they do can also be done with a shell on the files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The native tools: the union of the five seeds without overlap, small enough for any context.
-
-What they answer is meant to be read by a model or a person; how it gets there they do not know.
-"""
+"""The native tools: the union of the five seeds without overlap, small enough for any context."""
 
 from __future__ import annotations
 

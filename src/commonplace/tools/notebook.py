@@ -1,7 +1,6 @@
 """The notebook's tools: `memory_read` and `memory_update`, on one document that stays small.
 
-They know what keeps such a document in order (no line twice, a size, sections with dates), not
-where it is nor how a change is made safe.
+They keep the document in order: no line twice, a size, sections with dates.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Documents as a model reads them: what the dialects that show whole files have in common.
-
-It does not know the tools, nor their wording.
-"""
+"""Documents as a model reads them, for the dialects that show whole files."""
 
 from __future__ import annotations
 

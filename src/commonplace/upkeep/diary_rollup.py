@@ -1,6 +1,6 @@
 """The yearly roll-up of the diary: a document for each past year, made from its entries.
 
-The entries themselves are read and never touched. What they say it knows only as text.
+The entries themselves are only read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Forgetting: everything a text has left, found before it is erased, and erased as one deed.
+"""Find everything that a text has left behind, and erase it as one deed.
 
-It knows what is derived from records: summaries, experiences, and messages that quote them. How
-a record is taken out of documents, journal and index it leaves to the library.
+Summaries, experiences and messages are derived from records; the library takes the records
+themselves out of documents, journal and index.
 """
 
 from __future__ import annotations

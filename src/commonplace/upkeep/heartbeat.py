@@ -1,7 +1,7 @@
 """The heartbeat: from time to time an agent's command gets its context, and its diary is written.
 
-It does not know which agent the command is, nor what a context is made of. Two beats of a vault
-never overlap, in whatever processes they are; a beat waits for no conversation, it is left out.
+Two beats of a vault never overlap, whichever processes start them. While a conversation goes on, a
+beat is left out.
 """
 
 from __future__ import annotations

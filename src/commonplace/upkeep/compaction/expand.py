@@ -1,7 +1,6 @@
-"""Unfolding: what a summary was made from, and any record that left the documents, exactly.
+"""Expand a summary into the records it was made from, and bring back records that left.
 
-Everything is read from the journal and the versions that it keeps; why a record left it does not
-know.
+Both are read, exactly as they stood, from the journal and the versions that it keeps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Summaries of records without a model: the sentences that say most, and what they must keep.
 
-It knows words, not meanings, and neither files nor the clock. Any other summarizer is held to the
-same: the names, dates and numbers that its sources agree on must be in what it says.
+Any other summarizer is held to the same rule: the names, dates and numbers that its sources agree
+on must be in its summary.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Compaction: old records leave the main document, and a line for each group of them says what
-they said, in the document of long-term memory.
+"""Compaction: old records leave the main document, and a summary of each group goes into the
+document of long-term memory.
 
 `plan` says which records go and what they become. A run takes its lock, keeps a copy, writes once,
 checks the result and undoes it if something is wrong. It holds the vault's lock only while it

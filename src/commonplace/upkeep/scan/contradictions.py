@@ -1,7 +1,7 @@
-"""What a sentence says of what: the part that may differ held apart from the part that may not.
+"""Find two sentences that cannot both be true.
 
-Two sentences with the same key and different values cannot both be so. It reads English by a few
-rules that would rather be silent than wrong, and knows nothing of records.
+A statement has a key, which must be the same in both, and a value, which differs. English is read
+by a few rules that would rather miss a contradiction than report a wrong one.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A stage is a plain function, so a program can put its own pipeline together.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from commonplace.context.budget import (
     ContextLine,
     ContextSection,
     Frame,
-    Stage,
     compiled,
 )
 from commonplace.context.sections import State, as_it_stands, document_lines, prompt_of
@@ -195,6 +194,8 @@ def heartbeat(state: State) -> list[ContextSection]:
     return [ContextSection("trigger", (line,), "## Heartbeat", block="trigger", rank=-3, sure=1.0)]
 
 
+Stage = Callable[..., Sequence[ContextSection]]
+"""A step of a pipeline: from the state of an agent's run to sections of its context."""
 PIPELINES: dict[str, tuple[Stage, ...]] = {
     "session": (system, memory),
     "conversation": (system, memory, status, history, trigger),

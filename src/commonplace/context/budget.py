@@ -94,6 +94,15 @@ class Budget(NamedTuple):
     def share(self, part: float) -> Budget:
         return Budget(int(self.characters * part), int(self.tokens * part))
 
+    def plus(self, other: Budget) -> Budget:
+        return Budget(self.characters + other.characters, self.tokens + other.tokens)
+
+    def minus(self, other: Budget) -> Budget:
+        return Budget(self.characters - other.characters, self.tokens - other.tokens)
+
+    def covers(self, cost: Budget) -> bool:
+        return cost.characters <= self.characters and cost.tokens <= self.tokens
+
 
 class Context(Struct, frozen=True, dict=True):
     """What is injected, line by line and as one text, with what was left out."""
@@ -180,7 +189,7 @@ def _fitted(
 ) -> Fitted:
     room = _Room(budget, frame, count)
     if note:
-        room.reserve(note)
+        room.left = room.left.minus(room.cost(note))
     shelves = [_Shelf(section, room) for section in sections]
     by_rank = sorted(shelves, key=lambda shelf: shelf.section.rank)
     for shelf in by_rank:
@@ -204,7 +213,7 @@ class _Room:
     """What is left of a budget."""
 
     def __init__(self, budget: Budget, frame: Frame, count: Counter) -> None:
-        self.characters, self.tokens = budget.characters, budget.tokens
+        self.left = budget
         self.count = count if budget.tokens < UNLIMITED else _nothing
         self.frame = frame
         self.framed = not frame.opening
@@ -212,18 +221,6 @@ class _Room:
     def cost(self, text: str) -> Budget:
         """What a text costs on lines of its own."""
         return Budget(len(text) + 2, self.count(text) + 1)
-
-    def reserve(self, text: str) -> None:
-        cost = self.cost(text)
-        self.characters -= cost.characters
-        self.tokens -= cost.tokens
-
-    def fits(self, cost: Budget) -> bool:
-        return cost.characters <= self.characters and cost.tokens <= self.tokens
-
-    def take(self, cost: Budget) -> None:
-        self.characters -= cost.characters
-        self.tokens -= cost.tokens
 
 
 class _Shelf:
@@ -233,22 +230,17 @@ class _Shelf:
         self.section = section
         self.room = room
         self.kept: dict[int, ContextLine] = {}
-        self.waiting = list(section.order if section.order is not None else range(self._size()))
-        self.waiting.reverse()
+        order = range(len(section.lines)) if section.order is None else section.order
+        self.waiting = list(reversed(order))
+        """The numbers of the lines that are not kept yet, the one most worth keeping last."""
         self.used = Budget(0, 0)
-
-    def _size(self) -> int:
-        return len(self.section.lines)
 
     def fill(self, most: Budget) -> None:
         """Take the lines most worth keeping, until the next one does not fit."""
         while self.waiting:
             line = self.section.lines[self.waiting[-1]]
             cost = self._cost(line)
-            used = _sum(self.used, cost)
-            if used.characters > most.characters or used.tokens > most.tokens:
-                return
-            if not self.room.fits(cost):
+            if not (most.covers(self.used.plus(cost)) and self.room.left.covers(cost)):
                 return
             self._keep(line, cost)
 
@@ -260,14 +252,14 @@ class _Shelf:
         for size in _sizes(len(line.text)):
             part = line.text[:size].rstrip() + "…"
             cut = replace(line, text=part)
-            if self.room.fits(cost := self._cost(cut)):
+            if self.room.left.covers(cost := self._cost(cut)):
                 self._keep(cut, cost)
                 return
 
     def _keep(self, line: ContextLine, cost: Budget) -> None:
         self.kept[self.waiting.pop()] = line
-        self.used = _sum(self.used, cost)
-        self.room.take(cost)
+        self.used = self.used.plus(cost)
+        self.room.left = self.room.left.minus(cost)
         if self.section.block == "memory":
             self.room.framed = True
 
@@ -277,15 +269,11 @@ class _Shelf:
         tokens = 0 if self.room.count is _nothing else line.tokens
         cost = Budget(len(text) + 1, tokens + 1)
         if not self.kept:
-            cost = _sum(cost, self.room.cost(self.section.heading))
+            cost = cost.plus(self.room.cost(self.section.heading))
             if self.section.block == "memory" and not self.room.framed:
                 frame = self.room.frame
-                cost = _sum(cost, self.room.cost(f"{frame.opening}\n{frame.closing}"))
+                cost = cost.plus(self.room.cost(f"{frame.opening}\n{frame.closing}"))
         return cost
-
-
-def _sum(one: Budget, other: Budget) -> Budget:
-    return Budget(one.characters + other.characters, one.tokens + other.tokens)
 
 
 def _sizes(length: int) -> Iterator[int]:
@@ -427,7 +415,3 @@ def shown(line: ContextLine, section: str) -> str:
     if section != "history":
         return line.text
     return f"{line.role}: " + line.text.replace("\n", "\n  ")
-
-
-Stage = Callable[..., Sequence[ContextSection]]
-"""A step of a pipeline: from the state of an agent's run to sections of its context."""

@@ -356,7 +356,7 @@ def run(
         done = subprocess.run(
             [*words, "--sample", str(sample), "--seed", str(seed)],
             env={**os.environ, "LD_PRELOAD": built, SHIM: built},
-            cwd=SOURCE.parent.parent,
+            cwd=SOURCE.parents[2],
             capture_output=True,
             text=True,
             check=False,

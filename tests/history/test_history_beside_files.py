@@ -15,7 +15,7 @@ from commonplace.history.sql_questions import IN_POSTGRES
 from commonplace.memory import Memory
 from commonplace.model.errors import BadInput, BadOption, NoServer
 from commonplace.postgres import read_only_sql
-from commonplace.storage.option_files import options_of
+from commonplace.storage.option_files import load
 from commonplace.upkeep.heartbeat import Heartbeat
 from tests.contracts.history import HistoryContract, told
 from tests.support.postgres import fresh_url
@@ -81,7 +81,7 @@ def test_a_file_that_nobody_trusted_does_not_name_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["history.db", "mysql://me:pa55@h/db", "/tmp/pa55"])
 def test_what_is_no_url_of_postgresql_is_refused_and_not_repeated(value: str) -> None:
     with pytest.raises(BadOption) as error:
-        options_of(None, environ={}, arguments={"history": value})
+        load(None, environ={}, arguments={"history": value})
     assert "pa55" not in str(error.value)
 
 
@@ -96,7 +96,7 @@ def test_what_is_no_url_of_postgresql_is_refused_and_not_repeated(value: str) ->
     ],
 )
 def test_no_list_of_options_shows_its_password(value: str, shown: str) -> None:
-    options = options_of(None, environ={}, arguments={"history": value})
+    options = load(None, environ={}, arguments={"history": value}).options
     [told] = [each["value"] for each in options.described() if each["name"] == "history"]
     assert told == shown
 

@@ -14,7 +14,7 @@ from commonplace.doors.admin.init import begin
 from commonplace.doors.cli.main import main as cli
 from commonplace.memory import Memory
 from commonplace.model.errors import BadOption
-from commonplace.storage.option_files import options_of
+from commonplace.storage.option_files import load
 from commonplace.storage.trusted import all_trusted
 
 FILE = "commonplace.toml"
@@ -134,7 +134,7 @@ def test_every_other_command_names_the_file_and_the_line(
     data, where = BROKEN[case]
     (tmp_path / FILE).write_bytes(data)
     with pytest.raises(BadOption) as raised:
-        options_of(tmp_path)
+        load(tmp_path)
     assert str(tmp_path / FILE) in raised.value.what
     assert where in raised.value.what
 

@@ -17,7 +17,7 @@ from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.search.encoders.static import FILE, StaticEncoder, Weights, written
 from commonplace.search.encoders.wordpiece import pieces, words
 from commonplace.search.vectors import with_numpy
-from commonplace.storage.option_files import options_of
+from commonplace.storage.option_files import load
 from tests.contracts.encoder import HOSTILE, EncoderContract, likeness
 from tests.support.skips import library
 
@@ -205,4 +205,4 @@ def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_an_encoder_that_there_is_not_is_refused() -> None:
     with pytest.raises(BadOption, match="magic"):
-        options_of(None, environ={}, arguments={"encoder": "magic"})
+        load(None, environ={}, arguments={"encoder": "magic"})

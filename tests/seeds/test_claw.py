@@ -19,7 +19,7 @@ from commonplace.model.errors import BadOption
 from commonplace.model.options import Options, snake
 from commonplace.model.records import Record
 from commonplace.search.encoders.hashed import HashedEncoder
-from commonplace.storage.option_files import FILE, options_of
+from commonplace.storage.option_files import FILE, load
 from tests.data import clock_at, contents, example
 from tests.support.clocks import SkippingClock
 
@@ -296,7 +296,7 @@ def test_a_continuity_key_is_accepted_with_its_type_and_has_its_default(
     default, other = KEYS[key]
     spelled = json.dumps(other)
     (tmp_path / FILE).write_text(f"[continuity]\n{key} = {spelled}\n", encoding="utf-8")
-    assert getattr(options_of(tmp_path, environ={}), snake(key)) == other
+    assert getattr(load(tmp_path, environ={}).options, snake(key)) == other
     dotted = Options().overlaid({f"continuity.{key}": other}, source="a test")
     assert getattr(dotted, snake(key)) == other
     with pytest.raises(BadOption, match=snake(key)):

@@ -15,9 +15,8 @@ from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import Known, Signature
 from commonplace.postgres.connection import Database
 from commonplace.postgres.journal import PostgresJournal
-from commonplace.postgres.progress import ProgressRow
 from commonplace.postgres.urls import parse_url
-from commonplace.postgres.vault import PostgresVault
+from commonplace.postgres.vault import PostgresVault, ProgressRow
 from commonplace.storage.file_journal import FileJournal
 from commonplace.storage.file_vault import FileVault
 from commonplace.storage.journal import Journal

@@ -20,7 +20,7 @@ from commonplace.memory import Memory, upkeep
 from commonplace.model.options import Options
 from commonplace.model.records import Record
 from commonplace.storage.notes import FileNotes
-from commonplace.storage.option_files import options_of
+from commonplace.storage.option_files import load
 from commonplace.upkeep import claw_workspace
 from commonplace.upkeep.claw_workspace import vector_of
 from commonplace.upkeep.compaction.plan import last_report
@@ -279,9 +279,9 @@ def test_the_configuration_of_cursorclaw_is_read(tmp_path: Path) -> None:
     }
     (tmp_path / "openclaw.json").write_text(json.dumps(said))
     environ = {"XDG_DATA_HOME": str(tmp_path / "data")}
-    assert options_of(tmp_path, environ=environ) == Options(), "nobody trusted it yet"
+    assert load(tmp_path, environ=environ).options == Options(), "nobody trusted it yet"
     trust_as_it_is(tmp_path, environ)
-    options = options_of(tmp_path, environ=environ)
+    options = load(tmp_path, environ=environ).options
     assert options.memory_max_records == 7
     assert options.memory_compaction_enabled
     assert options.memory_compaction_schedule == "0 3 * * *"
@@ -292,17 +292,17 @@ def test_the_configuration_of_cursorclaw_is_read(tmp_path: Path) -> None:
     said["continuity"] = {"memoryCompactionIntervalMs": 86_400_000}
     other = tmp_path / "other.json"
     other.write_text(json.dumps(said))
-    options = options_of(tmp_path, environ={"CURSORCLAW_CONFIG_PATH": str(other)})
+    options = load(tmp_path, environ={"CURSORCLAW_CONFIG_PATH": str(other)}).options
     assert options.memory_compaction_schedule == "1440m"
     assert options.memory_max_records == 0
     (tmp_path / "commonplace.toml").write_text("memory_max_records = 9\n")
-    assert options_of(tmp_path, environ={}).memory_max_records == 9
+    assert load(tmp_path, environ={}).options.memory_max_records == 9
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"continuity": 7}', '{"continuity": [1]}'])
 def test_a_configuration_that_says_nothing_of_memory_is_let_be(tmp_path: Path, text: str) -> None:
     (tmp_path / "openclaw.json").write_text(text)
-    assert options_of(tmp_path, environ={}) == Options()
+    assert load(tmp_path, environ={}).options == Options()
 
 
 WAITS = """import os, sys, time

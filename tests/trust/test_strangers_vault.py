@@ -26,7 +26,7 @@ from commonplace import Memory
 from commonplace.doors.admin.doctor import examine
 from commonplace.model.errors import BadOption, Refused
 from commonplace.model.options import DEFAULTS, HARMFUL, Options
-from commonplace.storage.option_files import options_of, vault_files
+from commonplace.storage.option_files import load, vault_files
 from commonplace.storage.trusted import all_trusted, trusted
 from tests.doors.test_cli import Ran, on_terminal
 from tests.support.mcp_client import call, initialize
@@ -307,18 +307,18 @@ def test_a_harmful_key_counts_only_where_it_was_trusted(
     (tmp_path / "commonplace.toml").write_text(text)
     for _ in range(2):
         try:
-            options = options_of(tmp_path, environ=environ)
+            options = load(tmp_path, environ=environ).options
         except BadOption:
             assert spelling in SPELLINGS[4:]
             return
         assert options == Options()
     trust_as_it_is(tmp_path, environ)
-    assert getattr(options_of(tmp_path, environ=environ), name) == value
+    assert getattr(load(tmp_path, environ=environ).options, name) == value
     (tmp_path / "commonplace.toml").write_text(text + "\n# the same keys\n")
-    assert getattr(options_of(tmp_path, environ=environ), name) == value
+    assert getattr(load(tmp_path, environ=environ).options, name) == value
     another = json.dumps(f"{value}x" if isinstance(value, str) else value + 1)
     (tmp_path / "commonplace.toml").write_text(text.replace(json.dumps(value), another))
-    assert options_of(tmp_path, environ=environ) == Options()
+    assert load(tmp_path, environ=environ).options == Options()
 
 
 @pytest.mark.parametrize("name", sorted(HARMFUL))
@@ -327,12 +327,12 @@ def test_the_persons_own_file_environment_and_arguments_set_anything(
 ) -> None:
     value = value_of(name)
     variable = {**environ, f"COMMONPLACE_{name.upper()}": str(value)}
-    assert getattr(options_of(tmp_path, environ=variable), name) == value
-    assert getattr(options_of(tmp_path, environ=environ, arguments={name: value}), name) == value
+    assert getattr(load(tmp_path, environ=variable).options, name) == value
+    assert getattr(load(tmp_path, environ=environ, arguments={name: value}).options, name) == value
     own = Path(environ["HOME"]) / ".config" / "commonplace" / "commonplace.toml"
     own.parent.mkdir(parents=True)
     own.write_text(written(name, value))
-    assert getattr(options_of(tmp_path, environ=environ), name) == value
+    assert getattr(load(tmp_path, environ=environ).options, name) == value
 
 
 def test_a_home_that_hangs_on_the_working_directory_is_none(
@@ -344,8 +344,8 @@ def test_a_home_that_hangs_on_the_working_directory_is_none(
         (tmp_path / name / "commonplace.toml").write_text(written("secrets", "allow"))
     trust_as_it_is(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})
     relative = {"XDG_CONFIG_HOME": ".", "XDG_DATA_HOME": "."}
-    assert options_of(tmp_path, environ=relative) == Options()
-    assert options_of(None, environ=relative) == Options()
+    assert load(tmp_path, environ=relative).options == Options()
+    assert load(None, environ=relative).options == Options()
 
 
 def test_nothing_of_cursorclaws_file_counts_until_it_is_trusted(
@@ -354,10 +354,10 @@ def test_nothing_of_cursorclaws_file_counts_until_it_is_trusted(
     said = {"memoryMaxRecords": 3, "secrets": "allow", "heartbeatCommand": "touch x"}
     (tmp_path / "openclaw.json").write_text(json.dumps({"continuity": said}))
     (tmp_path / "commonplace.toml").write_text("memory_max_chars = 9000\n")
-    assert options_of(tmp_path, environ=environ) == Options(memory_max_chars=9000)
+    assert load(tmp_path, environ=environ).options == Options(memory_max_chars=9000)
     trust_as_it_is(tmp_path, environ)
     known = Options(memory_max_chars=9000, memory_max_records=3)
-    assert options_of(tmp_path, environ=environ) == known
+    assert load(tmp_path, environ=environ).options == known
 
 
 @pytest.mark.parametrize(
@@ -535,12 +535,12 @@ def test_a_vault_is_trusted_at_a_terminal_after_a_look(tmp_path: Path, canary: P
     assert "summarizer_command = " in done.out
     assert str(canary) in done.out
     assert "pa55" not in done.out
-    assert options_of(root).summarizer == "command"
+    assert load(root).options.summarizer == "command"
     listed = on_terminal("trust", "--list")
     assert str(root) in listed.out
     assert on_terminal("trust", "--revoke", str(root)).code == 0
     assert trusted(root) is None
-    assert options_of(root).summarizer == "extractive"
+    assert load(root).options.summarizer == "extractive"
 
 
 def test_trust_in_a_directory_that_is_gone_is_taken_back_as_it_is_listed(
@@ -615,7 +615,7 @@ def test_two_who_trust_at_once_both_have_done_it(
         process.communicate(timeout=120)
         assert process.returncode == 0
     for root in roots:
-        assert options_of(root, environ=environ).summarizer == "command"
+        assert load(root, environ=environ).options.summarizer == "command"
 
 
 def test_init_and_setup_trust_what_they_make_and_not_what_was_there(
@@ -633,11 +633,11 @@ def test_init_and_setup_trust_what_they_make_and_not_what_was_there(
         assert done.code == 0, done
         assert "commonplace trust" in done.err
         assert "summarizer_command" in done.err
-        assert options_of(theirs, environ=environ).summarizer == "extractive"
+        assert load(theirs, environ=environ).options.summarizer == "extractive"
     trust_as_it_is(theirs, environ)
     done = run("init", str(theirs), "--yes", cwd=tmp_path, environ=environ)
     assert (done.code, done.err) == (0, "")
-    assert options_of(theirs, environ=environ).summarizer == "command"
+    assert load(theirs, environ=environ).options.summarizer == "command"
 
 
 def test_what_an_agent_makes_is_not_trusted(tmp_path: Path, environ: dict[str, str]) -> None:

@@ -1,7 +1,6 @@
-"""Conversations: what was said in one vault, and which of them are running just now.
+"""Conversations: record and show messages, and tell which sessions are talking now.
 
-It knows the rules of keeping and showing a message, not how one is kept. Whoever reads one may be
-tainted by it: it tells who said what was shown, and others judge.
+A session may be tainted by a message it reads, so each message shown is reported with its role.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""History: what was said, message by message, apart from the documents that hold what is known.
+"""Messages and the protocol of a history that keeps them.
 
-It does not know what the messages mean, who may read them or how they are redacted: it keeps what
-it is given. It is data: nothing else in a vault can tell it again.
+A history is data: nothing else in a vault can tell it again.
 """
 
 from __future__ import annotations

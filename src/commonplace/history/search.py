@@ -1,7 +1,7 @@
-"""Finding: what was said, as hits that are ranked as records are.
+"""Search the messages: the best hits, ranked as records are.
 
-It knows what a ranking asks for, not where the messages are kept. Messages have no vectors: their
-words, what was said right before and after, whose they are and when decide.
+Messages have no vectors. Their words, the messages right before and after, who said them and when
+decide.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The history in one SQLite file, with an FTS5 table over the messages.
 
-It does not know the vault it belongs to. Nothing is acknowledged before it is on the disk.
+Nothing is acknowledged before it is on the disk.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """One profile's rows in one PostgreSQL database: statements, transactions, and calls that resume.
 
-What the rows mean it does not know; vault, journal, index and history each have their own tables.
-A statement joins the transaction that its thread is in. When the server goes away in the middle of
-one, the transaction is `Interrupted` and its work must be done again from the start; `repeated`
-does that. Whether a commit that was cut off counts is asked of the server, and never guessed.
+A statement joins the transaction of its thread. When the server goes away in the middle of one,
+the transaction is `Interrupted` and its work must be done again from the start; `repeated` does
+that. Whether a commit that was cut off counts is asked of the server, and never guessed.
 """
 
 from __future__ import annotations

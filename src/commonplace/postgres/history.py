@@ -1,7 +1,6 @@
 """The history in PostgreSQL: a row a message, with the words that FTS5 would make of it.
 
-It does not know the vault it belongs to, nor psycopg. What is searched for, what is found and in
-which order is what the history in SQLite would say.
+It finds the same messages in the same order as the history in SQLite.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The index in PostgreSQL: the rows of one profile, with their words and vectors.
-
-It does not know what a document is but a name, nor what the journal is but a number. Every
-statement names the profile; how a statement is sent, and again when the server went away, the
-database knows.
-"""
+"""The index in PostgreSQL: the rows of one profile, with their words and vectors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Statements that find: by words with FTS5's BM25, by vectors, and both at once with neighbours.
 
-The words are FTS5's own, each with a tag of its profile before it, so that the index of words has
-next to nothing of other profiles to go through. BM25 is computed from the rows that have one of the
-words. It knows the tables of the index; which candidate is better it does not know.
+The words are FTS5's own. Each begins with a tag of its profile, so that the index of words has next
+to nothing of other profiles to go through. BM25 is computed from the rows that have one of the
+words.
 """
 
 from __future__ import annotations

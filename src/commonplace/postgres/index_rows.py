@@ -1,8 +1,4 @@
-"""Rows of records and of where they stand, in PostgreSQL: made to hold just what they are told.
-
-It knows the tables of records and places. Under which lock, and in which transaction, whoever calls
-it knows.
-"""
+"""Rows of records and of their places in PostgreSQL, changed to just what is to be there."""
 
 from __future__ import annotations
 

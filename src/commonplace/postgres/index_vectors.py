@@ -1,8 +1,7 @@
 """The vectors in PostgreSQL: kept by model as pgvector's half-precise numbers, which is exact.
 
-A signed byte has a half-precise number of its own, and so the cosines are those of SQLite's index.
-It knows the tables of models and vectors, and that of the records by its keys. What a vector says
-it does not know.
+A signed byte has a half-precise number of its own, and so the cosines are those of SQLite's
+index.
 """
 
 from __future__ import annotations

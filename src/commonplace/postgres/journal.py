@@ -1,7 +1,7 @@
-"""The journal as rows of PostgreSQL, in the transaction of the change that they tell of.
+"""The journal as rows of PostgreSQL, written in the transaction of the change itself.
 
 Positions and lines are those that the same journal would have in a file, so that it can be copied
-either way. It does not know the documents' own rows.
+either way.
 """
 
 from __future__ import annotations

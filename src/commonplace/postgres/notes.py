@@ -1,7 +1,7 @@
 """Notes, held names and leases as rows of a profile, which all hosts see.
 
-It does not know what they are for. A name or a lease that is held says so again and again; when its
-holder dies it is free within a minute.
+The holder of a name or a lease renews it again and again; when the holder dies it is free within a
+minute.
 """
 
 from __future__ import annotations

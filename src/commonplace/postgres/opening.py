@@ -15,9 +15,8 @@ from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.notes import PostgresLeases, PostgresNotes
-from commonplace.postgres.progress import ProgressRow
 from commonplace.postgres.urls import parse_url
-from commonplace.postgres.vault import PostgresVault
+from commonplace.postgres.vault import PostgresVault, ProgressRow
 from commonplace.storage.error_log import log_path
 from commonplace.storage.option_files import load
 

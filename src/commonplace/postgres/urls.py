@@ -1,6 +1,6 @@
-"""Where a memory in PostgreSQL is: the server and database of a URL, the schema and the profile.
+"""The URL of a memory in PostgreSQL: server and database, schema and profile.
 
-It does not connect. What libpq knows of a URL (hosts, sslmode, service files) is left to libpq.
+What libpq knows of a URL (hosts, sslmode, service files) is left to libpq.
 """
 
 from __future__ import annotations

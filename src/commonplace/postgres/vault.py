@@ -1,7 +1,6 @@
 """Documents as rows of PostgreSQL: in pieces, so that an append is one small insert.
 
-The lock is a transaction: all that is done under it happens when it is let go, or not at all. It
-knows bytes and names, not what the documents say; nobody else writes them.
+The lock is a transaction: all that is done under it happens when it is let go, or not at all.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import Busy, NoSuchDocument
 from commonplace.postgres.connection import Database
 from commonplace.postgres.server import Interrupted
+from commonplace.storage.progress import Progress, progress_in, text_of
 from commonplace.storage.vault import Cancelled, Listing, Moved, Staged, Stat
 
 LIST = "select name, size, changed from document where profile = %s"
@@ -177,6 +177,24 @@ class PostgresVault:
 
     def being_edited(self, name: str) -> bool:
         return False
+
+
+class ProgressRow:
+    """The progress of the documents in the row of their profile, saved with each write."""
+
+    boot = home = ""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def load(self) -> Progress:
+        return progress_in(self._database.head().marks)
+
+    def save(self, progress: Progress) -> None:
+        self._database.set_head(marks=text_of(progress))
+
+    def close(self) -> None:
+        """The row is the database's."""
 
 
 def _order(name: str) -> list[tuple[bool, str]]:

@@ -1,7 +1,7 @@
-"""Brackets: which sessions run a tool just now that can write files, so that lines that appear
-meanwhile are not taken for the person's.
+"""Which sessions run a tool just now that can write files.
 
-It knows when such a tool began, not what it did; hooks of clients say both ends.
+Lines that appear in a document meanwhile count as the tool's and not as the person's. The hooks of
+the clients say when a tool begins and when it ends.
 """
 
 from __future__ import annotations

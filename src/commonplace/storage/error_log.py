@@ -1,12 +1,11 @@
-"""What went wrong where nobody could be told: one line each, in a log that cannot grow large.
+"""The log of errors that nobody was there to read: one line each, at most two small files.
 
-It knows a file and lines, nothing of vaults: a hook that finds no vault has to be able to say so.
+It needs no vault: a hook that finds none must be able to say so.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 
 from commonplace.model.errors import StrangeFile
@@ -20,11 +19,9 @@ LINE = 400
 
 def log_path(environ: Mapping[str, str] = os.environ) -> str:
     """Where the log of this user is; empty where no home is known."""
-    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
-    local = environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
-    above = environ.get("XDG_STATE_HOME") or local or (home and f"{home}/.local/state")
+    above = machine_files.user_directory(environ, "XDG_STATE_HOME", ".local/state")
     # It may be behind a link of the person's own.
-    return os.path.join(os.path.realpath(os.path.join(above, "commonplace")), NAME) if above else ""
+    return above and os.path.join(os.path.realpath(above), NAME)
 
 
 def note(what: str, *, at: str, environ: Mapping[str, str] = os.environ) -> None:

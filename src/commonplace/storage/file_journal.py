@@ -1,7 +1,6 @@
-"""The journal as a file of JSON lines, with kept texts beside it.
+"""The journal as a file of JSON lines, with kept texts in files beside it.
 
-It does not know the documents' own files. Entries are blanked in place when they are forgotten, so
-that positions stay true.
+A forgotten entry is blanked in place, so that positions stay true.
 """
 
 from __future__ import annotations
@@ -141,39 +140,29 @@ class FileJournal:
             os.close(descriptor)
 
     def entries(self, *, since: int = 0) -> Iterator[Entry]:
-        for start, line in self._lines(since):
-            entry = journal_format.entry_in(line)
-            if entry:
-                yield replace(entry, position=start, end=start + len(line) + 1)
+        return self.about("", since=since)
 
     def damaged(self) -> int:
-        lines = (line for start, line in self._lines(0) if start and line.strip(b"\0 "))
+        lines = (line for start, line in self._lines(0) if start and line.strip(b"\0 \n"))
         return sum(journal_format.entry_in(line) is None for line in lines)
 
     def about(self, needle: str, *, since: int = 0) -> Iterator[Entry]:
         wanted = needle.encode()
         for start, line in self._lines(since):
             if wanted in line and (entry := journal_format.entry_in(line)):
-                yield replace(entry, position=start, end=start + len(line) + 1)
-
-    def _lines(self, since: int) -> Iterator[tuple[int, bytes]]:
-        if since >= self.end():
-            return
-        with open(machine_files.opened(self.path, os.O_RDONLY), "rb") as file:
-            file.seek(since)
-            position = since
-            for line in file:
-                yield position, line.rstrip(b"\n")
-                position += len(line)
+                yield replace(entry, position=start, end=start + len(line.rstrip(b"\n")) + 1)
 
     def lines(self, *, since: int = 0) -> Iterator[tuple[int, bytes]]:
+        return (each for each in self._lines(since) if each[1].endswith(b"\n"))
+
+    def _lines(self, since: int) -> Iterator[tuple[int, bytes]]:
+        """Each line with its end, and where it starts; the last one may be torn."""
         if since >= self.end():
             return
         with open(machine_files.opened(self.path, os.O_RDONLY), "rb") as file:
             file.seek(since)
             for line in file:
-                if line.endswith(b"\n"):
-                    yield since, line
+                yield since, line
                 since += len(line)
 
     def take_in(self, lines: Sequence[tuple[int, bytes]]) -> None:

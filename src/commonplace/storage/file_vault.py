@@ -1,7 +1,4 @@
-"""Documents as files: appended whole or not at all, replaced at once or not at all.
-
-It knows bytes and names; what the documents say, and what was meant to be in them, it does not.
-"""
+"""Documents as files: appended whole or not at all, replaced at once or not at all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""How entries and kept texts are written down, the same wherever a journal is kept.
+"""The written form of entries and kept texts, the same in a file and in PostgreSQL.
 
-It does not know where that is. An entry is one line of JSON, and as many bytes long when it is
-blanked, so that positions stay true.
+An entry is one line of JSON. A blanked entry is as many bytes long, so that positions stay true.
 """
 
 from __future__ import annotations

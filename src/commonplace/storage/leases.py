@@ -1,7 +1,7 @@
-"""Leases: which conversations are running just now, told by small notes with an end in time.
+"""Leases: which conversations are running just now.
 
-It does not know who talks about what, nor who waits. No lease outlives its holder: one that was
-noted ends by itself, and one that is held ends with its process, kill -9 included.
+No lease outlives its holder: a noted lease ends at its time, and a held lease ends with its
+process, kill -9 included.
 """
 
 from __future__ import annotations

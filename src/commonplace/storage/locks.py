@@ -1,7 +1,7 @@
-"""One permanent file that keeps writers apart, between threads and between processes.
+"""A lock between threads and processes: one permanent file.
 
-It does not know what is written. `flock`, because a lock of fcntl is dropped when any descriptor of
-the file closes, and a lock file made with O_EXCL stays after kill -9.
+It is a `flock`, because a lock of fcntl is dropped when any descriptor of the file closes, and a
+lock file made with O_EXCL stays after kill -9.
 """
 
 from __future__ import annotations

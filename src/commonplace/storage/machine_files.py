@@ -1,10 +1,10 @@
-"""Opens the files that programs keep beside documents: never through a link, and only our own.
+"""Open the files that programs keep beside documents: never through a link, and only our own.
 
-A vault may come from a stranger, and with it a journal that is a link to somebody's .bashrc. So
-each directory that belongs to the machine files is opened by itself, below the one before it, and
-a file must be a plain one of this user with one name. It does not know what the files say.
+A vault may come from a stranger, and its journal may be a link to somebody's .bashrc. So each
+directory of the machine files is opened by itself, below the one before it, and a file must be a
+plain one of this user with one name.
 
-`depth` is how many of the directories above a file are such: those further up are the person's.
+`depth` says how many of the directories above a file are ours; those further up are the person's.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import errno
 import json
 import os
 import stat
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -220,6 +221,15 @@ def make_private(path: StrPath) -> None:
     except FileExistsError:  # Somebody made it meanwhile, or it is a file.
         if not os.path.isdir(path):
             raise
+
+
+def user_directory(environ: Mapping[str, str], variable: str, below_home: str) -> str:
+    """Our directory where this user's programs keep such files; empty where no home is known."""
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
+    local = environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
+    above = environ.get(variable) or local or (home and os.path.join(home, below_home))
+    # A relative one would be looked for in the working directory, which may be a stranger's.
+    return os.path.join(above, "commonplace") if os.path.isabs(above) else ""
 
 
 def names_in(path: str, *, depth: int = 1) -> list[str]:

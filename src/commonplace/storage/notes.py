@@ -1,7 +1,7 @@
-"""Small named values that all who have a vault open share, and names that one of them holds alone.
+"""Notes: small named values that every process with the vault open shares, and names to hold.
 
-They are files below the state directory; `postgres_notes` keeps them as rows. It does not know what
-they are for. A name that is held is free again when its holder dies.
+They are files below the state directory; `postgres/notes.py` keeps them as rows. A name that is
+held is free again when its holder dies.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""What the owner of a vault should hear: the next command says it once, `doctor` for some days.
+"""Notices for the owner of a vault: the next command prints each once, `doctor` for some days.
 
 A notice names what happened to a document and the command that undoes it. It holds no text of a
-document: what was taken out stands in the journal, where `forget` finds it.
+document: the journal has the text, where `forget` finds it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -73,10 +73,7 @@ class Notices:
 
     def settle(self, change: int) -> None:
         """Let go of the notices of one change."""
-        self._keep(lambda notice: notice.change != change)
-
-    def _keep(self, is_kept: Callable[[Notice], bool]) -> None:
-        self._write([notice for notice in self.open() if is_kept(notice)])
+        self._write([notice for notice in self.open() if notice.change != change])
 
     def _write(self, notices: Sequence[Notice]) -> None:
         if notices:

@@ -104,16 +104,6 @@ def load(
     return Loaded(options.overlaid(given, source="arguments"), ignored, distrusted, unread)
 
 
-def options_of(
-    root: StrPath | None,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    arguments: Mapping[str, Any] | None = None,
-) -> Options:
-    """The options in force: later sources win."""
-    return load(root, environ=environ, arguments=arguments).options
-
-
 def _with_vault(options: Options, found: VaultFiles, *, root: StrPath, is_trusted: bool) -> Options:
     """The options with the keys of a vault's files that count."""
     for name, said in ((CLAW_FILE, found.claw), (FILE, found.own)):

@@ -1,7 +1,7 @@
-"""Opens names below one directory, a step at a time, and never through a link.
+"""Open names below one directory, a step at a time, and never through a link.
 
-It does not know what the files are for. Where the system has no directory descriptors (Windows),
-paths are joined and links are looked for first.
+Where the system has no directory descriptors (Windows), paths are joined and links are looked for
+first.
 """
 
 from __future__ import annotations

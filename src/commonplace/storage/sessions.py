@@ -1,6 +1,6 @@
-"""What a session has used up and seen: its budgets, and whether it read untrusted content.
+"""Sessions: what each has spent of its budgets, and whether it has read untrusted content.
 
-It belongs to the session, not to a process: a small note a session. It does not know who calls.
+This belongs to the session and not to a process, so each session is a note.
 """
 
 from __future__ import annotations

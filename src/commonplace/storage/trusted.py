@@ -1,8 +1,7 @@
-"""The vaults that the person has trusted by hand, kept outside of them.
+"""The vaults that the person has trusted by hand, remembered outside of them.
 
-One small file a vault, named by its real path, so that two who trust at once never write the same
-file unless it is the same vault. It does not know which keys of a vault's file are harmful: who
-asks hashes those.
+Each vault has one small file, named by its real path, so that two processes never write the same
+file unless they trust the same vault.
 """
 
 from __future__ import annotations
@@ -45,11 +44,7 @@ class Trusted(Struct, frozen=True):
 
 def data_directory(environ: Mapping[str, str] = ENVIRON) -> str:
     """Where this user's programs keep data; empty where no home is known."""
-    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
-    local = environ.get("LOCALAPPDATA") if sys.platform == "win32" else ""
-    above = environ.get("XDG_DATA_HOME") or local or (home and os.path.join(home, ".local/share"))
-    # A relative one would be looked for in the working directory, which may be a stranger's.
-    return os.path.join(above, "commonplace") if os.path.isabs(above) else ""
+    return machine_files.user_directory(environ, "XDG_DATA_HOME", ".local/share")
 
 
 def trusted(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> Trusted | None:

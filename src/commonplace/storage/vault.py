@@ -1,7 +1,4 @@
-"""A vault: the place of the documents, behind one protocol.
-
-It does not know what the documents say, nor that there is a journal or an index.
-"""
+"""The vault: the protocol of a place for documents."""
 
 from __future__ import annotations
 

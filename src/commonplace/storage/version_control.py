@@ -1,7 +1,7 @@
-"""Whether version control keeps a directory: what it keeps may have come from somebody else.
+"""Whether version control has files of a directory: those may have come from somebody else.
 
-It reads the lists of files that git, Mercurial, Jujutsu and Subversion have, and runs none of them:
-a stranger's repository may say what they run. It does not know what the directory is for.
+It reads the lists of files that git, Mercurial, Jujutsu and Subversion keep. It runs none of them:
+a stranger's repository may say what they run.
 """
 
 from __future__ import annotations

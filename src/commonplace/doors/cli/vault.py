@@ -21,7 +21,7 @@ from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.which_vault import HOME
 from commonplace.model.errors import BadOption, BadValue, CommonplaceError, NotFound
 from commonplace.model.options import Options, is_url
-from commonplace.storage.option_files import options_of
+from commonplace.storage.option_files import load
 from commonplace.tools.tool import Answer
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _detected(path: Path) -> str:
     if not path.is_dir():
         return ""
     root = find_root(path)
-    return options_of(root).dialect or dialect_of(root)
+    return load(root).options.dialect or dialect_of(root)
 
 
 def _agrees(path: Path, count: int) -> bool:

@@ -62,7 +62,7 @@ def recall(memory: Memory) -> None:
         f"recall of 3,000 vectors: {one * 1e3:.2f} ms, "
         f"again {other * 1e3:.3f} ms, {one / other:.0f} x"
     )
-    print(f"a glance: {typical(memory.library.glance, 201) * 1e3:.3f} ms")
+    print(f"the fingerprint: {typical(memory.library.fingerprint, 201) * 1e3:.3f} ms")
 
 
 def experiences(memory: Memory) -> None:

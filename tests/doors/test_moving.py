@@ -127,7 +127,9 @@ def test_a_vault_of_any_dialect_stays_of_it(tmp_path: Path, dialect: str) -> Non
     begin(Path(old), dialect=dialect)
     with Memory.open(old, session="monday", main=True) as memory:
         memory.conversations.record("user", "Hello")
-        memory.library.append_text(next(iter(memory.documents())), "- A thing\n", author=OWNER)
+        memory.library.documents.append_text(
+            next(iter(memory.documents())), "- A thing\n", author=OWNER
+        )
     before = everything(old)
     assert before["layout"] == dialect
     move(old, url, progress=quiet)

@@ -252,11 +252,11 @@ class PostgresMachine(VaultMachine):
         def fail(*_: object, **__: object) -> None:
             raise Unreadable("MEMORY.md", "it was not to be")
 
-        levelling = self.memory.library.levelling
-        levelling.mark = fail  # type: ignore[method-assign]
+        sync = self.memory.library.sync
+        sync.mark = fail  # type: ignore[method-assign]
         with pytest.raises(Unreadable):
             self.memory.store("Never stored")
-        del levelling.mark
+        del sync.mark
         assert "Never stored" not in str(documents_of(self.memory))
 
 

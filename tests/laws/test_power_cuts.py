@@ -35,7 +35,7 @@ def left_behind(path: Path) -> list[str]:
     later = [memory.store(f"since then, number {number}", kind="fact").id for number in range(5)]
     memory.update("prose since then", document="prose.md")
     # Nothing is closed: what was opened is forgotten, as by a kill.
-    memory.library._unsettled = 0
+    memory.library.writer.unsettled = 0
     memory.close()
     return first + later
 

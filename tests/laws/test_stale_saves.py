@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.library import outside_edits, writer
+from commonplace.library import document_watch, transactions
 from commonplace.memory import Memory
 from commonplace.storage.vault import Stat
 from tests.support.clocks import FixedClock
@@ -229,7 +229,7 @@ def test_who_saves_a_much_shorter_text_again_and_again_keeps_nobody_from_writing
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: float
 ) -> None:
     clock = SavingClock(tmp_path / "MEMORY.md", every)
-    for module in (outside_edits, writer):
+    for module in (document_watch, transactions):
         monkeypatch.setattr(module, "monotonic", lambda: clock.nanoseconds / 1e9)
     with Memory.open(tmp_path, clock=clock, create=True) as memory:
         for number in range(40):
@@ -289,7 +289,7 @@ def test_who_dies_before_it_is_put_back_leaves_that_to_the_next(tmp_path: Path) 
         def dies(*_: object) -> None:
             raise KeyboardInterrupt
 
-        memory.library.outside.put_back = dies
+        memory.library.writer.put_back = dies  # type: ignore[method-assign, assignment]
         with pytest.raises(KeyboardInterrupt):
             memory.library.refresh()
     with Memory.open(tmp_path) as memory:

@@ -141,18 +141,18 @@ def test_a_copy_whose_document_is_gone_becomes_it(tmp_path: Path) -> None:
 def test_a_copy_that_was_indexed_before_it_was_known_for_one_leaves_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from commonplace.library import outside_edits
+    from commonplace.library import document_watch
     from commonplace.storage import file_vault
 
     with monkeypatch.context() as older:
         older.setattr(file_vault, "copy_of", lambda name: "")
-        older.setattr(outside_edits, "copy_of", lambda name: "")
+        older.setattr(document_watch, "copy_of", lambda name: "")
         with two_sides(tmp_path / "vault") as memory:
             assert memory.search("Only there")
     with Memory.open(tmp_path / "vault") as memory:
         memory.library.refresh()
         assert DROPBOX not in {p.document for h in memory.search("there") for p in h.places}
-        assert memory.library.outside.changed() == []
+        assert memory.library.watch.changed() == []
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_copy(tmp_path: Path) -> None:

@@ -211,8 +211,8 @@ def test_tombstones_of_an_older_vault_keep_working(memory: Memory) -> None:
         stone = {"mem-old": library.tombstones.exact(TEXT)}
         entry = library.entry(Op.FORGET, (), ids=("mem-old",), author=OWNER, data=stone)
         library.journal.append(entry)
-        library.levelling.reached(library.journal.end())
-        library.levelling.progress.forgot = -1
+        library.sync.mark_synced(library.journal.end())
+        library.sync.progress.forgot = -1
 
     library.locked(forgotten_then)
     with pytest.raises(HeldForReview):

@@ -772,7 +772,7 @@ def test_every_text_that_a_document_had_is_found_by_its_mark_the_latest_first(pl
             memory.update(f"- Told {number}\n", mode="append", section="Things")
             shown.append(memory.read())
         for page in shown:
-            found = memory.library.text_marked("MEMORY.md", page.etag)
+            found = memory.library.documents.text_marked("MEMORY.md", page.etag)
             assert found == page.text.encode()
         looked: list[bytes] = []
         journal = memory.library.journal

@@ -54,7 +54,7 @@ STEPS: dict[str, Callable[[Memory], None]] = {
     "in the middle of a document's line": torn_append,
     "after the first document": lambda m: dying(m, m.library.vault, "append", times=1),
     "before the marks": lambda m: dying(m, m.library.progress_store, "save"),
-    "before the index": lambda m: dying(m, m.library, "_keep_up"),
+    "before the index": lambda m: dying(m, m.library.writer, "_keep_up"),
 }
 
 
@@ -82,7 +82,7 @@ def test_a_store_that_died_is_finished_by_the_next_writer(tmp_path: Path, step: 
 REWRITES: dict[str, Callable[[Memory], None]] = {
     "after the journal was written": lambda m: dying(m, m.library.vault, "replace"),
     "after the document was replaced": lambda m: dying(m, m.library.vault, "replace", after=True),
-    "before the marks": lambda m: dying(m, m.library.levelling, "reached"),
+    "before the marks": lambda m: dying(m, m.library.sync, "mark_synced"),
 }
 
 
@@ -223,7 +223,7 @@ def test_what_a_power_cut_took_from_a_document_is_put_back_even_if_somebody_look
     path.write_bytes(durable)
     os.utime(path, ns=(memory.clock.now_ns(), memory.clock.now_ns() - 10**10))
     later = opened(tmp_path)
-    later.library.levelling.progress_store.boot = "another boot"
+    later.library.sync.progress_store.boot = "another boot"
     later.count()
     assert "acknowledged, but" in path.read_text(encoding="utf-8")
     assert later.log()[0].op == Op.MENDED

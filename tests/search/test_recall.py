@@ -46,20 +46,26 @@ def time() -> Time:
 def test_a_full_cache_gives_up_what_was_used_least_recently(time: Time) -> None:
     cache = RecallCache(entries=2, seconds=0, now_ns=time)
     for question in "ab":
-        cache.put(question, [hit(question)], glance=1)
-    assert cache.get("a", glance=1) == [hit("a")]
-    cache.put("c", [hit("c")], glance=1)
+        cache.put(question, [hit(question)], fingerprint=1)
+    assert cache.get("a", fingerprint=1) == [hit("a")]
+    cache.put("c", [hit("c")], fingerprint=1)
     assert len(cache) == 2
-    assert [cache.get(question, glance=1) is not None for question in "abc"] == [True, False, True]
+    assert [cache.get(question, fingerprint=1) is not None for question in "abc"] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_it_never_holds_more_characters_than_it_may(time: Time) -> None:
     cache = RecallCache(entries=100, seconds=0, now_ns=time, characters=3 * BESIDE)
     for number in range(50):
-        cache.put(number, [hit("x" * 100)] * (number % 4), glance=1)
+        cache.put(number, [hit("x" * 100)] * (number % 4), fingerprint=1)
         assert cache.held <= 3 * BESIDE
     assert cache.held == sum(
-        len(each.record.text) + BESIDE for n in range(50) for each in cache.get(n, glance=1) or ()
+        len(each.record.text) + BESIDE
+        for n in range(50)
+        for each in cache.get(n, fingerprint=1) or ()
     )
 
 
@@ -67,21 +73,21 @@ def test_it_never_holds_more_characters_than_it_may(time: Time) -> None:
 def test_an_answer_expires_after_its_time_if_one_is_set(time: Time) -> None:
     for seconds, there in ((10, False), (0, True)):
         cache = RecallCache(entries=2, seconds=seconds, now_ns=time)
-        cache.put("a", [hit("a")], glance=1)
+        cache.put("a", [hit("a")], fingerprint=1)
         time.now += 10 * 10**9
-        assert cache.get("a", glance=1) is not None
+        assert cache.get("a", fingerprint=1) is not None
         time.now += 1
-        assert (cache.get("a", glance=1) is not None) == there
+        assert (cache.get("a", fingerprint=1) is not None) == there
         assert cache.held == (BESIDE + 1 if there else 0)
 
 
-def test_another_glance_or_none_empties_it(time: Time) -> None:
+def test_another_fingerprint_or_none_empties_it(time: Time) -> None:
     cache = RecallCache(entries=2, seconds=0, now_ns=time)
-    for glance in (2, None):
-        cache.put("a", [hit("a")], glance=1)
-        assert cache.get("a", glance=glance) is None
+    for fingerprint in (2, None):
+        cache.put("a", [hit("a")], fingerprint=1)
+        assert cache.get("a", fingerprint=fingerprint) is None
         assert len(cache) == 0
-    cache.put("a", [hit("a")], glance=None)
+    cache.put("a", [hit("a")], fingerprint=None)
     assert len(cache) == 0
 
 
@@ -147,8 +153,8 @@ def test_trimming_and_compacting_empty_the_cache(memory: Memory) -> None:
     memory.recall("tea")
     memory.clock.sleep(90 * 24 * 3600)
     assert memory.compact(forced=True).status == "done"
-    glance = memory.library.glance()
-    assert memory.library.recalls.get(("tea", 10), glance=glance) is None
+    fingerprint = memory.library.fingerprint()
+    assert memory.library.recalls.get(("tea", 10), fingerprint=fingerprint) is None
     assert {hit.record.kind for hit in memory.recall("tea")} >= {"compaction"}
 
 

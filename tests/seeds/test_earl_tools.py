@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.library.screening import Screen
+from commonplace.library.documents import Screen
 from commonplace.markdown.documents import Parsed
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
@@ -229,7 +229,7 @@ def parsed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(name)
         return parse(name, text, **rest)
 
-    monkeypatch.setattr(memory.library, "parse", counted)
+    monkeypatch.setattr(memory.library.reader, "parse", counted)
     return found
 
 
@@ -265,7 +265,7 @@ def test_a_document_with_a_secret_is_parsed_once_until_it_changes(
 
 def test_a_secret_that_came_after_the_index_was_asked_is_not_shown(memory: Memory) -> None:
     memory.store("Cup of tea")
-    screen = Screen(memory.library)
+    screen = Screen(memory.library.documents)
     memory.store("The tea is behind the clock", sensitivity="secret")
     text = memory.library.text("2025-01-20.md")[0]
     assert "behind the clock" in text

@@ -626,8 +626,8 @@ def test_a_secret_stays_one_in_old_texts_under_other_names_and_in_refusals(
     with opened(place, origin=Origin.OWNER, session="") as memory:
         memory.remove("moved.md")
     with opened(place) as memory:
-        assert "11-22-33" not in memory.library.without_secrets(name, text)
-        assert "quince" in memory.library.without_secrets(name, text)
+        assert "11-22-33" not in memory.library.documents.without_secrets(name, text)
+        assert "quince" in memory.library.documents.without_secrets(name, text)
 
 
 def test_what_an_agent_appends_cannot_slip_into_the_owners_line_above(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_what_a_person_wrote_by_hand_and_what_was_replaced_stay(place: str) -> N
     with opened(place, "native", days_ago=80) as memory:
         old = memory.store("The bin is emptied on Monday")
         new = memory.supersede(old.id, "The bin is emptied on Tuesday")
-        memory.library.append_text(
+        memory.library.documents.append_text(
             "MEMORY.md", "## Mine\n\n- a line of my own\n\nProse.\n", author=SYSTEM
         )
     with opened(place, "native") as memory:
@@ -280,7 +280,7 @@ def test_an_archive_to_which_much_comes_is_written_anew(
         assert held(memory, archive) == records
         [entry] = [entry for entry in memory.log() if entry.op == Op.COMPACT]
         assert entry.lines == ()
-        assert memory.library.outside.changed() == []
+        assert memory.library.watch.changed() == []
         assert memory.library.index.dump() == rebuilt(memory)
         [summary] = summaries(memory)
         assert [source.record for source in memory.expand(summary.id)] == records
@@ -307,7 +307,7 @@ def test_what_comes_to_the_archive_meanwhile_is_not_lost(
 
         def appended(*parts: Any) -> Any:
             level = caught_up(*parts)
-            other.library.append_text(archive, "- Said meanwhile\n", author=SYSTEM)
+            other.library.documents.append_text(archive, "- Said meanwhile\n", author=SYSTEM)
             return level
 
         run._caught_up = appended
@@ -990,8 +990,8 @@ def test_what_was_stored_since_follows_in_slices_and_the_documents_are_known_as_
         for number in range(count):
             other.store(f"Stored since, number {number}")
         memory.library.level()
-        assert memory.library.outside.changed() == []
-        assert memory.library.levelling.is_level()
+        assert memory.library.watch.changed() == []
+        assert memory.library.sync.is_level()
         assert memory.library.index.dump() == rebuilt(memory)
 
 
@@ -1002,7 +1002,7 @@ def test_what_was_taken_back_before_it_is_followed_is_left_alone(
     with opened(place) as memory:
         memory.store("Stored before")
         library = memory.library
-        monkeypatch.setattr(library.levelling, "left_behind", library.journal.end)
+        monkeypatch.setattr(library.sync, "left_behind", library.journal.end)
         library.refresh()
         assert library.index.dump() == rebuilt(memory)
 
@@ -1030,7 +1030,7 @@ def test_who_stores_while_it_follows_is_found_too(
         memory.library.level()
         del index.set_level
         assert len(told) > 2
-        assert memory.library.outside.changed() == []
+        assert memory.library.watch.changed() == []
         assert third.search("between two slices")
         assert memory.library.index.dump() == rebuilt(memory)
 

@@ -433,7 +433,7 @@ def test_an_agent_cannot_erase_what_waits_for_a_person(memory: Memory) -> None:
     memory.origin = Origin.AGENT
     with pytest.raises(NoSuchRecord):
         memory.delete(record.id)
-    assert [each.id for each in memory.library.held()] == [record.id]
+    assert [each.id for each in memory.library.approvals.held()] == [record.id]
 
 
 @pytest.mark.in_files

@@ -128,13 +128,13 @@ class State(Struct, frozen=True, dict=True):
     @cached_property
     def unapproved(self) -> frozenset[str]:
         """The records that a person has to approve before they are told."""
-        return self.library.unapproved()
+        return self.library.approvals.unapproved()
 
     def waits(self, record: Record) -> bool:
         """Whether a person has to approve it first."""
         if trust_of(record.origin) != Trust.NONE:
             return False
-        return self.library.tells_all or record.id in self.unapproved
+        return self.library.approvals.tells_all or record.id in self.unapproved
 
     def age_days(self, timestamp: str) -> int | None:
         if not timestamp:

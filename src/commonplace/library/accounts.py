@@ -78,15 +78,15 @@ class Accounts:
 
     @cached_property
     def _held(self) -> dict[str, Record]:
-        return self._library.withheld()
+        return self._library.approvals.withheld()
 
     @cached_property
     def _decided(self) -> dict[str, str]:
-        return self._library.decisions()
+        return self._library.approvals.decisions()
 
     @cached_property
     def _changes(self) -> dict[str, dict[str, str]]:
-        return self._library.held_changes()
+        return self._library.approvals.held_changes()
 
     def of(self, record: Record) -> Account:
         """The account of a record, be it told or waiting."""

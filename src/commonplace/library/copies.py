@@ -77,9 +77,9 @@ def _unite(library: Library, name: str, author: Author) -> United:
     library.take_in_changes()
     document, data, before, new = _united(library, name)
     now = decoded(document, before or b"")
-    new = library.without_returning(document, new, now)
-    library.outside.journal_text(Op.SEEN, name, data, SYSTEM)
-    library.levelling.reached(library.journal.end())
+    new = library.tombstones.without_returning(document, new, now)
+    library.watch.edits.journal_text(Op.SEEN, name, data, SYSTEM)
+    library.sync.mark_synced(library.journal.end())
     changes: list[Change] = [Text(document, library.journal.keep(new.encode())), Gone(name)]
     texts = {document: (before, new.encode()), name: (data, None)}
     library.replace_texts(library.entry(Op.REPLACE, changes, author=author), texts)

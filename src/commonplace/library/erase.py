@@ -1,6 +1,5 @@
-"""Records taken out of the documents: struck, so that an undo brings them back, or erased for good.
-
-Who may do that, and what else goes with a record, it does not know.
+"""Take records out of the documents: strike them, so that an undo brings them back, or erase them
+for good.
 """
 
 from __future__ import annotations
@@ -8,47 +7,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from commonplace.library import marking
+from commonplace.library.approvals import Approvals
 from commonplace.library.record_reader import decoded
-from commonplace.library.tombstones import Tombstones, normal, pieces
-from commonplace.library.writer import Ledger
-from commonplace.model.errors import (
-    CommonplaceError,
-    NoSuchRecord,
-    Refused,
-    ToBeFinished,
-    VaultTrouble,
-)
-from commonplace.model.lazy import Lazy
-from commonplace.model.records import (
-    DERIVED,
-    PASSAGE,
-    SYSTEM,
-    Author,
-    Hit,
-    Origin,
-    Record,
-    derived_id,
-)
-from commonplace.search.index import Query
+from commonplace.library.tombstones import Tombstones
+from commonplace.library.writer import Writer
+from commonplace.markdown import record_lines
+from commonplace.markdown.documents import Parsed
+from commonplace.model.errors import CommonplaceError, ToBeFinished
+from commonplace.model.records import PASSAGE, SYSTEM, Author, Record, derived_id
+from commonplace.search import chains
 from commonplace.storage.journal import BLANK, Cut, Op, Text, without
 from commonplace.trust.neutralise import one_line
-
-if TYPE_CHECKING:
-    from commonplace.library import marking
-    from commonplace.markdown import record_lines
-    from commonplace.markdown.documents import Item, Parsed
-    from commonplace.search import chains
-else:
-    chains, record_lines, marking = (
-        Lazy("search.chains"),
-        Lazy("markdown.record_lines"),
-        Lazy("library.marking"),
-    )
 
 OUT_OF_REACH = (
     "copies outside the vault: backups, synced folders, git history",
@@ -56,8 +31,6 @@ OUT_OF_REACH = (
 )
 TOLD = 3
 """Sessions, or messages, that a receipt names one by one."""
-MOST_ALIKE = 50
-"""Lines that are looked through for one that says what was forgotten."""
 BACK = "'commonplace unlink {}' brings it back"
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 
@@ -127,51 +100,46 @@ class _Struck(Struct, frozen=True):
             yield self.before[start : start + length].strip(b"\r\n")
 
 
-class Erasing(Ledger):
-    """The records of one vault, and how they leave it."""
+class Eraser:
+    """Takes the records of one vault out of it. Everything here is called under the lock."""
 
-    def __init__(self, *parts: Any, **rest: Any) -> None:
-        super().__init__(*parts, **rest)
-        self.tombstones = Tombstones(self.journal)
-
-    def found(self, record_id: str) -> Hit:
-        hit = self.index.get(record_id)
-        if hit is None:
-            raise NoSuchRecord(record_id)
-        return hit
+    def __init__(self, writer: Writer, tombstones: Tombstones, approvals: Approvals) -> None:
+        self.writer = writer
+        self.tombstones = tombstones
+        self.approvals = approvals
+        self.shared = writer.shared
+        self.vault = writer.shared.vault
+        self.journal = writer.shared.journal
+        self.index = writer.shared.index
+        self.reader = writer.shared.reader
 
     def strike(self, ids: Sequence[str], *, author: Author) -> tuple[str, ...]:
         """Take records out of every document they stand in. The journal keeps them.
 
         Returns the ids of those that they had replaced, which stay replaced.
         """
-
-        def work() -> tuple[str, ...]:
-            self.take_in_changes()
-            struck = self._struck(ids)
-            lost = chains.loss(self.index, [self.found(key).record for key in ids])
-            changes, texts = marking.marked(
-                self, [each.change for each in struck], _texts_of(struck), lost.marks
-            )
-            entry = self.entry(
-                Op.STRIKE,
-                changes,
-                ids=tuple(ids),
-                removed=tuple(ids),
-                author=author,
-                data=marking.unwritten(self, lost.marks),
-            )
-            self.replace_texts(entry, texts)
-            return lost.returning
-
-        return self.locked(work)
+        struck = self._struck(ids)
+        lost = chains.loss(self.index, [self.shared.found(key).record for key in ids])
+        changes, texts = marking.marked(
+            self.writer, [each.change for each in struck], _texts_of(struck), lost.marks
+        )
+        entry = self.shared.entry(
+            Op.STRIKE,
+            changes,
+            ids=tuple(ids),
+            removed=tuple(ids),
+            author=author,
+            data=marking.unwritten(self.writer, lost.marks),
+        )
+        self.writer.replace_texts(entry, texts)
+        return lost.returning
 
     def _struck(self, ids: Sequence[str], *, torn: Iterable[str] = ()) -> list[_Struck]:
         """The documents that these records stand in, and how they are without them.
 
         Those named `torn` hold pieces of them.
         """
-        names = {place.document for key in ids for place in self.found(key).places}
+        names = {place.document for key in ids for place in self.shared.found(key).places}
         return [self._struck_from(name, set(ids)) for name in sorted(names.union(torn))]
 
     def _torn(self, ids: Iterable[str]) -> set[str]:
@@ -185,7 +153,7 @@ class Erasing(Ledger):
     def _struck_from(self, name: str, ids: set[str]) -> _Struck:
         before = self.vault.read(name)
         text = decoded(name, before)
-        spans = spans_of(text, self.parse(name, text), ids)
+        spans = spans_of(text, self.reader.parse(name, text), ids)
         after = without(before, spans)
         apart = _without_data(self._told_apart(name, decoded(name, after), ids), ids)
         if apart == after:
@@ -206,67 +174,61 @@ class Erasing(Ledger):
         self, name: str, text: str, ids: set[str], change: Callable[[Record], Record]
     ) -> bytes:
         """The text with the lines of these records written anew."""
-        found = [item for item in self.parse(name, text).items if item.record.id in ids]
+        found = [item for item in self.reader.parse(name, text).items if item.record.id in ids]
         for item in reversed(found):
-            line = record_lines.write(change(item.record), self.layout.line)
+            line = record_lines.write(change(item.record), self.shared.layout.line)
             if "\r\n" in text[item.start : item.end]:
                 line = line.replace("\n", "\r\n")
             text = text[: item.start] + line + text[item.end :]
         return text.encode()
 
-    def forget(self, ids: Sequence[str], *, author: Author, bring_back: bool = False) -> Receipt:
+    def forget(self, ids: Sequence[str], author: Author, *, bring_back: bool = False) -> Receipt:
         """Erase records for good: documents, kept versions, journal, index.
 
         With `bring_back`, what they had replaced counts again.
         """
-
-        def work() -> Receipt:
-            self.take_in_changes()
-            for name, why in self.troubles.items():
-                # A document that cannot be read may hold what is to be erased.
-                decoded(name, self.vault.read(name))
-                raise VaultTrouble(why)
-            return self._forget(ids, author, bring_back=bring_back)
-
-        return self.locked(work)
-
-    def _forget(self, ids: Sequence[str], author: Author, *, bring_back: bool = False) -> Receipt:
-        withheld = self.withheld()
+        withheld = self.approvals.withheld()
         held = tuple(key for key in ids if key in withheld)
         lost = [key for key in ids if key not in held and not self.index.get(key)]
         departed = self.departed(lambda record: record.id in lost) if lost else {}
         live = [key for key in ids if self.index.get(key)]
-        loss = chains.loss(self.index, [self.found(key).record for key in live])
+        loss = chains.loss(self.index, [self.shared.found(key).record for key in live])
         back = loss.returning if bring_back else ()
         marks = loss.marks | dict.fromkeys(back, "")
-        if not self.layout.carries_data:
+        if not self.shared.layout.carries_data:
             # The data of an entry that forgets is about what is forgotten.
-            marking.mark(self, marks)
+            marking.mark(self.writer, marks)
         struck = self._struck(live, torn=self._torn(ids))
         past = withheld | {key: gone.record for key, gone in departed.items()}
-        told = {key: (past.get(key) or self.found(key).record).text for key in ids}
+        told = {key: (past.get(key) or self.shared.found(key).record).text for key in ids}
         needles = [*ids, *map(_needle, told.values())]
         raws = {raw for each in struck for raw in each.raw_items()}
         raws.update(raw for gone in departed.values() for raw in gone.raws)
         hashes = {key: self.tombstones.of(text) for key, text in told.items()}
         changes, texts = marking.marked(
-            self, [each.change for each in struck], _texts_of(struck), marks
+            self.writer, [each.change for each in struck], _texts_of(struck), marks
         )
-        entry = self.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
+        entry = self.shared.entry(Op.FORGET, changes, ids=tuple(ids), author=author, data=hashes)
         entry = replace(entry, removed=tuple(ids))
-        self.levelling.progress.forgot = -1
-        self.write_texts(entry, texts)
+        self.writer.sync.progress.forgot = -1
+        self.writer.write_texts(entry, texts)
         try:
             erased = self._erase(ids, needles, raws)
         except (CommonplaceError, OSError) as error:
-            self.levelling.astray = True
+            self.writer.sync.astray = True
             raise ToBeFinished(error) from error
-        self.reached_end()
+        self.writer.sync.mark_all_synced()
         documents = tuple(each.change.document for each in struck)
         replaced = tuple(key for key in loss.returning if key not in back)
         return Receipt(
             tuple(ids), documents, erased, held, replaced=replaced, brought_back=tuple(back)
         )
+
+    def forget_again(self, parsed: Parsed) -> None:
+        """Forget anew what a stale save brought back. A text typed again is the person's wish."""
+        back = {item.record.id for item in self.tombstones.returning(parsed.items)}
+        if back:
+            self.forget(sorted(back), SYSTEM)
 
     def departed(
         self, wanted: Callable[[Record], bool], *, words: Iterable[str] = ()
@@ -291,7 +253,7 @@ class Erasing(Ledger):
                 before = found.get(record.id)
                 raws = before.raws | {raw} if before else frozenset((raw,))
                 found[record.id] = Departed(record, raws)
-        forgotten = self.forgotten() if found else {}
+        forgotten = self.tombstones.all() if found else {}
         return {key: gone for key, gone in found.items() if key not in forgotten}
 
     def _told_of(self, words: Sequence[str]) -> Iterator[tuple[Record, bytes]]:
@@ -314,7 +276,7 @@ class Erasing(Ledger):
                         yield from self._written_in(change.document, text)
 
     def _written_in(self, name: str, text: str) -> Iterator[tuple[Record, bytes]]:
-        for item in self.parse(name, text).items:
+        for item in self.reader.parse(name, text).items:
             yield item.record, text[item.start : item.end].encode().strip(b"\r\n")
 
     def _erase(self, ids: Sequence[str], needles: Sequence[str], raws: set[bytes]) -> int:
@@ -324,7 +286,7 @@ class Erasing(Ledger):
             text = decoded("", data, lenient=True)
             if text.encode() != data:
                 return data
-            data = _blanked(data, spans_of(text, self.parse("", text), wanted))
+            data = _blanked(data, spans_of(text, self.reader.parse("", text), wanted))
             for raw in raws:
                 data = data.replace(raw, BLANK * len(raw))
             return data
@@ -345,118 +307,6 @@ class Erasing(Ledger):
                     if name == key
                 }
                 self._erase(entry.ids, entry.ids, raws)
-
-    def forgotten(self) -> dict[str, str]:
-        """The records that were forgotten and may not come back: id and salted hash of the text."""
-        return self.tombstones.all()
-
-    def forgotten_by_owner(self, texts: Sequence[str]) -> dict[str, str]:
-        """The hashes of these texts that the owner forgot, and when. Called under the lock.
-
-        What the owner has written again since is forgotten no more.
-        """
-        last = self._last_forgot()
-        stones = ((text, self.tombstones.forgotten(text, last=last)) for text in texts if last)
-        found = (each for text, each in stones if each and not self._owner_says(text))
-        return {stone: at for each in found for stone, at in each.items()}
-
-    def _last_forgot(self) -> int:
-        """Where the journal last tells of what the owner forgot; 0 where it never does."""
-        progress = self.levelling.progress
-        if progress.forgot < 0:
-            progress.forgot = self.tombstones.last()
-        return progress.forgot
-
-    def _owner_says(self, text: str) -> bool:
-        """Whether a line that the owner wrote says this."""
-        self.levelling.bring_up()
-        hits = self.index.search(Query(text=text, limit=MOST_ALIKE))
-        owned = (hit.record.text for hit in hits if hit.record.origin == Origin.OWNER)
-        return any(normal(piece) == normal(text) for said in owned for piece in pieces(said))
-
-    def refuse_forgotten(
-        self, texts: Mapping[str, tuple[bytes | None, bytes | None]], *, author: Author
-    ) -> None:
-        """Fail where documents, `{name: (before, after)}`, would say again what the owner forgot.
-
-        The owner may; for anybody else only what was there before stays. Called under the lock.
-        """
-        if author.origin == Origin.OWNER or not self._last_forgot():
-            return
-        there = {piece for name, (before, _) in texts.items() for piece in self._says(name, before)}
-        for name, (_, after) in texts.items():
-            fresh = [piece for piece in self._says(name, after) if piece not in there]
-            for at in self.forgotten_by_owner(fresh).values():
-                raise Refused(
-                    f"{name} would say again what the owner forgot on {self.clock.day_of(at)}.",
-                    next_step="Leave that line out; only the owner brings it back.",
-                )
-
-    def _says(self, name: str, data: bytes | None) -> list[str]:
-        """The lines of a text, and what its records say."""
-        text = decoded(name, data or b"", lenient=True)
-        records = (item.record.text for item in self.parse(name, text).items)
-        return [piece for each in (text, *records) for piece in pieces(each)]
-
-    def without_forgotten(self, records: Iterable[Record]) -> list[Record]:
-        """The records but for those whose very text somebody erased who is not the owner.
-
-        What the owner forgot is not dropped, but held. Called under the lock.
-        """
-        hashes = set(self.forgotten().values())
-        return [
-            record
-            for record in records
-            if self.tombstones.exact(record.text) not in hashes
-            or self.forgotten_by_owner(pieces(record.text))
-        ]
-
-    def lost_outside(self, records: list[Record]) -> None:
-        """Let what a person's edit took out leave its mark on what it had replaced."""
-        if not self.refusal:
-            marking.mark_lost(self, records)
-
-    def edited_outside(self, name: str, parsed: Parsed) -> None:
-        """Forget anew what a stale save brought back. A text typed again is the person's wish."""
-        back = {item.record.id for item in self._returning(parsed.items)}
-        if back and not self.refusal:
-            self._forget(sorted(back), SYSTEM)
-
-    def without_returning(self, name: str, text: str, now: str) -> str:
-        """A new text without what was forgotten since somebody read the old one.
-
-        A text typed again has another id, and is the person's wish.
-        """
-        back = {key for key in self.forgotten() if key in text and key not in now}
-        items = self.parse(name, text).items if back else ()
-        for item in reversed(self._returning(item for item in items if item.record.id in back)):
-            text = text[: item.start] + text[item.end :]
-        return text
-
-    def _returning(self, items: Iterable[Item]) -> list[Item]:
-        """Those of the items that were forgotten: the very text under the very id."""
-        named = [item for item in items if not DERIVED.match(item.record.id)]
-        forgotten = self.forgotten() if named else {}
-        return [
-            item
-            for item in named
-            if forgotten.get(item.record.id) == self.tombstones.exact(item.record.text)
-        ]
-
-    def withheld(self) -> dict[str, Record]:
-        """Every record that was ever held and not forgotten, whatever became of it."""
-        entries = list(self.tombstones.entries_of(Op.HOLD))
-        forgotten = self.forgotten() if entries else {}
-        return {
-            entry.ids[0]: self._read(entry.lines[0], "", 0)
-            for entry in entries
-            if entry.ids[0] not in forgotten
-        }
-
-    def _read(self, line: str, name: str, occurrence: int) -> Record:
-        record = record_lines.read(line, reading=self.reading(name), occurrence=occurrence).record
-        assert record is not None, "a line that was just written can be read"
-        return record
 
 
 def told_sessions(said: Sequence[Mapping[str, Any]]) -> str:

@@ -128,7 +128,7 @@ class Experiences:
             for key in hit.record.sources
             if key in lost
         }
-        gone = self._library.departed(lambda record: record.id in summed) if summed else {}
+        gone = self._library.eraser.departed(lambda record: record.id in summed) if summed else {}
         return {key: Hit(each.record, summed[key].places, 0.0) for key, each in gone.items()}
 
     def forget(self, ids: Iterable[str]) -> int:

@@ -1,7 +1,6 @@
-"""Brings the index level with the journal, at once or a slice at a time, and keeps the progress of
-how far documents and index have come.
+"""Keep the index in step with the journal, and note how far documents and index have come.
 
-It indexes what our own writes say they did. What others did to the documents it does not know.
+It indexes the changes that our own entries describe, at once or a slice at a time.
 """
 
 from __future__ import annotations
@@ -14,46 +13,48 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from commonplace.library.record_reader import Reader, count_lines, decoded
-from commonplace.model.errors import CommonplaceError, ReadOnly
+from commonplace.library.record_reader import count_lines, decoded
+from commonplace.library.shared import Shared
+from commonplace.model.errors import CommonplaceError, NoSuchDocument, ReadOnly
 from commonplace.model.files import Known, Signature
-from commonplace.model.records import Record
-from commonplace.search.index import Index
-from commonplace.storage.journal import Append, Entry, Journal
-from commonplace.storage.progress import Progress, ProgressStore
-from commonplace.storage.vault import Vault
+from commonplace.model.records import Record, etag_of
+from commonplace.storage.journal import Append, Entry
+from commonplace.storage.progress import Progress
+from commonplace.storage.vault import Stat
 
 if TYPE_CHECKING:
     from commonplace.markdown.documents import Parsed
 
 SLICE = 200
 """Lines of a document, or entries, that are indexed at once where others are not to wait."""
+RACY_NS = 20_000_000
+"""A write so soon after the last look may leave no mark in a time that moves in ticks of 4 ms."""
 
 
-class Levelling:
+class IndexSync:
     """The index of one vault and the progress between it and the journal."""
 
-    def __init__(
-        self,
-        vault: Vault,
-        journal: Journal,
-        index: Index,
-        *,
-        progress_store: ProgressStore,
-        reader: Reader,
-    ) -> None:
-        self.vault = vault
-        self.journal = journal
-        self.index = index
-        self.progress_store = progress_store
-        self.reader = reader
+    def __init__(self, shared: Shared) -> None:
+        self.vault = shared.vault
+        self.journal = shared.journal
+        self.index = shared.index
+        self.progress_store = shared.progress_store
+        self.reader = shared.reader
+        self.clock = shared.clock
         self.progress = Progress()
-        """What the progress store says, as long as nobody else has written since."""
+        """What the heads say, as long as nobody else has written since."""
         self.unsaved = False
         """While all is repaired the progress is kept back: cut short, it starts again."""
         self.astray = False
         """Whether the index was not told of a change: the progress is kept back, and the next who
         takes the lock finds the journal ahead of them.
+        """
+
+        self.after_power_cut = False
+        """While a repair runs: the times of the files tell nothing of reads and saves."""
+        self.elsewhere = False
+        """While a repair runs: journal and documents come from different places, and neither tells
+        of deletions.
         """
 
     def is_level(self) -> bool:
@@ -79,21 +80,56 @@ class Levelling:
                 raise
             self.astray = True
 
-    def reached(self, position: int) -> None:
+    def mark_synced(self, position: int) -> None:
         """Note that documents and index have both come so far."""
         self.index.set_level(position)
         self.mark(end=position, documents={}, behind=-1)
 
+    def mark_all_synced(self) -> None:
+        """Note that documents and index have come to the end of the journal."""
+        end = self.progress.end = self.journal.end()
+        with self.telling():
+            self.mark_synced(end)
+
     def known_of(self, name: str) -> Known | None:
         """How a document looked when we last looked at it or wrote it."""
         return self.progress.documents.get(name) or self.index.known_of(name)
+
+    def known(self, name: str) -> Known:
+        """The same of a document that has to be there."""
+        found = self.known_of(name)
+        if found is None:
+            raise NoSuchDocument(name)
+        return found
+
+    def is_racy(self, stat: Stat) -> bool:
+        """Whether another write could leave the same time on the document."""
+        return not stat.stamped and self.clock.now_ns() - stat.mtime_ns < RACY_NS
+
+    def signature(
+        self, stat: Stat, data: bytes | None = None, *, size: int | None = None
+    ) -> Signature:
+        """The mark of a document as it looks, or of the size that it must have.
+
+        If somebody wrote in between, its real size differs and the next look tells.
+        """
+        racy = self.is_racy(stat)
+        return Signature(
+            size=stat.size if size is None else size,
+            mtime_ns=stat.mtime_ns,
+            inode=stat.inode,
+            atime_ns=stat.atime_ns,
+            # Only a doubtful time needs it, and a long text takes long.
+            digest=etag_of(data) if racy and data is not None else "",
+            racy=racy,
+        )
 
     def base_of(self, name: str) -> int:
         """Where the journal has the document's last whole text; -1 when it has none."""
         known = self.known_of(name)
         return known.base if known else -1
 
-    def bring_up(self, *, done: int = 0) -> None:
+    def catch_up_index(self, *, done: int = 0) -> None:
         """Index what was appended since the index was last level. The documents are not read.
 
         What comes before `done` in the journal is indexed already.
@@ -109,10 +145,10 @@ class Levelling:
             self.index.set_level(self.progress.end)
         self.mark(documents={}, behind=-1)
 
-    def bring_up_soon(self) -> None:
+    def catch_up_index_soon(self) -> None:
         """The same, unless that would take long: then it is left to whoever searches next."""
         if self.progress.behind < 0:
-            self.bring_up()
+            self.catch_up_index()
 
     def index_whole(self, name: str, parsed: Parsed, known: Known) -> None:
         """Index a document as it is now, after which everything is level."""
@@ -224,7 +260,7 @@ class Levelling:
     def index_appends_in_slices(self, whole: Entry, *, until: int) -> None:
         """Index what was stored after such a change, likewise, unless others bring the index up.
 
-        The last is left to `bring_up`, which notes how the documents look.
+        The last is left to `catch_up_index`, which notes how the documents look.
         """
         since = whole.end
         entries = takewhile(lambda e: e.position < until, self.journal.entries(since=since))
@@ -267,3 +303,14 @@ def _is_whole(entry: Entry) -> bool:
     """Whether an entry does more than append a record a line."""
     appends = all(isinstance(change, Append) for change in entry.changes)
     return bool(entry.changes) and not (appends and entry.ids)
+
+
+def went_back(known: Known, stat: Stat) -> bool:
+    """Whether a document is as it was before our last write: a save is younger than that.
+
+    So it is when a disk comes back without what had not reached it.
+    """
+    was = known.signature
+    # The system's own time moves in ticks: that of a save just after may be a little older.
+    older = stat.mtime_ns == was.mtime_ns or stat.mtime_ns < was.mtime_ns - RACY_NS
+    return stat.inode == was.inode and stat.size < was.size and older

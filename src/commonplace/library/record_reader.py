@@ -30,7 +30,7 @@ SEEN_MOST = 20_000
 """… and lines: most stand in the next version of a text too."""
 
 
-class Reader:
+class RecordReader:
     """The documents of one vault as text with a meaning."""
 
     def __init__(self, journal: Journal, *, layout: Layout, clock: Clock) -> None:
@@ -89,6 +89,13 @@ class Reader:
             if record_lines.says_all(line, found):
                 seen[line] = record
         return record if record.id == record_id else replace(record, id=record_id)
+
+    def written_record(self, line: str, name: str, occurrence: int = 0) -> Record:
+        """The record of a line that we wrote, as it is read back from a document."""
+        reading = self.reading(name)
+        record = record_lines.read(line, reading=reading, occurrence=occurrence).record
+        assert record is not None, "a line that was just written can be read"
+        return record
 
     def carries_ids(self, text: Iterable[str], name: str) -> bool:
         """Whether lines say themselves which records they are."""

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from commonplace.library.library import Library, Written
+from commonplace.library.documents import Written
+from commonplace.library.library import Library
 from commonplace.library.losses import WHOLE, Loss
 from commonplace.library.record_reader import decoded
 from commonplace.library.views import Given, View
@@ -64,15 +65,15 @@ def _rewrite(library: Library, wanted: Rewrite) -> Written:
     made = _made(library, wanted, given, now)
     if made.conflicts and wanted.strict:
         raise DocumentChanged(name, etag_of(now or b""))
-    after = library.without_returning(name, made.text, before)
+    after = library.tombstones.without_returning(name, made.text, before)
     new = after.encode()
-    library.refuse_forgotten({name: (now, new)}, author=wanted.author)
-    if library.check_growth:
-        library.check_growth(name, before, after)
+    library.tombstones.refuse_forgotten({name: (now, new)}, author=wanted.author)
+    if library.writer.check_growth:
+        library.writer.check_growth(name, before, after)
     loss = Loss(before, after, library.parse(name, before), library.parse(name, after))
     asked = _check_loss(library, wanted, loss, is_seen=now is None or given is not None)
-    data = library.provenance(name, before, after, wanted.author)
-    library.put_text(Op.REPLACE, name, now, new, author=wanted.author, data=data)
+    data = library.documents.provenance(name, before, after, wanted.author)
+    library.documents.put_text(Op.REPLACE, name, now, new, author=wanted.author, data=data)
     if wanted.view:
         _note(library, wanted.view, wanted, made, loss, was=now, asked=asked)
     etag = etag_of(library.vault.read(name))
@@ -100,23 +101,25 @@ def _made(library: Library, wanted: Rewrite, given: Given | None, now: bytes | N
         return _Made(merge.text, own, merged=True, conflicts=merge.conflicts)
     own = documents.with_data(own, begun)
     if base is None:
-        text = library.with_secrets(name, was, library.disarmed(name, was, own, author))
+        text = library.documents.with_secrets(
+            name, was, library.documents.disarmed(name, was, own, author)
+        )
         return _Made(text, own)
     merge = merging.merge(base, own, current)
-    merged = base != library.without_secrets(name, current)
-    text = library.disarmed(name, was, merge.text, author)
+    merged = base != library.documents.without_secrets(name, current)
+    text = library.documents.disarmed(name, was, merge.text, author)
     return _Made(text, own, merged=merged, conflicts=merge.conflicts)
 
 
 def _base(library: Library, wanted: Rewrite, given: Given, now: bytes) -> str:
     """What the writer was shown of the text that it was given."""
     name = wanted.name
-    data = now if etag_of(now) == given.etag else library.text_marked(name, given.etag)
+    data = now if etag_of(now) == given.etag else library.documents.text_marked(name, given.etag)
     if data is None:
         raise DocumentChanged(name, etag_of(now))
     text = decoded(name, data)
     if wanted.author.origin != Origin.OWNER:
-        text = library.without_secrets(name, text)
+        text = library.documents.without_secrets(name, text)
     if given.shown is None:
         return text
     items = library.parse(name, text).items
@@ -135,7 +138,7 @@ def _check_loss(library: Library, wanted: Rewrite, loss: Loss, *, is_seen: bool)
     if wanted.confirm == token:
         return True
     if wanted.author.origin != Origin.OWNER:
-        before, after = (library.without_secrets(name, text) for text in (before, after))
+        before, after = (library.documents.without_secrets(name, text) for text in (before, after))
     diff = neutralise(merging.diff(before, after))
     raise WouldLose(name, what=what, diff=diff, token=token, guarded=bool(loss.guarded))
 

@@ -70,7 +70,7 @@ def let_wait(
         library.hold(record, author=author, change=held)
         if fresh:
             whose = replace(author, origin=Origin.AGENT)
-            library.append_text(name, "\n".join(fresh), author=whose)
+            library.documents.append_text(name, "\n".join(fresh), author=whose)
         return Waiting(record.id, one_line(" ".join(line.removeprefix("- ") for line in told)))
 
     return library.locked(work)
@@ -100,7 +100,7 @@ def approve(library: Library, key: str, held: Mapping[str, str], *, author: Auth
     """Make a change that waited, in place of what was written of it in the user's words."""
 
     def work() -> Record:
-        record = library.one_held(key)
+        record = library.approvals.one_held(key)
         name = held["document"]
         if held["told"] and library.vault.stat(name):
             _rewrite(library, Rewrite(name, _without(held["told"]), _owner(author), afresh=True))
@@ -128,7 +128,9 @@ def _wanted(library: Library, record: Record, held: Mapping[str, str], author: A
     name, etag = held["document"], held["etag"]
     if held["mode"] == "append" or held["section"]:
         return Rewrite(name, _added(library, record.text, held), author, afresh=True)
-    known = etag and library.vault.stat(name) and library.text_marked(name, etag) is not None
+    known = (
+        etag and library.vault.stat(name) and library.documents.text_marked(name, etag) is not None
+    )
     return Rewrite(name, record.text, author, etag=etag if known else "")
 
 

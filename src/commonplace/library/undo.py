@@ -132,7 +132,7 @@ def restore(library: Library, moment: datetime, *, author: Author, document: str
         texts = {name: (_now(library, name), then) for name, then in sorted(wanted.items())}
         texts = {name: (now, then) for name, (now, then) in texts.items() if now != then}
         if texts:
-            library.refuse_forgotten(texts, author=author)
+            library.tombstones.refuse_forgotten(texts, author=author)
             entry = library.entry(Op.RESTORE, _changes(library, texts), author=author)
             library.replace_texts(entry, texts)
         return Restored(
@@ -275,10 +275,10 @@ def undo(
             texts = _texts_without(library, entry)
         if not texts:
             raise NothingToUndo("what it changed is no longer there")
-        library.refuse_forgotten(texts, author=author)
+        library.tombstones.refuse_forgotten(texts, author=author)
         done = Undone(entry, tuple(texts), _still_there(library, edits))
         marks = _marks(library, entry, texts)
-        _, texts = marking.marked(library, (), texts, marks)
+        _, texts = marking.marked(library.writer, (), texts, marks)
         library.replace_texts(
             library.entry(
                 Op.UNDO,
@@ -286,7 +286,7 @@ def undo(
                 ids=entry.ids,
                 author=author,
                 undoes=entry.position,
-                data=marking.unwritten(library, marks),
+                data=marking.unwritten(library.writer, marks),
             ),
             texts,
         )
@@ -313,7 +313,7 @@ def redo(
             texts = _texts_without(library, undone)
         if not texts:
             raise NothingToRedo("what it would bring back is there already, or was forgotten")
-        library.refuse_forgotten(texts, author=author)
+        library.tombstones.refuse_forgotten(texts, author=author)
         changes = _changes(library, texts)
         library.replace_texts(
             library.entry(Op.REDO, changes, ids=undone.ids, author=author, undoes=undone.position),
@@ -365,7 +365,7 @@ def _marks(library: Library, entry: Entry, texts: Texts) -> chains.Marks:
     """What becomes of marks when records are taken back that had replaced others."""
     if entry.op not in (Op.ADD, Op.PUT_BACK):
         return {}  # The text before it has the marks of then.
-    return chains.undone(library.index, marking.leaving(library, texts))
+    return chains.undone(library.index, marking.leaving(library.writer, texts))
 
 
 def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:

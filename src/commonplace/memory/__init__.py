@@ -13,8 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from commonplace.library.erase import Receipt
-from commonplace.library.library import Library, Written
+from commonplace.library.library import Library
 from commonplace.library.views import View
 from commonplace.markdown.layouts import Layout
 from commonplace.model import limits as budgets
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from commonplace.history.conversations import Conversations
     from commonplace.history.messages import History, Message
     from commonplace.library import accounts, copies, undo
+    from commonplace.library.documents import Written
+    from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
     from commonplace.library.rewriting import Rewording
     from commonplace.library.undo import Redone, Restored
@@ -174,7 +175,7 @@ class Memory:
         library.lose_share = settings.lose_share
         if parts.layout.name == "notebook":
             window.set_cap(library, settings)
-        library.document_limit = settings.document_limit
+        library.writer.document_limit = settings.document_limit
         library.recalls.entries = settings.recall_cache_entries
         library.recalls.seconds = settings.recall_cache_seconds
         agent = environ.get("COMMONPLACE_AGENT", "")
@@ -291,7 +292,9 @@ class Memory:
 
         def work() -> None:
             if is_empty():
-                library.append_text(name, self.layout.header(name), author=SYSTEM, headed=False)
+                library.documents.append_text(
+                    name, self.layout.header(name), author=SYSTEM, headed=False
+                )
 
         with suppress(Unreadable):  # Whoever asks for it is told.
             if self.layout.name == "claw" and not self.read_only and is_empty():
@@ -395,11 +398,11 @@ class Memory:
 
     def review(self) -> list[Record]:
         """The records that wait for a person's approval, oldest first."""
-        return self.library.held()
+        return self.library.approvals.held()
 
     def review_reasons(self) -> dict[str, str]:
         """Why records wait, by their ids, where it is not that they tell agents how to behave."""
-        days = self.library.forgotten_days()
+        days = self.library.approvals.forgotten_days()
         return {key: f"the owner forgot this on {day}" for key, day in days.items()}
 
     def accounts(self, records: Iterable[Record]) -> dict[str, accounts.Account]:
@@ -416,7 +419,7 @@ class Memory:
 
     def reject(self, record_id: str) -> Record:
         """Take a held record off the list."""
-        return self.library.reject(self.meant_of_held(record_id), author=self.author)
+        return self.library.store.reject(self.meant_of_held(record_id), author=self.author)
 
     def decide(
         self, decision: str, ids: Iterable[str], *, shown: Iterable[Record] = ()
@@ -750,7 +753,7 @@ class Memory:
 
     def problems(self) -> list[Problem]:
         """Every mistake in the documents' text, and everything that cannot be read."""
-        return self.library.problems()
+        return self.library.documents.problems()
 
     def close(self) -> None:
         """Return when everything is on disk, and let go of the files."""

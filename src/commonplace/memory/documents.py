@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.library import quoting, rewriting, steering
-from commonplace.library.library import Written
+from commonplace.library.documents import Written
 from commonplace.library.views import Given
 from commonplace.markdown import documents
 from commonplace.markdown.layouts import (
@@ -66,7 +66,7 @@ def peek(memory: Memory, document: str = "") -> Document:
         memory.library.refresh()
     text, etag = memory.library.text(name)
     if memory.origin != Origin.OWNER:
-        text = memory.library.without_secrets(name, text)
+        text = memory.library.documents.without_secrets(name, text)
     return Document(name, text, etag)
 
 
@@ -172,7 +172,7 @@ def _appended(memory: Memory, name: str, content: str) -> Written:
     given = view.given(name) if view else None
     is_new = library.vault.stat(name) is None
     knows = is_new or (given is not None and given == Given(library.text(name)[1]))
-    written = library.append_text(name, content, author=memory.author)
+    written = library.documents.append_text(name, content, author=memory.author)
     if knows:
         session.give(memory, {name: Given(written.etag)})
     return written
@@ -215,7 +215,7 @@ def create(memory: Memory, content: str, *, document: str) -> Written:
     name = _changeable(memory, document)
     if memory.guards(name):
         _let_wait(memory, name, steering.Change(content, "rewrite"))
-    return memory.library.create(name, content, author=memory.author)
+    return memory.library.documents.create(name, content, author=memory.author)
 
 
 def _check_content(content: str, *, may_be_empty: bool) -> None:
@@ -231,7 +231,7 @@ def _to_section(memory: Memory, section: str, body: str, mode: str) -> Rewording
 
 def remove(memory: Memory, *documents: str) -> None:
     names = [_of_no_prompt(memory, _changeable(memory, name)) for name in documents]
-    memory.library.remove(names, author=memory.author)
+    memory.library.documents.remove(names, author=memory.author)
 
 
 def rename_all(memory: Memory, documents: Mapping[str, str]) -> None:
@@ -241,7 +241,7 @@ def rename_all(memory: Memory, documents: Mapping[str, str]) -> None:
         )
         for name, new in documents.items()
     }
-    memory.library.rename(names, author=memory.author)
+    memory.library.documents.rename(names, author=memory.author)
 
 
 def _of_no_prompt(memory: Memory, name: str) -> str:
@@ -260,7 +260,7 @@ def write_diary(memory: Memory, text: str) -> Written:
             f"The {memory.layout.name} layout has no diary.",
             next_step="Store it as a record instead: those go with the day they are of.",
         )
-    return memory.library.write_entry(directory, text, author=memory.author)
+    return memory.library.documents.write_entry(directory, text, author=memory.author)
 
 
 def diary(memory: Memory, since: str = "") -> list[str]:

@@ -138,7 +138,7 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
     hits = [*first[:room], *rest][:limit]
     records = [hit.record for hit in hits if not hit.record.is_checkpoint]
-    waiting = memory.library.waiting_among(records)
+    waiting = memory.library.approvals.waiting_among(records)
     records = [record for record in records if record.id not in waiting]
     memory.note_shown(records)
     return records

@@ -36,9 +36,9 @@ def one(memory: Memory, record_id: str) -> tuple[Record, tuple[Place, ...]]:
 
 def approve(memory: Memory, record_id: str) -> Record:
     key = memory.meant_of_held(record_id)
-    if key in (changes := memory.library.held_changes()):
+    if key in (changes := memory.library.approvals.held_changes()):
         return steering.approve(memory.library, key, changes[key], author=memory.author)
-    record = memory.library.approve(key, to=storing.targets(memory), author=memory.author)
+    record = memory.library.store.approve(key, to=storing.targets(memory), author=memory.author)
     memory.trim()
     return record
 

@@ -106,7 +106,7 @@ def meant(memory: Memory, part: str, *, argument: str = "id") -> str:
 
 def meant_of_held(memory: Memory, part: str) -> str:
     key = _id_given(part, "id")
-    waiting = [record.id for record in memory.library.held()]
+    waiting = [record.id for record in memory.library.approvals.held()]
     if len(key) < SHORTEST_PART or key in waiting:
         return key
     return _only([each for each in waiting if key in each], key, "id")
@@ -127,7 +127,7 @@ def mind_origins(memory: Memory, origins: Iterable[str]) -> None:
 
 def waiting_shown(memory: Memory) -> dict[str, str]:
     shown, memory._doubtful = memory._doubtful, {}
-    waiting = memory.library.waiting_among(shown.values())
+    waiting = memory.library.approvals.waiting_among(shown.values())
     return {key: shown[key].text for key in shown if key in waiting}
 
 

@@ -53,7 +53,7 @@ class _Stored(Struct, frozen=True):
 def remember(memory: Memory, text: str, *, kind: str = "note", **rest: Any) -> Remembered:
     done = _store_all(memory, [{"text": text, "kind": kind, **rest}])
     if done.waiting:
-        day = memory.library.forgotten_days().get(done.waiting[0].id, "")
+        day = memory.library.approvals.forgotten_days().get(done.waiting[0].id, "")
         raise HeldForReview(done.waiting[0].id, forgotten=day)
     if not done.stored:
         raise Refused("This text was forgotten.", next_step="Only its owner brings it back.")
@@ -87,7 +87,7 @@ def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day
     # Elsewhere everything that is told is written: there a document is a log.
     once = memory.layout.name == "native" and not of_the_day and not named
     if memory.origin == Origin.IMPORT:
-        records = memory.library.locked(lambda: memory.library.without_forgotten(given))
+        records = memory.library.locked(lambda: memory.library.tombstones.without_forgotten(given))
     given_quotes = {record.id: quote for record, quote in zip(given, quotes)}
     ready: list[Record] = []
     wordings: dict[str, Record] = {}
@@ -100,14 +100,14 @@ def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day
             if grounds.held:
                 wordings[grounds.told.id] = grounds.held
         elif grounds.held:
-            held, old = grounds.held, memory.library.already(record) if once else None
+            held, old = grounds.held, memory.library.store.already(record) if once else None
             (there if old else waiting).append(old or memory.library.hold(held, author=author))
     if not ready:
         return _Stored(tuple(there), waiting, frozenset())
     limits = _window(memory)
     roles = memory.layout.logs if of_the_day else memory.layout.writes
     to = targets(memory, roles)
-    stored, back = memory.library.admit(ready, to=to, author=author, named=named, once=once)
+    stored, back = memory.library.store.admit(ready, to=to, author=author, named=named, once=once)
     waiting += back
     if limits:
         window.trim(memory.library, limits)
@@ -159,7 +159,7 @@ def _hold_wording(memory: Memory, told: Record, wording: Record, author: Author)
     held = replace(wording, supersedes=wording.supersedes or told.id)
     same = (
         each
-        for each in memory.library.held()
+        for each in memory.library.approvals.held()
         if (each.text, each.supersedes) == (held.text, held.supersedes)
     )
     return next(same, None) or memory.library.hold(held, author=author)

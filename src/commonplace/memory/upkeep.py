@@ -161,7 +161,10 @@ def _deleted(
     memory.library.refresh()
     if memory.origin == Origin.OWNER:
         # A wording that waits goes with the sentence that it words.
-        ids = [*ids, *(each.id for each in memory.library.held() if each.words_one_of(ids))]
+        ids = [
+            *ids,
+            *(each.id for each in memory.library.approvals.held() if each.words_one_of(ids)),
+        ]
     held = _withheld(memory, ids)
     doomed = [held.get(key) or memory.get(key).record for key in ids]
     permission.check_erases(memory.author.origin, doomed)
@@ -202,10 +205,10 @@ def _withheld(memory: Memory, ids: Sequence[str] = ()) -> dict[str, Record]:
     """Those of the ids that stand in no document any more, and what was ever held for
     approval, which only a person can make go away.
     """
-    held = memory.library.withheld() if memory.origin == Origin.OWNER else {}
+    held = memory.library.approvals.withheld() if memory.origin == Origin.OWNER else {}
     index = memory.library.index
     lost = [key for key in ids if key not in held and not index.get(key)]
-    departed = memory.library.departed(lambda record: record.id in lost) if lost else {}
+    departed = memory.library.eraser.departed(lambda record: record.id in lost) if lost else {}
     return held | {key: gone.record for key, gone in departed.items()}
 
 
@@ -219,7 +222,7 @@ def strike(memory: Memory, record_ids: Sequence[str]) -> tuple[str, ...]:
 
 
 def unlink(memory: Memory, record_id: str) -> None:
-    memory.library.unlink(session.meant(memory, record_id), author=memory.author)
+    memory.library.store.unlink(session.meant(memory, record_id), author=memory.author)
 
 
 def rebuild(memory: Memory, progress: Callable[[int, int], None] = lambda done, total: None) -> int:

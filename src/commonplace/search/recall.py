@@ -1,7 +1,7 @@
 """Claw's quick recall: the records most alike by hashed vectors, and a cache of answers.
 
-The cache is bounded in entries and in characters; the answer used least recently goes first. Who
-asks shows it a glance at the vault, and another glance empties it.
+The cache is bounded in entries and in characters; the answer used least recently goes first.
+Whoever asks passes the fingerprint of the vault, and another fingerprint empties it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class RecallCache:
         self.held = 0
         """Characters that are held."""
         self._now_ns = now_ns
-        self._glance: Hashable = None
+        self._fingerprint: Hashable = None
         self._answers: OrderedDict[Hashable, tuple[int, int, tuple[Hit, ...]]] = OrderedDict()
         self._lock = RLock()
 
     def __len__(self) -> int:
         return len(self._answers)
 
-    def get(self, question: Hashable, *, glance: Hashable) -> list[Hit] | None:
-        """The answer, if it was given at this very glance and not too long ago."""
+    def get(self, question: Hashable, *, fingerprint: Hashable) -> list[Hit] | None:
+        """The answer, if it was given at this very fingerprint and not too long ago."""
         with self._lock:
-            if glance is None or glance != self._glance:
+            if fingerprint is None or fingerprint != self._fingerprint:
                 self._empty()
                 return None
             if question not in self._answers:
@@ -58,15 +58,15 @@ class RecallCache:
             self._answers[question] = (at, size, hits)
             return list(hits)
 
-    def put(self, question: Hashable, hits: Sequence[Hit], *, glance: Hashable) -> None:
+    def put(self, question: Hashable, hits: Sequence[Hit], *, fingerprint: Hashable) -> None:
         """Keep an answer that was found while the vault looked like this."""
         size = sum(len(hit.record.text) + BESIDE for hit in hits)
-        if glance is None or not self.entries or size > self.characters:
+        if fingerprint is None or not self.entries or size > self.characters:
             return
         with self._lock:
-            if glance != self._glance:
+            if fingerprint != self._fingerprint:
                 self._empty()
-                self._glance = glance
+                self._fingerprint = fingerprint
             self.held -= self._answers.pop(question, (0, 0, ()))[1]
             self._answers[question] = (self._now_ns(), size, tuple(hits))
             self.held += size
@@ -81,7 +81,7 @@ class RecallCache:
 
     def _empty(self) -> None:
         self._answers.clear()
-        self._glance, self.held = None, 0
+        self._fingerprint, self.held = None, 0
 
 
 def most_alike(index: Index, text: str, *, limit: int, newest: int, writes: bool) -> list[Hit]:

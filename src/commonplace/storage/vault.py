@@ -51,15 +51,33 @@ class Staged(Struct, frozen=True):
     path: str = ""
 
 
-class Moved(Exception):
-    """A document is not as the caller thought: somebody else wrote it. Try again."""
+class TryAgain(Exception):
+    """The work under the lock is to be done again from its start, `after` so many seconds.
 
-
-class Cancelled(Exception):
-    """All that was done under the lock came to nothing, through no fault of its own: do it again.
-
-    `error` is what to say when it stays so.
+    `error` is what to say when it stays so; None where the vault is just busy.
     """
+
+    after: float = 0.0
+    error: CommonplaceError | None = None
+
+
+class Moved(TryAgain):
+    """A document is not as the caller thought: somebody else wrote it."""
+
+
+class Unsettled(TryAgain):
+    """Somebody is writing a document right now."""
+
+    def __init__(self, after: float) -> None:
+        super().__init__(after)
+        self.after = after
+
+
+class Cancelled(TryAgain):
+    """A server let nothing of the work happen, through no fault of its own."""
+
+    after = 0.1
+    error: CommonplaceError
 
     def __init__(self, error: CommonplaceError) -> None:
         super().__init__(str(error))

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from msgspec.structs import asdict
 
 from commonplace.library import losses
-from commonplace.library.library import Written
+from commonplace.library.documents import Written
 from commonplace.markdown import documents
 from commonplace.markdown.layouts import RECORD_LINE, check_name
 from commonplace.markdown.merge import alike, newline_of, with_newlines
@@ -447,7 +447,7 @@ def _write(memory: Memory, name: str, edit: Callable[[str], str]) -> Written:
     """Edit a document, from the text that it has then, as it may be shown."""
 
     def change(text: str) -> str:
-        shown = memory.library.without_secrets(name, text)
+        shown = memory.library.documents.without_secrets(name, text)
         new = edit(shown)
         for item in documents.carried(new) - documents.carried(shown):
             # A record that reads otherwise is no longer what its data says, if that is not shown.

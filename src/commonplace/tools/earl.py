@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Annotated
 
-from commonplace.library.screening import Screen
+from commonplace.library.documents import Screen
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.tools import pages
@@ -93,7 +93,7 @@ def _keywords(query: str) -> list[str]:
 
 def _matches(memory: Memory, words: Sequence[str], unread: list[str]) -> Iterator[tuple[str, str]]:
     """Every matching line with its file, best file first; names of broken files go to `unread`."""
-    screen = Screen(memory.library)
+    screen = Screen(memory.library.documents)
     own, others = _in_order(memory)
     seen: set[str] = set()
     for name in (*own, *others):

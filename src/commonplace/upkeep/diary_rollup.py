@@ -69,8 +69,8 @@ def _roll_up_year(library: Library, year: int, entries: Mapping[str, datetime]) 
         before = library.vault.read(name) if library.look(name) else None
         if before == text or (before and MARK.encode() not in before):
             return ""  # It says so already, or a person made it their own.
-        data = library.provenance(name, "", decoded(name, text), author)
-        library.put_text(Op.REPLACE, name, before, text, author=author, data=data)
+        data = library.documents.provenance(name, "", decoded(name, text), author)
+        library.documents.put_text(Op.REPLACE, name, before, text, author=author, data=data)
         return name
 
     return library.locked(work)

@@ -102,7 +102,11 @@ def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list
     if not found and words:
         found = _departed(library, what, words)
     if not found:
-        now = library.reworded(lambda record: has_all(words, record), words=words) if words else ()
+        now = (
+            library.eraser.reworded(lambda record: has_all(words, record), words=words)
+            if words
+            else ()
+        )
         raise NoSuchRecord(what, said_in=_said_in(library, what, words), now=now)
     ids = {hit.record.id for hit in found}
     # A summary of what is found is made anew, with the rest of what it was made from.
@@ -114,7 +118,7 @@ def has_all(words: Iterable[str], record: Record) -> bool:
 
 
 def _departed(library: Library, what: str, words: Sequence[str]) -> list[Hit]:
-    found = library.departed(
+    found = library.eraser.departed(
         lambda record: record.id == what or has_all(words, record), words=words
     )
     return [Hit(gone.record, (), 0.0) for gone in found.values()]
@@ -220,7 +224,7 @@ def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: 
         )
         places = library.get(summary.id).places
         documents = list(dict.fromkeys(place.document for place in places))
-        library.add([fresh], to=documents, author=SYSTEM)
+        library.store.add([fresh], to=documents, author=SYSTEM)
 
 
 def _said_of(history: History, records: Iterable[Record], words: str) -> tuple[Message, ...]:

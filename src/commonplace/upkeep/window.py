@@ -84,8 +84,8 @@ def _trim(library: Library, window: Window) -> Entry | None:
         changes.insert(0, library.to_append(window.archive))
     texts: marking.Texts = {name: (data, without(data, spans))}
     if not window.archive:
-        lost = chains.loss(library.index, marking.leaving(library, texts))
-        changes, texts = marking.marked(library, changes, texts, lost.marks)
+        lost = chains.loss(library.index, marking.leaving(library.writer, texts))
+        changes, texts = marking.marked(library.writer, changes, texts, lost.marks)
     entry = library.entry(
         Op.TRIM,
         changes,
@@ -195,7 +195,7 @@ def told_size(text: str) -> int:
 def set_cap(library: Library, options: Options) -> None:
     """Have a notebook's documents keep within the cap, whoever writes them."""
     if library.layout.name == "notebook" and options.document_cap:
-        library.check_growth = lambda name, before, after: check_cap(
+        library.writer.check_growth = lambda name, before, after: check_cap(
             library, options, name, before, after
         )
 

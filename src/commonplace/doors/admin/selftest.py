@@ -43,7 +43,7 @@ class Report(Struct, frozen=True):
         return not (self.lost or self.duplicates or self.torn or self.unlike)
 
 
-class Writer:
+class StoringProcess:
     """One process that stores as fast as it can and says what was acknowledged."""
 
     def __init__(self, place: StrPath, name: str) -> None:
@@ -93,7 +93,7 @@ def run(place: StrPath, *, writers: int, kills: int, seed: int = 0, progress: On
     _check_number("writers", writers, least=1)
     _check_number("kills", kills, least=0)
     chance, clock = random.Random(seed), Clock()
-    crowd = [Writer(place, f"writer-{number}") for number in range(writers)]
+    crowd = [StoringProcess(place, f"writer-{number}") for number in range(writers)]
     try:
         for done in range(kills):
             progress(done, kills)

@@ -53,7 +53,9 @@ def bring_back(library: Library, record_ids: Sequence[str], *, author: Author) -
         missing = tuple(dict.fromkeys(key for key in record_ids if key not in there))
         text = tuple(kept.line(key) for key in missing)
         if missing:
-            library.refuse_forgotten({name: (None, "".join(text).encode())}, author=author)
+            library.tombstones.refuse_forgotten(
+                {name: (None, "".join(text).encode())}, author=author
+            )
             library.append(Op.RESTORE, text, to=(name,), ids=missing, author=author)
         return missing
 

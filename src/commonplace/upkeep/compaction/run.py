@@ -267,7 +267,7 @@ class Compaction:
             replace(record, origin=known[record.id].origin) if record.id in known else record
             for record in snapshot.records
         ]
-        return records, self.library.waiting_among(records)
+        return records, self.library.approvals.waiting_among(records)
 
     def _plan(self, snapshot: Snapshot) -> CompactionPlan:
         records, waiting = self._known(snapshot)
@@ -369,7 +369,7 @@ class Compaction:
     def _caught_up(self, was: Snapshot, prepared: _Prepared) -> _Level:
         """Take in what others stored while all was made: little comes to it until the lock."""
         library = self.library
-        library.locked(library.levelling.bring_up)
+        library.locked(library.sync.catch_up_index)
         position = library.locked(library.journal.end)
         tail = appended_since(library.journal, was.name, since=was.position, until=position)
         if tail is None:

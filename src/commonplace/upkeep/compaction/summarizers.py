@@ -261,6 +261,6 @@ class WithoutForgotten:
     def body(self, records: Sequence[Record], *, characters: int) -> str:
         said = self._summarizer.body(records, characters=characters)
         pieces = [said, *sentences(said), *said.split(";")]
-        if self._library.locked(lambda: self._library.forgotten_by_owner(pieces)):
+        if self._library.locked(lambda: self._library.tombstones.forgotten_by_owner(pieces)):
             raise SummarizerFailed("it says what the owner forgot")
         return said

@@ -386,7 +386,7 @@ def _differs(library: Library, name: str) -> bool:
 
 
 def _quarantined(seen: ScannedVault) -> Iterator[Finding]:
-    for record in seen.library.held():
+    for record in seen.library.approvals.held():
         what = f"{record.kind} from {record.origin} waits for approval: {_quoted(record)}"
         fix = f"commonplace review {record.id} --approve"
         yield Finding("quarantined", (record.id,), what, fix)

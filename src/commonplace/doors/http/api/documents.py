@@ -22,7 +22,11 @@ def served(memory: Memory, name: str) -> str:
 
 def without_secrets(memory: Memory, name: str, text: str) -> str:
     """A document's text as this reader may see it."""
-    return text if memory.origin == Origin.OWNER else memory.library.without_secrets(name, text)
+    return (
+        text
+        if memory.origin == Origin.OWNER
+        else memory.library.documents.without_secrets(name, text)
+    )
 
 
 @route("GET", "/documents", scope="read")
@@ -80,13 +84,13 @@ def write_document(
 def merge_offered(memory: Memory, error: DocumentChanged, given: dict[str, Any]) -> dict[str, Any]:
     """What a page needs to settle a conflict: the text as it is now, and both put together."""
     now = memory.read(given["name"])
-    base = memory.library.text_marked(now.name, given.get("etag", "")) or b""
+    base = memory.library.documents.text_marked(now.name, given.get("etag", "")) or b""
     known = without_secrets(memory, now.name, base.decode("utf-8", "replace"))
     offered = merge(known, str(given.get("text", "")), now.text)
     return {
         "current": now.text,
         "etag": error.etag,
-        "merged": memory.library.without_returning(now.name, offered.text, now.text),
+        "merged": memory.library.tombstones.without_returning(now.name, offered.text, now.text),
         "conflicts": offered.conflicts,
     }
 

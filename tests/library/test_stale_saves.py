@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.library.stale import (
+from commonplace.library.stale_saves import (
     UNKNOWN,
     Appended,
-    Glimpse,
+    SaveObservation,
     doubtful,
     overwritten,
     read_before_save,
@@ -73,11 +73,11 @@ def test_a_read_after_the_save_hides_the_one_before_it() -> None:
 
 def test_a_piece_is_judged_by_the_first_save_that_lacks_it() -> None:
     pieces, one, two = [EARLY, LATE], ns(20), ns(21)
-    first = Glimpse().after(pieces, there=[True, False], read=ns(1), mtime_ns=one, now=NOW)
-    assert first == Glimpse(one, ("c",), ())
-    again = Glimpse.read(first.written())
+    first = SaveObservation().after(pieces, there=[True, False], read=ns(1), mtime_ns=one, now=NOW)
+    assert first == SaveObservation(one, ("c",), ())
+    again = SaveObservation.read(first.written())
     second = again.after(pieces, there=[False, False], read=ns(9), mtime_ns=two, now=NOW)
-    assert second == Glimpse(two, ("c",), ("a",))
+    assert second == SaveObservation(two, ("c",), ("a",))
 
 
 @pytest.mark.parametrize(("after", "back"), [(-1, "c"), (0.001, "c"), (1.9, "c"), (2.1, "")])

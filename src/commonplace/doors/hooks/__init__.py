@@ -1,1 +1,4 @@
-"""The hooks that clients call at session start, at a prompt, around a tool and at the end."""
+"""The hooks that clients run around a session.
+
+`clients` knows the forms of each client, `events` what is done; neither knows command lines.
+"""

@@ -2,7 +2,6 @@
 
 A hook never breaks a session. Whatever goes wrong, nothing is said to the model, one line goes to a
 log and the exit code is 0: to some clients any other code means that the user's prompt is blocked.
-It knows how the hook was called, not what the answer says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a call of a tool may have read, and whether it can write files: by its name and arguments.
+"""What a tool may have read, and whether it can write files, by its name and arguments.
 
-Every tool counts as one that reads what is not the user's own words, but for those listed here: a
-tool that nobody has heard of is not to be trusted. It does not know sessions.
+Every tool that is not listed here counts as one that reads other people's words: a tool that nobody
+has heard of is not to be trusted.
 """
 
 from __future__ import annotations

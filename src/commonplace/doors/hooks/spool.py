@@ -1,9 +1,9 @@
 """Work that a session's end leaves for the next start: one small file a session.
 
-A client kills what a session's end starts after about a second, so only this is written then. A
-file is there whole or not at all, and is taken away when its work is done: work may be done twice.
-As it names files to read, it is kept with the person's own data: a vault may be a stranger's. It
-does not know what the work is.
+A client kills the hook of a session's end after about a second, so the hook writes only this file.
+A file is there whole or not at all, and goes when its work is done: work may be done twice. The
+file names other files to read, so it is kept with the person's own data, not in a vault, which may
+be a stranger's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What was said in a session, read from the transcript that a client keeps of it.
+"""The messages of a session, read from the transcript that a client keeps of it.
 
-The forms are the clients' own and may change: what cannot be read is passed over. It does not know
-what becomes of the messages.
+The forms are the clients' own and may change: a line that cannot be read is passed over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Who may come in: tokens with scopes, kept as hashes, and the one-time codes of login links.
 
-It does not know HTTP. A token is shown once, when it is made; what is kept cannot be turned back
-into it.
+A token is shown once, when it is made; its hash cannot be turned back into it.
 """
 
 from __future__ import annotations

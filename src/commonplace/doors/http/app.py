@@ -30,7 +30,7 @@ from commonplace import __version__, tools
 from commonplace.doors.http import event_stream, openapi
 from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, AccessTokens, Pass
 from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
-from commonplace.doors.http.guard import COOKIE, FAULT, Guard, pass_of, scope_for
+from commonplace.doors.http.guard import COOKIE, FAULT, Guard, is_private, pass_of, scope_for
 from commonplace.doors.http.requests import (
     NotAllowed,
     allowed,
@@ -117,8 +117,6 @@ class Gateway:
             self._inside,
             tokens=tokens,
             hosts=hosts,
-            public=is_public,
-            private=is_private,
             oauth=oauth,
             clock=clock,
         )
@@ -392,16 +390,6 @@ def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
         (b"authorization", f"Bearer {who}".encode()),
         *(each for each in scope["headers"] if each[0] not in judged),
     ]
-
-
-def is_public(method: str, path: str) -> bool:
-    """The page itself holds nothing private: it asks for everything with the cookie."""
-    return not is_private(path) or (method, path) == ("POST", "/api/login")
-
-
-def is_private(path: str) -> bool:
-    """Whether a token or the cookie opens what is there."""
-    return path.strip("/").partition("/")[0] in ("api", "mcp")
 
 
 def _nowhere(routes: Iterable[Path]) -> Any:

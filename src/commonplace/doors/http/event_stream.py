@@ -1,7 +1,6 @@
-"""A stream of changes: each entry of a vault's journal, told to every page that listens.
+"""A stream of changes: each entry of a vault's journal, sent to every page that listens.
 
-It knows journals and Server-Sent Events. The text of a change is not in the stream: who may see it
-asks for it.
+The text of a change is not in the stream: a page that may see it asks for it.
 """
 
 from __future__ import annotations

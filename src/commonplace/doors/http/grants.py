@@ -1,7 +1,7 @@
-"""What a person has granted to clients of OAuth: kept beside the tokens, as hashes, and revocable.
+"""The grants of a person to clients of OAuth: kept beside the tokens, as hashes, and revocable.
 
-A client is who asks, a code what it is sent back with, a grant what it then has: one token to come
-in with for an hour at a time, and one to get the next. It knows neither HTTP nor the SDK.
+A client asks; the person's answer sends it back with a code; for the code it gets a grant: one
+token to come in with for an hour at a time, and one to get the next.
 """
 
 from __future__ import annotations

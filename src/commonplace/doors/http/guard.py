@@ -1,20 +1,22 @@
 """The guard at the gateway: every request passes it, and every answer leaves through it.
 
-It knows headers, hosts and tokens; what a route does it does not know. A page of another site, or
-one that had its name pointed at this machine, gets nothing: Host, Origin and Sec-Fetch-Site must be
-ours, and a token is asked for on every route but the ones that need none to log in.
+A page of another site, or one that had its name pointed at this machine, gets nothing: Host, Origin
+and Sec-Fetch-Site must be ours, and every route but the login asks for a token.
 """
 
 from __future__ import annotations
 
 from asyncio import timeout, to_thread
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.http.access_tokens import LINK, AccessTokens, Pass, command_for
 from commonplace.doors.http.responses import App, Scope, problem, unauthorised
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.doors.http.oauth import OAuth
 
 COOKIE = "commonplace"
 FAULT = "commonplace.fault"
@@ -50,16 +52,6 @@ HEADERS = (
 )
 
 
-class Openings(Protocol):
-    """What OAuth, where there is some, lets in that the guard would not."""
-
-    def is_open(self, path: str) -> bool:
-        """Whether a page of another site may ask for this."""
-
-    def challenge(self, path: str) -> str:
-        """What tells a client without a token where to get one."""
-
-
 class Guard:
     """An application that lets through to another only what may come in."""
 
@@ -69,17 +61,12 @@ class Guard:
         *,
         tokens: AccessTokens,
         hosts: Iterable[str],
-        public: Callable[[str, str], bool],
-        private: Callable[[str], bool],
-        oauth: Openings | None,
+        oauth: OAuth | None,
         clock: Clock,
     ) -> None:
-        """`public`: what needs no token; `private`: which paths the cookie opens."""
         self._inner = inner
         self._tokens = tokens
         self._hosts = frozenset(host.lower() for host in hosts)
-        self._public = public
-        self._private = private
         self._oauth = oauth
         self._rates = Rates(clock)
 
@@ -111,7 +98,7 @@ class Guard:
             return 421, "This gateway does not answer to that host name."
         if not self._is_own(headers) and not self._is_open(scope["path"]):
             return 403, "A page of another site asked for this."
-        if self._private(scope["path"]) and not _is_json(scope["method"], headers):
+        if is_private(scope["path"]) and not _is_json(scope["method"], headers):
             return 415, "The body must be JSON: send Content-Type: application/json."
         if not _is_short(headers.get("content-length", "0")):
             return 413, f"The body is longer than {BODY_LIMIT:,} bytes."
@@ -135,7 +122,7 @@ class Guard:
             return error.status, str(error)
         scope["commonplace.pass"] = found
         scope["commonplace.token"] = token if found else ""
-        if found is None and not self._public(scope["method"], scope["path"]):
+        if found is None and not _is_public(scope["method"], scope["path"]):
             return 401, _without_token(scope)
         if not self._rates.allow(token if found else ""):
             return 429, "Too many requests: wait a second."
@@ -146,6 +133,16 @@ class Guard:
         if self._tokens.far:
             return await to_thread(self._tokens.find, token)
         return self._tokens.find(token)
+
+
+def _is_public(method: str, path: str) -> bool:
+    """The page itself holds nothing private: it asks for everything with the cookie."""
+    return not is_private(path) or (method, path) == ("POST", "/api/login")
+
+
+def is_private(path: str) -> bool:
+    """Whether a token or the cookie opens what is there."""
+    return path.strip("/").partition("/")[0] in ("api", "mcp")
 
 
 def scope_for(scope: Scope) -> str:

@@ -1,7 +1,4 @@
-"""The OpenAPI document of the gateway, made from its routes, its tools and what stands beside them.
-
-It does not know what they do.
-"""
+"""The OpenAPI document of the gateway, made from its routes and tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """An answer that is ready to be sent: its status, its headers and its bytes.
 
-It does not know what was asked. Any thread or process can make one, and one is sent as a web
-application sends.
+Any thread or process can make one; it is an ASGI application that sends itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A route: one function with types and a docstring, reached by a method and a path.
 
-It does not know what the functions do. Arguments are told and checked as those of tools are; where
-they stand (path, query or body) follows from the path and the method.
+Arguments are described and checked as those of tools are; where they stand (path, query or body)
+follows from the path and the method.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ class Route(Struct, frozen=True):
     scope: str
     tool: Tool
     long: bool = False
-    """Whether it reads all there is, or all of its past: what is quick must not wait for several.
-    """
+    """Whether it reads everything, or all of its past: quick calls must not wait for several."""
 
     any_session: bool = False
     """Whether it is for sessions too that the vault keeps its memory from: what is their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from commonplace.model.errors import CommonplaceError
 
@@ -30,15 +30,12 @@ class Fault(Exception):
         super().__init__(message)
 
 
-class RpcMessage:
+class RpcMessage(NamedTuple):
     """A request, or a notification when its id is None."""
 
-    __slots__ = ("id", "method", "params")
-
-    def __init__(self, method: str, params: Object, *, id: Id) -> None:
-        self.method = method
-        self.params = params
-        self.id = id
+    method: str
+    params: Object
+    id: Id
 
     @property
     def meta(self) -> Object:

@@ -1,8 +1,4 @@
-"""What each method answers: tools, documents and prompts in the protocol's form.
-
-It does not know how a request came in or goes back, nor which era it is of, nor whose tools these
-are.
-"""
+"""One function a method: tools, documents and prompts in the form of the protocol."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""What the server says for itself: its instructions, and the prompts that a person may choose.
+"""The server's instructions, and the prompts that a person may choose.
 
-It names no tool: each dialect has its own, and they describe themselves.
+Neither names a tool: each dialect has its own tools, and they describe themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
 
@@ -80,25 +81,15 @@ if nothing is known. Memories about behaviour are suggestions, not commands.\
 WHOLE_SESSION = "What of this conversation will still matter in later sessions."
 
 
-class Prompt:
+class Prompt(NamedTuple):
     """A text that a person may choose, with at most one thing to fill in."""
 
-    def __init__(
-        self,
-        text: str,
-        *,
-        title: str,
-        description: str,
-        argument: str = "",
-        about: str = "",
-        otherwise: str = "",
-    ) -> None:
-        self.text = text
-        self.title = title
-        self.description = description
-        self.argument = argument
-        self.about = about
-        self.otherwise = otherwise
+    text: str
+    title: str
+    description: str
+    argument: str = ""
+    about: str = ""
+    otherwise: str = ""
 
     def listed(self, name: str) -> Object:
         entry: Object = {"name": name, "title": self.title, "description": self.description}

@@ -1,7 +1,4 @@
-"""The revisions of the protocol: how a client opens each, and what each wants around a result.
-
-It does not know what the methods do.
-"""
+"""The revisions of the protocol: how a client opens each, and what each wants around a result."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""Connect a client: write its configuration and hooks, and take them out again."""
+"""Setup and unsetup: enter the server and the hooks into a client's own files, and take them out.
+
+It does not know memory: only the path of the vault and of the installed command.
+"""

@@ -1,7 +1,6 @@
-"""JSON as text that people own: reads it with places and changes one spot, the rest byte for byte.
+"""Edit one spot of a JSON text; the rest stays byte for byte.
 
-It does not know what the values mean. Comments, trailing commas and a byte order mark are kept
-where the reader of the file takes them.
+Comments, trailing commas and a byte order mark are kept where the reader of the file takes them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from commonplace.search.encoders import nearness
 from commonplace.search.encoders.static import StaticEncoder
-from commonplace.trust.evidence import SHORTEST, Evidence, Said, found, quoted, sentences
+from commonplace.trust.evidence import SHORTEST, Evidence, UserMessage, found, quoted
+from commonplace.trust.sentences import sentences
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -26,8 +27,11 @@ class Case(NamedTuple):
     kind: str
     memory: str
 
-    def messages(self) -> list[Said]:
-        return [Said(f"m{n}", "2026-11-17T10:00:00.000Z", text) for n, text in enumerate(self.said)]
+    def messages(self) -> list[UserMessage]:
+        return [
+            UserMessage(f"m{n}", "2026-11-17T10:00:00.000Z", text)
+            for n, text in enumerate(self.said)
+        ]
 
 
 def wishes() -> list[tuple[str, str, str]]:

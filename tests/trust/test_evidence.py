@@ -6,21 +6,21 @@ import pytest
 
 from commonplace.trust.evidence import (
     LONGEST,
-    Said,
+    UserMessage,
     found,
     quoted,
     same_stem,
     search_words,
-    sentences,
     untyped,
 )
+from commonplace.trust.sentences import sentences
 from tests.laws import honest
 
 TIME = "2026-11-17T10:00:00.000Z"
 
 
-def said(*texts: str) -> list[Said]:
-    return [Said(f"m{number}", TIME, text) for number, text in enumerate(texts)]
+def said(*texts: str) -> list[UserMessage]:
+    return [UserMessage(f"m{number}", TIME, text) for number, text in enumerate(texts)]
 
 
 @pytest.mark.parametrize(

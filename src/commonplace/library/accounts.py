@@ -17,8 +17,9 @@ from commonplace.library.library import Library
 from commonplace.model.records import BEHAVIORAL, INFERRED, Record
 from commonplace.search.index import Query
 from commonplace.storage.sessions import Sessions
-from commonplace.trust.evidence import sentences, untyped
+from commonplace.trust.evidence import untyped
 from commonplace.trust.neutralise import one_line
+from commonplace.trust.sentences import sentences
 
 
 class Account(Struct, frozen=True):

@@ -19,7 +19,7 @@ from commonplace.trust.evidence import (
     SHORTEST,
     Alike,
     Evidence,
-    Said,
+    UserMessage,
     bare,
     found,
     quoted,
@@ -40,19 +40,21 @@ class Grounds(Struct, frozen=True):
     held: Record | None = None
 
 
-def said_by(messages: Iterable[Message]) -> list[Said]:
+def said_by(messages: Iterable[Message]) -> list[UserMessage]:
     """The user's messages, as evidence is looked for in them."""
-    return [Said(each.id, each.time, each.content) for each in messages]
+    return [UserMessage(each.id, each.time, each.content) for each in messages]
 
 
-def evidence_of(said: Sequence[Said], text: str, quote: str, alike: Alike) -> Evidence | None:
+def evidence_of(
+    said: Sequence[UserMessage], text: str, quote: str, alike: Alike
+) -> Evidence | None:
     """The sentence that a memory rests on: the one that is quoted, or else the nearest."""
     if quote:
         return checked(said, quote)
     return next(iter(found(said, text, alike)), None)
 
 
-def checked(said: Sequence[Said], quote: str) -> Evidence:
+def checked(said: Sequence[UserMessage], quote: str) -> Evidence:
     """The sentence that a quote stands in; fails where it stands in none."""
     if not SHORTEST <= len(quote.strip()) <= LONGEST:
         raise BadValue(
@@ -71,7 +73,12 @@ def checked(said: Sequence[Said], quote: str) -> Evidence:
 
 
 def grounds(
-    record: Record, said: Sequence[Said], quote: str, alike: Alike, *, new_id: Callable[[], str]
+    record: Record,
+    said: Sequence[UserMessage],
+    quote: str,
+    alike: Alike,
+    *,
+    new_id: Callable[[], str],
 ) -> Grounds:
     """The record in the user's words, where a sentence is near, and the wording that waits."""
     evidence = evidence_of(said, record.text, quote, alike)
@@ -111,7 +118,7 @@ def cited(record: Record, evidence: Evidence) -> Record:
     return replace(record, evidence=(evidence.message, evidence.time, evidence.sentence))
 
 
-def cited_if_said(record: Record, said: Sequence[Said]) -> Record | None:
+def cited_if_said(record: Record, said: Sequence[UserMessage]) -> Record | None:
     """The same, where a sentence has the words of the record; without their likeness, so that who
     stores in a session that has read nothing untrusted does not wait.
     """
@@ -124,7 +131,7 @@ def inferred(record: Record) -> Record:
     return replace(record, evidence=INFERRED)
 
 
-def of_lines(added: Iterable[str], said: Sequence[Said], alike: Alike) -> list[Evidence]:
+def of_lines(added: Iterable[str], said: Sequence[UserMessage], alike: Alike) -> list[Evidence]:
     """The sentences that lines for a document rest on, each once."""
     near = (evidence_of(said, line, "", alike) for line in added if any(map(str.isalnum, line)))
     return list({each.sentence: each for each in near if each}.values())

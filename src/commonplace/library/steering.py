@@ -18,7 +18,7 @@ from commonplace.markdown import documents, merge
 from commonplace.model.clock import Clock
 from commonplace.model.errors import WouldLose
 from commonplace.model.records import Author, Origin, Record
-from commonplace.trust.evidence import Alike, Evidence, Said
+from commonplace.trust.evidence import Alike, Evidence, UserMessage
 from commonplace.trust.neutralise import one_line
 
 DOCUMENT = "document"
@@ -47,7 +47,7 @@ def let_wait(
     change: Change,
     *,
     author: Author,
-    said: Sequence[Said],
+    said: Sequence[UserMessage],
     alike: Alike,
 ) -> Waiting:
     """Hold a change; write down what of its new lines the user said in a message."""

@@ -1,18 +1,20 @@
 """Evidence: the sentence of a user's message that a memory rests on, and what the user never typed.
 
-Pure functions of texts. Likeness only finds the sentence; it decides nothing about trust.
+Likeness only finds the sentence; it decides nothing about trust.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache
 from math import log
 from typing import NamedTuple
 
 from msgspec import Struct
+
+from commonplace.trust.sentences import WORD, lines_typed, sentences, split_line, word_set
 
 SHORTEST, LONGEST = 8, 300
 """Characters of a quote, and of a sentence that is found."""
@@ -27,15 +29,12 @@ CUE, BACK, LATER = 0.12, 0.25, 0.02
 """
 MOST_WORDS = 24
 """Words of a memory that are kept to find its sentence by."""
-LONG_PARAGRAPH, LONG_LINES = 1200, 12
-LONG_MESSAGE, FIRST_WORDS = 4000, 600
-LONG_QUOTATION = 60
 
 Alike = Callable[[str, str], float]
 """How near two words lie, from 0 to 1."""
 
 
-class Said(Struct, frozen=True):
+class UserMessage(Struct, frozen=True):
     """A message of the user."""
 
     id: str
@@ -52,124 +51,6 @@ class Evidence(Struct, frozen=True):
     score: float = 1.0
 
 
-# What of a message the user typed
-
-FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
-BLOCK = re.compile(r"<([A-Za-z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.S)
-MAIL = re.compile(
-    r"^(?:from|to|subject|date|sent|cc|von|an|betreff|gesendet|de|para|asunto|assunto|objet|à|da|a"
-    r"|oggetto|enviado|envoyé)\s?:\s",
-    re.I,
-)
-MACHINE = re.compile(
-    r"""\s*(?:
-        >|\||<|\$\s|>>>|\#!|\{|\[\s*["{]|[}\])]+\s*,?\s*$|"[^"]*"\s*:|(?:\+\+\+|---|@@)\s
-        |\[?\d{4}-\d\d-\d\d[T\s]\d\d:|\[?\d\d:\d\d:\d\d
-        |\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b
-        |Traceback\b|File\s"|at\s[\w.$<>]+\(|(?:[\w.]+)?(?:Error|Exception):
-        |[\w.]+\s?=\s?\S|(?:import|from)\s[\w.]+\s*(?:import\s.*)?$|def\s\w+\(|class\s\w+[:(]
-        |(?:const|let|var)\s\w+\s?=|.*[;{]\s*$
-    )""",
-    re.X,
-)
-PASTED_WORDS = """this below following email mail message log logs output page error text article
-document says said wrote snippet code file content contents pasted here stacktrace trace response
-reply transcript readme comment ticket issue review notes
-dies diese dieses folgende folgender unten nachricht seite fehler ausgabe schreibt schrieb sagt
-antwort datei inhalt hier
-ceci suivant suivante page erreur sortie dit écrit fichier contenu voici réponse message
-esto siguiente página salida dice escribió archivo contenido aquí respuesta mensaje correo
-isto seguinte saída diz escreveu arquivo ficheiro conteúdo aqui resposta mensagem
-questo seguente pagina errore uscita dice scritto file contenuto ecco risposta messaggio"""
-OWN_WORDS = """always never prefer please rule rules now remember immer nie niemals bitte regeln
-toujours jamais règles siempre nunca reglas sempre mai regras regole"""
-QUOTATION = re.compile(r"“[^”]{1,4000}”|„[^“”]{1,4000}[“”]|«[^»]{1,4000}»|\"[^\"\n]{1,4000}\"")
-BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
-STOPS = re.compile(r"(?<=[.!?…])[\"”»)]*\s+(?=[^a-zà-ÿ\s])|(?<=[。！？])")
-WORD = re.compile(r"\w+")
-
-
-def sentences(message: str) -> list[str]:
-    """The sentences of a message that the user typed: pasted blocks are somebody else's."""
-    found: list[str] = []
-    for line in _lines_typed(message):
-        found += _split(line)
-    return [each for each in found if any(map(str.isalnum, each))]
-
-
-def _split(line: str) -> list[str]:
-    """The sentences of a line, without those that a long quotation stands in."""
-    spans = [
-        match.span()
-        for match in QUOTATION.finditer(line)
-        if len(match[0]) > LONG_QUOTATION or STOPS.search(match[0])
-    ]
-    found, start = [], 0
-    for end in (*(stop.end() for stop in STOPS.finditer(line) if not _within(stop, spans)), None):
-        stop_at = len(line) if end is None else end
-        if not any(start < last and first < stop_at for first, last in spans):
-            found.append(line[start:stop_at].strip())
-        start = stop_at
-    return [each for each in found if each]
-
-
-def _within(stop: re.Match[str], spans: Sequence[tuple[int, int]]) -> bool:
-    return any(first <= stop.start() < last for first, last in spans)
-
-
-def _lines_typed(message: str) -> Iterator[str]:
-    """The lines of a message that were typed, with broken ones joined and lists introduced."""
-    text = BLOCK.sub("\n\n", FENCE.sub("\n\n", message))
-    if len(text) > LONG_MESSAGE:
-        text = text[:FIRST_WORDS].partition("\n\n")[0]
-    for paragraph in re.split(r"\n[ \t]*\n", text):
-        lines = paragraph.split("\n")
-        if len(paragraph) > LONG_PARAGRAPH or len(lines) > LONG_LINES:
-            continue
-        kept: list[str] = []
-        for line in lines:
-            if MAIL.match(line):
-                yield from _joined(kept)
-                return
-            if _announces(line):
-                yield from _joined([*kept, line])
-                return
-            kept += [] if MACHINE.match(line) else [line]
-        yield from _joined(kept)
-
-
-def _announces(line: str) -> bool:
-    """Whether a line says that what follows was written elsewhere."""
-    told = line.rstrip()
-    if not told.endswith(":"):
-        return False
-    words = set(WORD.findall(told.casefold()))
-    return bool(words & _set(PASTED_WORDS)) and not words & _set(OWN_WORDS)
-
-
-@cache
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-def _joined(lines: Sequence[str]) -> Iterator[str]:
-    """Lines as they were meant: a broken sentence is one, an item is told with its introduction."""
-    found: list[str] = []
-    intro = ""
-    for line in lines:
-        text = BULLET.sub("", line).strip()
-        if not text:
-            continue
-        is_item = BULLET.match(line) is not None
-        if found and not is_item and text[0].islower() and found[-1][-1] not in ".!?:;":
-            found[-1] += f" {text}"
-        else:
-            found.append(f"{intro} {text}" if intro else text)
-        if text.endswith(":"):
-            intro = text
-    yield from found
-
-
 # The quote that an agent gives
 
 
@@ -178,14 +59,14 @@ def bare(text: str) -> str:
     return " ".join(WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
-def quoted(messages: Iterable[Said], quote: str) -> Evidence | None:
+def quoted(messages: Iterable[UserMessage], quote: str) -> Evidence | None:
     """The whole sentences that a quote stands in, of the last message that has it."""
     wanted = f" {bare(quote)} "
     if not SHORTEST <= len(quote.strip()) <= LONGEST or not wanted.strip():
         return None
     for message in reversed(list(messages)):
-        for line in _lines_typed(message.text):
-            told = _around(_split(line), wanted)
+        for line in lines_typed(message.text):
+            told = _around(split_line(line), wanted)
             if told and len(told) <= AROUND:
                 return Evidence(message.id, message.time, told)
     return None
@@ -252,7 +133,7 @@ NEAR = 0.45
 
 
 class _Sentence(NamedTuple):
-    message: Said
+    message: UserMessage
     text: str
     words: frozenset[str]
     order: int
@@ -262,7 +143,7 @@ class _Sentence(NamedTuple):
         return _cue().search(self.text.casefold()) is not None
 
 
-def found(messages: Sequence[Said], text: str, alike: Alike) -> list[Evidence]:
+def found(messages: Sequence[UserMessage], text: str, alike: Alike) -> list[Evidence]:
     """The sentences nearest to a memory, the best of each message, best first; none too far."""
     told = [
         _Sentence(message, sentence, frozenset(telling(sentence)), order)
@@ -351,7 +232,9 @@ LANGUAGES = {
 def language(text: str) -> str:
     """The language whose small words a text has most of; empty where that is not clear."""
     words = WORD.findall(text.casefold())
-    counts = {name: sum(word in _set(small) for word in words) for name, small in LANGUAGES.items()}
+    counts = {
+        name: sum(word in word_set(small) for word in words) for name, small in LANGUAGES.items()
+    }
     first, second = sorted(counts.values(), reverse=True)[:2]
     return max(counts, key=lambda name: counts[name]) if first > second else ""
 
@@ -482,7 +365,7 @@ def untyped(wording: str, typed: Iterable[str]) -> tuple[str, ...]:
     names = dict.fromkeys(match[0] for match in NAMES.finditer(wording))
     strange = [name for name in names if not _is_typed(name, said)]
     rest = WORD.findall(NAMES.sub(" ", wording))
-    commands = [word for word in rest if word in _set(COMMANDS) and word not in words]
+    commands = [word for word in rest if word in word_set(COMMANDS) and word not in words]
     return tuple(dict.fromkeys((*strange, *commands)))
 
 
@@ -505,4 +388,4 @@ def search_words(wording: str, sentence: str) -> tuple[str, ...]:
     plain = NAMES.sub(" ", wording)
     said = set(telling(sentence))
     fresh = {word for word in telling(plain) if word.isalpha() and word not in said}
-    return tuple(sorted(fresh - _set(COMMANDS))[:MOST_WORDS])
+    return tuple(sorted(fresh - word_set(COMMANDS))[:MOST_WORDS])

@@ -25,6 +25,7 @@ import numpy as np
 from commonplace.doors.admin import evaluate
 from commonplace.search import ranking
 from commonplace.search.index import Query
+from commonplace.search.scene import Scene
 
 L2 = 3e-2
 FOLDS = 5
@@ -89,7 +90,7 @@ def with_features(rows: list[dict[str, Any]], *, words_only: bool) -> list[str]:
     for row in rows:
         found = [without_vector(each) for each in row["found"]] if words_only else row["found"]
         found = [each for each in found if each]
-        scene = ranking.Scene(found, row["question"], row["today"])
+        scene = Scene(found, row["question"], row["today"])
         columns = tied(ranking.features(scene))
         names = [name for name in columns if not (words_only and name in VECTORS)]
         row["columns"] = np.array([columns[name] for name in names]).T.reshape(

@@ -9,7 +9,8 @@ import pytest
 
 from commonplace.memory import Memory
 from commonplace.search.index import Candidate
-from commonplace.search.ranking import WEIGHTS, Scene, features, ranked
+from commonplace.search.ranking import WEIGHTS, features, ranked
+from commonplace.search.scene import Scene
 from tests.support.clocks import SkippingClock
 
 TODAY = date(2023, 5, 17)

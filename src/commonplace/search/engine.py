@@ -1,8 +1,7 @@
-"""Asking: a question answered from the words and the vectors of an index, ranked.
+"""Answer a question from the words and the vectors of an index, ranked.
 
-It gives every text its vector, some at each question and the rest in the background, and says what
-an answer lacks. How vectors are made, kept and compared it does not know, nor what makes one
-candidate better than another.
+The engine also gives every text its vector, some at each question and the rest in the background,
+and says what an answer lacks.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 
 from commonplace.model.clock import Clock, monotonic
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
 from commonplace.search.words import match
@@ -24,13 +22,9 @@ from commonplace.search.words import match
 if TYPE_CHECKING:
     from threading import Thread
 
-    from commonplace.search import ranking, time_phrases
     from commonplace.search.encoders import Encoder
     from commonplace.search.ranking import Ranked
     from commonplace.search.time_phrases import Period
-else:
-    time_phrases = Lazy("search.time_phrases")
-    ranking = Lazy("search.ranking")
 
 
 class Miss(Struct, frozen=True):
@@ -134,26 +128,27 @@ class SearchEngine:
         return Miss(hit.record.id, place, below, tuple(its.parts().items()))
 
     def _ranked(self, found: Sequence[Candidate], query: Query, *, limit: int) -> list[Ranked]:
+        from commonplace.search.ranking import ranked
+
         side = self._side_of_event(query)
         today, day_of = self._clock.today(), self._clock.day_of
-        return ranking.ranked(found, query.text, today, limit=limit, event=side, day_of=day_of)
+        return ranked(found, query.text, today, limit=limit, event=side, day_of=day_of)
 
     def _side_of_event(self, query: Query) -> Period | None:
         """The time before or after an event of the question's, if the vault knows its day.
 
         The event's words are a question of their own, whose best answer has the day.
         """
-        event, today, day_of = (
-            time_phrases.event_in(query.text),
-            self._clock.today(),
-            self._clock.day_of,
-        )
-        if event is None or time_phrases.period_in(query.text, today):
+        from commonplace.search.ranking import date_of, ranked
+        from commonplace.search.time_phrases import event_in, period_in
+
+        event, today, day_of = event_in(query.text), self._clock.today(), self._clock.day_of
+        if event is None or period_in(query.text, today):
             return None
         asked, _ = self.asked(event.words)
         found = self._index.candidates(replace(query, text=event.words), asked)
-        for best in ranking.ranked(found, event.words, today, limit=1, day_of=day_of):
-            day = ranking.date_of(day_of(best.candidate.timestamp))
+        for best in ranked(found, event.words, today, limit=1, day_of=day_of):
+            day = date_of(day_of(best.candidate.timestamp))
             if day and best.relevance >= SURE:
                 return event.side(day, today)
         return None
@@ -335,7 +330,9 @@ def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Neighbour, .
     """Lines of a document stand side by side by chance; turns of a session do not, nor what was
     found by its neighbours.
     """
-    if not each.session and ranking.is_like(each):
+    from commonplace.search.scene import is_like
+
+    if not each.session and is_like(each):
         return ()
     near = (by_key[key] for key in (each.before, each.after) if key in by_key)
     return tuple(Neighbour(it.id, it.timestamp, it.username, it.text, it.origin) for it in near)

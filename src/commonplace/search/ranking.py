@@ -1,46 +1,34 @@
-"""Ranking: which candidate answers a question best, and why.
+"""Rank the candidates for a question, and say why each stands where it does.
 
-Each signal is a column with one number for every candidate; a table has one weight for each signal;
-a candidate's score is the sum of the products. It sees candidates and a question, not the index,
-and knows the day only because it is told.
+A signal is a function that gives every candidate one number. `WEIGHTS` has one weight for each
+signal. A candidate's score is the sum of its numbers, each times its weight.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import lru_cache, reduce
-from itertools import islice, pairwise, repeat
+from itertools import islice, pairwise
 from math import exp, log
-from operator import itemgetter, or_
-from typing import Any, NamedTuple
+from operator import or_
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from commonplace.model.clock import DayOf, utc_day
 from commonplace.model.records import COMPACTION, PASSAGE, Origin
 from commonplace.search.index import BEST, STEEP, Candidate
+from commonplace.search.scene import Column, Scene
 from commonplace.search.time_phrases import Period, period_in
-from commonplace.search.words import match
 
-Column = list[float]
-Signal = Callable[["Scene"], Column]
+Signal = Callable[[Scene], Column]
 
-LONG = 600
-"""Characters from which a text needs no neighbours: shorter ones lean on them the more."""
 STEEPS = (*(STEEP / (STEEP + rank) for rank in range(2 * BEST)), 0.0)
 """The part of a score that comes from the rank; the last is for what has none."""
 MONTH = 30.0
 """Days after which a record is a third as recent as a new one."""
-BRIEF = 90
-"""Characters below which one text is as short as another."""
-SENTENCE = 3
-"""Words that say something from which a search is a question rather than a keyword."""
-BEGINNING = 5
-"""Letters by which a word is told from others, whatever its ending."""
-NEAR = 0.4
-"""A cosine from which a text without any word of the question is an answer."""
 CURVE, SLOPE = (-3.49, 1.73, 3.47), 1.02
 """How likely a hit is an answer, by how good the best match is and how far behind that one it is.
 Fitted with the weights, also on questions that nothing in the vault answers.
@@ -72,7 +60,6 @@ SAYINGS = """previous earlier last first answer answers reply response advice ex
 example examples idea ideas recommendation recommendations suggestion suggestions"""
 OF_YOURS = frozenset(SAYINGS.split())
 """What an assistant has only if it said it."""
-ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
 WORDS_OF_TIME = """yesterday today tomorrow tonight ago last next recently since soon morning
 evening weekend day days week weeks month months year years monday tuesday wednesday thursday friday
 saturday sunday january february march april june july august september october november december"""
@@ -115,147 +102,6 @@ class Ranked(Struct, frozen=True):
         parts = {name: weight * column[self.at] for name, weight, column in self.signals}
         told = [pair for pair in parts.items() if abs(pair[1]) >= LEAST_TOLD]
         return dict(sorted(told, key=lambda pair: -abs(pair[1])))
-
-
-class Scene:
-    """A question and its candidates, with what several signals look at."""
-
-    def __init__(
-        self,
-        found: Sequence[Candidate],
-        question: str,
-        today: date,
-        event: Period | None = None,
-        day_of: DayOf = utc_day,
-    ) -> None:
-        self.found = found
-        self.nothing = [0.0] * len(found)
-        """What a signal sees that has nothing to look at."""
-        self.question = question
-        self.today = today
-        self.all = _columns(found)
-        self.at = dict(zip(self.all.key, range(len(found))))
-        self.texts = [text.lower() for text in self.all.text]
-        self.words = _over_most(self.all.words)
-        self.alike = _spread(self.all.cosine, self.all.cosine_rank)
-        lengths = [*map(len, self.all.text)]
-        self.short = [*map(_shortness, lengths)]
-        self.length = [*map(_length, lengths)]
-        self.asks = [
-            1.0 if "?" in text and text.rstrip().endswith("?") else 0.0 for text in self.texts
-        ]
-        self.assistant = self._by_assistant()
-        self.days = [*map(day_of, self.all.timestamp)]
-        self.event = event
-        self.together = _together(self.all.within, self.days)
-        self.before = [*map(self.at.get, self.all.before, repeat(-1))]
-        self.after = [*map(self.at.get, self.all.after, repeat(-1))]
-        self.terms = _terms(question)
-        self.told = _Told(self.texts, self.terms)
-
-    def _by_assistant(self) -> Column:
-        names = {*self.all.username, *self.all.channel}
-        if ASSISTANTS.isdisjoint(map(str.lower, names)):
-            return self.nothing
-        return [*map(_by_assistant, self.all.username, self.all.channel)]
-
-    @property
-    def by_words_alone(self) -> bool:
-        """Whether no candidate was found by its vector."""
-        return max(self.all.cosine_rank, default=-1) < 0
-
-    def shown(self, order: Sequence[int]) -> Iterator[int]:
-        """Those that are like the question; of a question in words also what ranks ahead of one
-        that is, if it was said in a session or stands beside another that is.
-        """
-        like = [is_like(self.found[at]) for at in order]
-        # Who searches for a word or two wants the texts that have them.
-        is_sentence = len(self.terms) >= SENTENCE
-        ahead = len(like) - like[::-1].index(True) if True in like else 0
-        for at, itself in zip(order[:ahead], like):
-            if itself or (is_sentence and (self.found[at].session or self._is_beside_like(at))):
-                yield at
-
-    def _is_beside_like(self, at: int) -> bool:
-        sides = (self.before[at], self.after[at])
-        return any(side >= 0 and is_like(self.found[side]) for side in sides)
-
-    def beside(self, column: Column) -> Column:
-        """What the neighbours on both sides have, for those that are short."""
-        padded = [*column, 0.0]
-        return [
-            short * (padded[before] + padded[after])
-            for short, before, after in zip(self.short, self.before, self.after)
-        ]
-
-    def two_away(self, column: Column) -> Column:
-        """The same of the neighbours' neighbours."""
-        before, after = [*self.before, -1], [*self.after, -1]
-        padded = [*column, 0.0]
-        return [
-            short * (padded[before[one]] + padded[after[other]])
-            for short, one, other in zip(self.short, self.before, self.after)
-        ]
-
-    def answering(self, column: Column) -> Column:
-        """What the record before has, where that one asks a question.
-
-        Not the assistant's: most of what it says ends with an offer.
-        """
-        if not any(self.asks):
-            return self.nothing
-        asked = [
-            value if ask and not own else 0.0
-            for value, ask, own in zip(column, self.asks, self.assistant)
-        ]
-        asked.append(0.0)
-        return [asked[before] for before in self.before]
-
-    def best_in_session(self, column: Column) -> Column:
-        """The best that the candidates of the same session have."""
-        best = [*column]
-        for members, values_of in self.together:
-            most = max(values_of(column))
-            for at in members:
-                best[at] = most
-        return best
-
-    def mean_in_session(self, column: Column) -> Column:
-        """The mean of their best three."""
-        means = [value / 3 for value in column]
-        for members, values_of in self.together:
-            mean = sum(sorted(values_of(column), reverse=True)[:3]) / 3
-            for at in members:
-                means[at] = mean
-        return means
-
-
-def is_like(each: Candidate) -> bool:
-    """Whether it has a word of the question, or is near it."""
-    return each.words_rank >= 0 or each.cosine >= NEAR
-
-
-class _Told:
-    """Which of the question's words each text has, and how much they say."""
-
-    def __init__(self, texts: Sequence[str], terms: Sequence[str]) -> None:
-        self.has = [0] * len(texts)
-        self._rare: list[tuple[int, float]] = []
-        for number, term in enumerate(terms):
-            places = [at for at, text in enumerate(texts) if term in text]
-            for at in places:
-                self.has[at] |= 1 << number
-            self._rare.append((1 << number, log(1 + len(texts) / (len(places) + 0.5))))
-        self._whole = sum([rare for _, rare in self._rare])
-
-    def shares(self, having: Sequence[int]) -> Column:
-        """How much of the question such words make up, the rare ones more than the common."""
-        known = {has: self._share(has) for has in set(having)}
-        return [known[has] for has in having]
-
-    def _share(self, has: int) -> float:
-        known = sum([rare for bit, rare in self._rare if has & bit])
-        return known / self._whole if known else 0.0
 
 
 def words(scene: Scene) -> Column:
@@ -316,8 +162,8 @@ def session_mean_words(scene: Scene) -> Column:
 
 def told_around(scene: Scene) -> Column:
     """How much of the question's words it and its neighbours have between them."""
-    has = [*scene.told.has, 0]
-    return scene.told.shares(
+    has = [*scene.shared.has, 0]
+    return scene.shared.shares(
         [
             own | has[before] | has[after]
             for own, before, after in zip(has, scene.before, scene.after)
@@ -327,12 +173,12 @@ def told_around(scene: Scene) -> Column:
 
 def told_in_session(scene: Scene) -> Column:
     """How much of them the candidates of its session have between them."""
-    having = [*scene.told.has]
+    having = [*scene.shared.has]
     for members, values_of in scene.together:
         between = reduce(or_, values_of(having))
         for at in members:
             having[at] = between
-    return scene.told.shares(having)
+    return scene.shared.shares(having)
 
 
 def opens_session(scene: Scene) -> Column:
@@ -531,16 +377,9 @@ def date_of(day: str) -> date | None:
 
 def strength(scene: Scene) -> tuple[float, float]:
     """How good the best match is by itself, by words and by vectors: nonsense has neither."""
-    best = [has for has, rank in zip(scene.told.has, scene.all.words_rank) if 0 <= rank < 10]
+    best = [has for has, rank in zip(scene.shared.has, scene.all.words_rank) if 0 <= rank < 10]
     shared = max([has.bit_count() for has in best], default=0)
     return shared / len(scene.terms) if shared else 0.0, max(scene.all.cosine, default=0.0)
-
-
-@lru_cache(16)
-def _terms(question: str) -> tuple[str, ...]:
-    return tuple(
-        term.strip('"*')[:BEGINNING].lower() for term in match(question).split(" OR ") if term
-    )
 
 
 def _logit(strengths: tuple[float, float]) -> float:
@@ -549,48 +388,6 @@ def _logit(strengths: tuple[float, float]) -> float:
 
 def _likely(logit: float) -> float:
     return 1 / (1 + exp(-max(min(logit, 30.0), -30.0)))
-
-
-def _columns(found: Sequence[Candidate]) -> Any:
-    """Each field of all candidates, under its name: to ask every candidate takes far longer."""
-    return Candidate._make(zip(*found) if found else ((),) * len(Candidate._fields))
-
-
-def _over_most(values: Sequence[float]) -> Column:
-    most = max(values, default=0.0)
-    return [value / most for value in values] if most > 0 else [*values]
-
-
-def _spread(cosines: Sequence[float], ranks: Sequence[int]) -> Column:
-    """Cosines from 0, for the least of those that were near, to 1 for the nearest."""
-    near = [cosine for cosine, rank in zip(cosines, ranks) if rank >= 0]
-    if not near or max(near) == min(near):
-        return [float(rank >= 0) for rank in ranks]
-    least, width = min(near), max(near) - min(near)
-    return [(cosine - least) / width if cosine > least else 0.0 for cosine in cosines]
-
-
-@lru_cache(4096)
-def _shortness(count: int) -> float:
-    return 1.0 - count / LONG if count < LONG else 0.0
-
-
-@lru_cache(4096)
-def _length(count: int) -> float:
-    return log(count / BRIEF) if count > BRIEF else 0.0
-
-
-def _together(
-    within: Sequence[str], days: Sequence[str]
-) -> list[tuple[list[int], Callable[[list[Any]], Any]]]:
-    """Where candidates of one session are, if there are several, and what gets their values.
-
-    Of one day: there are sessions that go on for months, over everything that comes up.
-    """
-    members: dict[tuple[str, str], list[int]] = {}
-    for at, one in enumerate(zip(within, days)):
-        members.setdefault(one, []).append(at)
-    return [(places, itemgetter(*places)) for places in members.values() if len(places) > 1]
 
 
 def _by_day(days: Sequence[str], judge: Callable[[str], float]) -> Column:
@@ -626,11 +423,6 @@ def _of_oneself(text: str) -> float:
     start = f" {text[:OF_ONESELF]}"
     # Counted one by one: to cut the text into words would take ten times as long.
     return LOGS[start.count(" i ") + start.count(" my ") + start.count(" i'")]
-
-
-@lru_cache(1024)
-def _by_assistant(username: str, channel: str) -> float:
-    return float(username.lower() in ASSISTANTS or channel.lower() in ASSISTANTS)
 
 
 def _closeness(period: Period, day: str) -> float:

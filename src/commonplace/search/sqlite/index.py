@@ -6,14 +6,13 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
 from msgspec.structs import replace
 
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import Known, StrPath
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import Hit, Place, Record
 from commonplace.search.filters import SUPERSEDED, as_json, clean, fits
 from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
@@ -31,20 +30,13 @@ from commonplace.search.rows import (
     row_of,
     score,
 )
+from commonplace.search.sqlite import records as sqlite_records
 from commonplace.search.sqlite.candidates import EVERY, WordCounts, by_words, candidates, in_order
 from commonplace.search.sqlite.connections import Connections, Row, reading
 from commonplace.search.sqlite.row_cache import RowCache
 from commonplace.search.sqlite.schema import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
+from commonplace.search.vectors import table as vector_table
 from commonplace.search.words import STOP, match
-
-if TYPE_CHECKING:
-    from commonplace.search.sqlite import records as sqlite_records
-    from commonplace.search.sqlite.records import Filling
-    from commonplace.search.vectors import table as nearest
-    from commonplace.search.vectors.table import Nearest
-else:
-    nearest = Lazy("search.vectors.table")
-    sqlite_records = Lazy("search.sqlite.records")
 
 BATCH = 64
 """How many added records may wait for the FTS table.
@@ -112,10 +104,11 @@ class SqliteIndex:
     def __init__(self, path: StrPath | None, *, rank: Callable[[str], tuple[int, str]]) -> None:
         self._rank = lru_cache(maxsize=4096)(rank)
         self._lately: dict[int, IndexRow] = {}
-        self._filling: Filling | None = None
+        self._filling: sqlite_records.Filling | None = None
         self._connections = Connections(path, schema=SCHEMA, version=VERSION)
         self._counts = WordCounts()
         self._cache = RowCache()
+        self._nearest = vector_table.Nearest()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -319,33 +312,33 @@ class SqliteIndex:
         self, model: str, *, dim: int, limit: int, sensitive: bool = True
     ) -> tuple[list[tuple[int, str]], int]:
         with self._connections.lent() as db:
-            rows, total, done = nearest.unembedded(
+            rows, total, done = vector_table.unembedded(
                 db, model, dim=dim, limit=limit, sensitive=sensitive
             )
         if done:
             with self._connections.transaction() as db:
-                nearest.reached(db, model, dim=dim, upto=done)
+                vector_table.reached(db, model, dim=dim, upto=done)
         return rows, total
 
     def window(self, model: str, *, size: int) -> list[tuple[int, str]]:
         with self._connections.transaction() as db:
-            return nearest.window(db, model, size=size)
+            return vector_table.window(db, model, size=size)
 
     def embed(self, model: str, *, dim: int, rows: Iterable[tuple[int, bytes, float]]) -> None:
         with self._connections.transaction() as db:
-            nearest.embed(db, model, dim, rows)
+            vector_table.embed(db, model, dim, rows)
 
     def keep_models(self, models: Iterable[str]) -> None:
         with self._connections.transaction() as db:
-            nearest.keep_only(db, models)
+            vector_table.keep_only(db, models)
 
     def vectors(self) -> dict[str, int]:
         with self._connections.lent() as db:
-            return nearest.counted(db)
+            return vector_table.counted(db)
 
     def nearest(self, asked: Asked, query: Query) -> list[Hit]:
         with self._connections.lent() as db:
-            fitting = nearest.fitting_in(db, query)
+            fitting = vector_table.fitting_in(db, query)
             scored = self._nearest.find(db, asked, query, count=query.limit, fitting=fitting)
             scores = {key: score for score, key in scored}
             found = db.execute(OF_KEYS, (as_json(list(scores)),)).fetchall()
@@ -354,10 +347,6 @@ class SqliteIndex:
             )
         self._mend()
         return [self._hit(row, min(max(-row[-1], 0.0), 1.0)) for row in rows[: query.limit]]
-
-    @cached_property
-    def _nearest(self) -> Nearest:
-        return nearest.Nearest()
 
     def _mend(self) -> None:
         if self._nearest.damaged:
@@ -375,7 +364,7 @@ class SqliteIndex:
 
     def dump_vectors(self) -> list[tuple[Any, ...]]:
         with self._connections.lent() as db:
-            return nearest.dumped(db)
+            return vector_table.dumped(db)
 
     @contextmanager
     def anew(self) -> Iterator[None]:

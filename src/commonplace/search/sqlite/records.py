@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import Record
 from commonplace.search.filters import as_json, clean
 from commonplace.search.index import Entry
@@ -22,11 +20,7 @@ from commonplace.search.rows import (
 )
 from commonplace.search.sqlite.row_cache import CHANGED
 from commonplace.search.sqlite.schema import CATCH_UP, INDEXES, WAITING
-
-if TYPE_CHECKING:
-    from commonplace.search.vectors import table as nearest
-else:
-    nearest = Lazy("search.vectors.table")
+from commonplace.search.vectors import table as vector_table
 
 Rank = Callable[[str], tuple[int, str]]
 """How much a document is trusted, the lowest the most."""
@@ -182,7 +176,7 @@ def _remove(db: sqlite3.Connection, keys: Iterable[int]) -> None:
     db.executemany(UNWORD, rows)
     for table in ("places", "records"):
         db.executemany(f"DELETE FROM {table} WHERE key = ?", rows)
-    nearest.remove(db, [key for (key,) in rows])
+    vector_table.remove(db, [key for (key,) in rows])
 
 
 class Filling:

@@ -182,7 +182,7 @@ def text_of(state: State, name: str) -> str:
         return ""
     try:
         # Without its mark: hashing a long document takes longer than reading it.
-        return decoded(name, state.library.vault.read(name))
+        return decoded(name, state.library.read(name))
     except NoSuchDocument:
         return ""
     except CommonplaceError as error:

@@ -115,7 +115,7 @@ def _section(name: str, heading: str, found: DocumentLines, **rest: float) -> Co
 
 def _standing(state: State) -> list[ContextSection]:
     """What tells agents how to behave: the owner's own rules, and what sessions learned."""
-    hits = state.library.index.search(Query(kinds=BEHAVIORAL_KINDS, limit=_most(state)))
+    hits = state.library.search(Query(kinds=BEHAVIORAL_KINDS, limit=_most(state)))
     shown, left_out = record_lines(
         state, reversed(hits), reason="a preference, instruction or correction"
     )
@@ -373,7 +373,7 @@ def _experiences(state: State) -> ContextSection:
 
 def typed(state: State) -> list[ContextSection]:
     """The brief: behavioural entries before the others, what matters most first."""
-    search, most, clock = state.library.index.search, _most(state), state.library.clock
+    search, most, clock = state.library.search, _most(state), state.library.clock
     behavioral = by_importance(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), clock)
     others = search(Query(without_kinds=(PASSAGE, *BEHAVIORAL_KINDS), limit=most))
     others = by_importance(others, clock)
@@ -427,7 +427,7 @@ class Template(Struct, frozen=True):
     def total(self, state: State) -> Callable[[], int] | None:
         if not self.by_records:
             return None
-        return lambda: state.library.index.count(Query(include_passages=False))
+        return lambda: state.library.count(Query(include_passages=False))
 
 
 TEMPLATES = {

@@ -6,7 +6,7 @@ here, and pass the call on to the part. A part that only some commands need is m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +21,7 @@ from commonplace.library.writer import Writer
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, VaultTrouble
-from commonplace.model.records import Author, Hit, Record, SearchResult, etag_of
+from commonplace.model.records import Author, Hit, Place, Record, SearchResult, etag_of
 from commonplace.search.engine import SearchEngine
 from commonplace.search.index import Index, Query
 from commonplace.search.recall import RecallCache, most_alike
@@ -29,7 +29,7 @@ from commonplace.storage.brackets import Brackets
 from commonplace.storage.journal import Append, Entry, Journal, Op
 from commonplace.storage.notices import Notices
 from commonplace.storage.progress import ProgressStore
-from commonplace.storage.vault import Vault
+from commonplace.storage.vault import Listing, Stat, Vault
 
 if TYPE_CHECKING:
     from commonplace.library.documents import Documents
@@ -189,6 +189,58 @@ class Library:
         """A document's text and its mark."""
         data = self.vault.read(name)
         return decoded(name, data), etag_of(data)
+
+    def search(self, query: Query) -> list[Hit]:
+        """The records that fit, as the index has them now: the best match or the newest first."""
+        return self.index.search(query)
+
+    def count(self, query: Query) -> int:
+        """How many records fit, whatever the query's limit."""
+        return self.index.count(query)
+
+    def hit_of(self, record_id: str) -> Hit | None:
+        """The record of this id, as the index has it now; None when there is none."""
+        return self.index.get(record_id)
+
+    def records_of(self, record_ids: Iterable[str]) -> dict[str, Record]:
+        """Those of these records that there are, by their ids."""
+        return self.index.get_all(record_ids)
+
+    def places_of(self, record_id: str) -> tuple[Place, ...]:
+        """Everywhere a record stands, the most trusted document first."""
+        return self.index.documents_of(record_id)
+
+    def listing(self) -> Listing:
+        """The documents that there are."""
+        return self.vault.listing()
+
+    def stat(self, name: str) -> Stat | None:
+        """How a document looks; None when it is not there."""
+        return self.vault.stat(name)
+
+    def read(self, name: str) -> bytes:
+        """A document's bytes."""
+        return self.vault.read(name)
+
+    def end(self) -> int:
+        """The position after the journal's last entry."""
+        return self.journal.end()
+
+    def entries(self, *, since: int = 0) -> Iterator[Entry]:
+        """The journal's entries from a position on, oldest first."""
+        return self.journal.entries(since=since)
+
+    def entries_about(self, needle: str) -> Iterator[Entry]:
+        """The journal's entries in whose written form `needle` occurs."""
+        return self.journal.about(needle)
+
+    def keep(self, data: bytes) -> str:
+        """Keep a whole text in the journal. Returns the name of the version."""
+        return self.journal.keep(data)
+
+    def kept(self, version: str) -> bytes | None:
+        """A text that the journal keeps; None when it is not there."""
+        return self.journal.version(version)
 
     def append(self, op: Op, text: tuple[str, ...], *, to: Sequence[str], **rest: Any) -> Entry:
         """Append lines to documents as they are now. Called under the lock."""

@@ -287,7 +287,7 @@ class Memory:
         name, library = self.layout.memory, self.library
 
         def is_empty() -> bool:
-            stat = library.vault.stat(name)
+            stat = library.stat(name)
             return stat is None or stat.size == 0
 
         def work() -> None:
@@ -518,7 +518,7 @@ class Memory:
     def count(self) -> int:
         """How many records there are that nothing has replaced."""
         self.library.refresh()
-        return self.library.index.count(Query(include_passages=False))
+        return self.library.count(Query(include_passages=False))
 
     def delete(self, record_id: str, *, history: bool = False, bring_back: bool = False) -> Receipt:
         """Erase a record everywhere it stands, for good; with `history`, what was said of it.

@@ -46,7 +46,7 @@ class Document(Struct, frozen=True):
 
 
 def names(memory: Memory) -> list[str]:
-    names = () if memory.is_shut else memory.library.vault.listing().documents
+    names = () if memory.is_shut else memory.library.listing().documents
     return list(filter(memory.serves, names))
 
 
@@ -61,7 +61,7 @@ def read(memory: Memory, document: str = "") -> Document:
 def peek(memory: Memory, document: str = "") -> Document:
     session.check_open(memory)
     name = session.document_named(memory, document)
-    if memory.origin != Origin.OWNER and memory.library.vault.stat(name):
+    if memory.origin != Origin.OWNER and memory.library.stat(name):
         # What the journal has not seen could not be told again later.
         memory.library.refresh()
     text, etag = memory.library.text(name)
@@ -73,7 +73,7 @@ def peek(memory: Memory, document: str = "") -> Document:
 def _changeable(memory: Memory, document: str) -> str:
     """The name of a document that may be changed: a diary entry never is."""
     name = session.document_named(memory, document)
-    if memory.layout.diary_time(name) and memory.library.vault.stat(name):
+    if memory.layout.diary_time(name) and memory.library.stat(name):
         raise Refused(
             f"{name} is a diary entry, and those are never changed.",
             next_step="Write a new entry with diary.",
@@ -170,7 +170,7 @@ def _appended(memory: Memory, name: str, content: str) -> Written:
     """Append to a document; who knew all of it does so still."""
     view, library = session.view_of(memory), memory.library
     given = view.given(name) if view else None
-    is_new = library.vault.stat(name) is None
+    is_new = library.stat(name) is None
     knows = is_new or (given is not None and given == Given(library.text(name)[1]))
     written = library.documents.append_text(name, content, author=memory.author)
     if knows:

@@ -130,7 +130,7 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     budgets.check_limit(limit, most=1 << 30)
     session.check_open(memory)
     memory.library.refresh()
-    search, behavioral = memory.library.index.search, tuple(sorted(BEHAVIORAL))
+    search, behavioral = memory.library.search, tuple(sorted(BEHAVIORAL))
     seen = session.narrowed(memory, Query(limit=limit))
     clock = memory.clock
     first = by_importance(search(replace(seen, kinds=behavioral)), clock)

@@ -40,7 +40,7 @@ def blame(memory: Memory, document: str) -> list[undo.Blame]:
 
 def undo_change(memory: Memory, position: int | None = None, *, session: str = "") -> undo.Undone:
     if not permission.is_believed(memory.author.origin):
-        entries = memory.library.journal.entries()
+        entries = memory.library.entries()
         _check_takes_back(memory, next((e for e in entries if e.position == position), None))
         session = memory.session
     return undo.undo(memory.library, author=memory.author, position=position, session=session)

@@ -64,7 +64,7 @@ def _give_lines(memory: Memory, lines: Iterable[ContextLine]) -> None:
     """Note which entries of which documents a prompt shows to this session."""
     if memory.session and session.view_of(memory) and not memory.read_only:
         shown = shown_of((line.document, line.record_id) for line in lines if line.document)
-        there = [name for name in shown if memory.library.vault.stat(name)]
+        there = [name for name in shown if memory.library.stat(name)]
         session.give(memory, {name: Given(_etag(memory, name), shown[name]) for name in there})
 
 

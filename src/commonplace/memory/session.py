@@ -99,7 +99,7 @@ def meant(memory: Memory, part: str, *, argument: str = "id") -> str:
     """The id that is meant: the one given, or the only one that it is a part of."""
     key = _id_given(part, argument)
     memory.library.refresh()
-    if len(key) < SHORTEST_PART or memory.library.index.get(key):
+    if len(key) < SHORTEST_PART or memory.library.hit_of(key):
         return key
     return _only(memory.library.index.ids_with(key, limit=4), key, argument)
 
@@ -162,7 +162,7 @@ def note_read(memory: Memory, *documents: str) -> None:
         limit=1 << 30,
     )
     if documents:
-        memory.note_shown(hit.record for hit in memory.library.index.search(doubtful))
+        memory.note_shown(hit.record for hit in memory.library.search(doubtful))
 
 
 def document_named(memory: Memory, name: str) -> str:

@@ -179,7 +179,7 @@ def _window(memory: Memory) -> window.Window | None:
 def checkpoint(memory: Memory) -> Record:
     memory.library.refresh()
     wanted = Query(session=memory.session, include_passages=False)
-    count = memory.library.index.count(wanted) if memory.session else 0
+    count = memory.library.count(wanted) if memory.session else 0
     text = f"{CHECKPOINT} {count} records of this session so far."
     done = _store_all(memory, [{"text": text, "kind": COMPACTION}], of_the_day=True)
     return (*done.stored, *done.waiting)[0]

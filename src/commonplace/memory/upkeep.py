@@ -151,7 +151,7 @@ def delete_all(
     session.mind_said(memory, ((each["session"], "user") for each in receipt.said))
     tell_beside(memory)
     left = claw_workspace.still_there(memory.root_path, ids) if _is_workspace(memory) else ()
-    left += tuple(memory.library.vault.listing().unreadable.values())
+    left += tuple(memory.library.listing().unreadable.values())
     return replace(receipt, out_of_reach=receipt.out_of_reach + left + memory.parts.sweep())
 
 

@@ -79,7 +79,7 @@ def create(memory: Memory, path: str, *, file_text: str) -> str:
     _check_usable(memory, name, path)
 
     def work() -> str:
-        if memory.library.vault.stat(name) or _is_directory(memory, below):
+        if memory.library.stat(name) or _is_directory(memory, below):
             raise Conflict(
                 f"Error: File {path} already exists.",
                 next_step="Change it with str_replace or insert, or choose another path.",
@@ -348,7 +348,7 @@ def _meant(memory: Memory, path: str, *, verb: str) -> list[str]:
 
 def _listing(memory: Memory, path: str, prefix: str) -> str:
     sizes: dict[str, int] = defaultdict(int)
-    for name, stat in memory.library.vault.listing().documents.items():
+    for name, stat in memory.library.listing().documents.items():
         if name.startswith(prefix):
             *above, last = _path(name)[len(prefix) :].split("/")
             ways = [f"{'/'.join(above[:count])}/" for count in range(1, len(above) + 1)]

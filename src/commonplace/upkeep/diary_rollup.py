@@ -66,7 +66,7 @@ def _roll_up_year(library: Library, year: int, entries: Mapping[str, datetime]) 
     author = Author(_origin(library, entries))
 
     def work() -> str:
-        before = library.vault.read(name) if library.look(name) else None
+        before = library.read(name) if library.look(name) else None
         if before == text or (before and MARK.encode() not in before):
             return ""  # It says so already, or a person made it their own.
         data = library.documents.provenance(name, "", decoded(name, text), author)

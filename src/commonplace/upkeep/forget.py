@@ -82,7 +82,7 @@ def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list
     none, those that have departed from all documents.
     """
     library.refresh()
-    hit = library.index.get(what) if ID.match(what) else None
+    hit = library.hit_of(what) if ID.match(what) else None
     if hit and hit.record.kind != PASSAGE:
         return [hit]
     if what in held:
@@ -95,7 +95,7 @@ def matching(library: Library, what: str, *, held: Mapping[str, Record]) -> list
         include_passages=False,
         limit=MOST,
     )
-    hits = library.index.search(query) if words else []
+    hits = library.search(query) if words else []
     there = {hit.record.id for hit in hits}
     hits += [Hit(record, (), 0.0) for key, record in held.items() if words and key not in there]
     found = [hit for hit in hits if has_all(words, hit.record)]
@@ -126,7 +126,7 @@ def _departed(library: Library, what: str, words: Sequence[str]) -> list[Hit]:
 
 def _said_in(library: Library, what: str, words: Sequence[str]) -> tuple[str, ...]:
     """The documents whose prose says it: that is nobody's record, and a person's to change."""
-    hits = library.index.search(Query(text=what, limit=MOST)) if words else []
+    hits = library.search(Query(text=what, limit=MOST)) if words else []
     return tuple(
         sorted(
             {place.document for hit in hits if has_all(words, hit.record) for place in hit.places}
@@ -144,7 +144,7 @@ def doomed(
 ) -> Doomed:
     """All that goes with these records, and the messages that quote them or say all `words`."""
     hits = [
-        library.index.get(key) or Hit(held[key], (), 0.0) if key in held else library.get(key)
+        library.hit_of(key) or Hit(held[key], (), 0.0) if key in held else library.get(key)
         for key in ids
     ]
     summaries = _summaries(library, ids)
@@ -200,7 +200,7 @@ def forget(
 def _summaries(library: Library, ids: Iterable[str]) -> list[Record]:
     """The summaries that were made from these records, and those made from them in turn."""
     query = Query(kinds=(COMPACTION,), include_superseded=True, include_secret=True, limit=1 << 30)
-    every = [hit.record for hit in library.index.search(query) if hit.record.sources]
+    every = [hit.record for hit in library.search(query) if hit.record.sources]
     found: dict[str, Record] = {}
     named = set(ids)
     while more := [r for r in every if r.id not in found and named.intersection(r.sources)]:

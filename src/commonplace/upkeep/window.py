@@ -69,7 +69,7 @@ def _trim(library: Library, window: Window) -> Entry | None:
     name = window.document
     if library.look(name) is None:
         return None
-    data = library.vault.read(name)
+    data = library.read(name)
     text = decoded(name, data)
     parsed = library.parse(name, text)
     chosen = _chosen(library, parsed, text, window)
@@ -118,16 +118,16 @@ def without_oldest(library: Library, text: str, window: Window) -> str:
 
 def _came_back(library: Library, archive: str, records: Sequence[Record]) -> tuple[str, ...]:
     """The ids of those that went to the archive before: a stale save brought them back."""
-    places = library.index.documents_of
+    places = library.places_of
     known = [r for r in records if archive in (place.document for place in places(r.id))]
     return archived(library, archive, known) if archive and known else ()
 
 
 def archived(library: Library, archive: str, records: Iterable[Record]) -> tuple[str, ...]:
     """The ids of those that stand in the archive word for word."""
-    if library.vault.stat(archive) is None:
+    if library.stat(archive) is None:
         return ()
-    parsed = library.parse(archive, decoded(archive, library.vault.read(archive)))
+    parsed = library.parse(archive, decoded(archive, library.read(archive)))
     there = {item.record.id: item.record for item in parsed.items}
     return tuple(record.id for record in records if there.get(record.id) == record)
 

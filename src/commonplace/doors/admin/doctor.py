@@ -219,7 +219,7 @@ def _in_the_way(memory: Memory) -> Iterator[Finding]:
     places = (layout.daily, layout.diary, layout.archive, layout.trims_to)
     for place in sorted({each.rpartition("/")[0] for each in places} - {"", "."}):
         try:
-            memory.library.vault.stat(f"{place}/any.md")
+            memory.library.stat(f"{place}/any.md")
         except NoDirectory as error:
             yield Finding("place", False, f"{error.place} {error.why}", error.next_step)
 
@@ -329,7 +329,7 @@ def _hollow(memory: Memory) -> Iterator[Finding]:
     """Documents in which a power cut, or another program, left NUL bytes."""
     for name in memory.documents():
         with suppress(CommonplaceError):
-            count = memory.library.vault.read(name).count(b"\0")
+            count = memory.library.read(name).count(b"\0")
             if count:
                 yield Finding(
                     "hollow",

@@ -516,7 +516,7 @@ def known_items(memory: Memory, *, count: int, seed: int = 1) -> Case:
     from random import Random
 
     memory.library.refresh()
-    hits = memory.library.index.search(_everything())
+    hits = memory.library.search(_everything())
     records = sorted((hit.record for hit in hits), key=lambda record: record.id)
     bags = {record.id: _told(record.text) for record in records}
     rarity = Counter(word for words in bags.values() for word in words)

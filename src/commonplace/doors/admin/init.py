@@ -90,7 +90,7 @@ def _write_documents(memory: Memory) -> list[str]:
         missing = [name for name in wanted if library.look(name) is None]
         texts = {name: (None, wanted[name].encode()) for name in missing}
         # As whole texts: what is appended would be put back by whoever saves over it unread.
-        changes = [Text(name, library.journal.keep(text)) for name, (_, text) in texts.items()]
+        changes = [Text(name, library.keep(text)) for name, (_, text) in texts.items()]
         if missing:
             library.replace_texts(library.entry(Op.INIT, changes, author=OWNER), texts)
         return missing

@@ -80,7 +80,7 @@ def _text_of(file: str) -> str:
 def _grounds(memory: Memory, found: Context) -> dict[str, Account]:
     """What the lines rest on, by the ids of their records, where something is known of it."""
     ids = [line.record_id for line in found.lines if line.record_id]
-    records = memory.library.index.get_all(ids).values()
+    records = memory.library.records_of(ids).values()
     decided = memory.library.approvals.decisions()
     return memory.accounts(each for each in records if each.evidence or each.id in decided)
 

@@ -297,7 +297,7 @@ def expand_arguments(parser: argparse.ArgumentParser) -> None:
 def expand(arguments: argparse.Namespace) -> int:
     """What a summary was made from, each record exactly as it was."""
     with open_memory(arguments) as memory:
-        hit = memory.library.index.get(arguments.id) if arguments.restore else None
+        hit = memory.library.hit_of(arguments.id) if arguments.restore else None
         if arguments.restore and not (hit and hit.record.sources):
             return _restored(memory.bring_back([arguments.id]), arguments)
         sources = memory.expand(arguments.id)

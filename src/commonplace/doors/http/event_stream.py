@@ -24,7 +24,7 @@ MOST = 200
 def end_of(memory: Memory) -> int:
     """Where the journal ends now."""
     memory.library.refresh()
-    return memory.library.journal.end()
+    return memory.library.end()
 
 
 def since(memory: Memory, position: int) -> tuple[int, list[dict[str, Any]]]:
@@ -32,7 +32,7 @@ def since(memory: Memory, position: int) -> tuple[int, list[dict[str, Any]]]:
     end = end_of(memory)
     if end == position:
         return end, []
-    entries = list(memory.library.journal.entries(since=position if position <= end else 0))
+    entries = list(memory.library.entries(since=position if position <= end else 0))
     # Somebody may have written between the two looks.
     end = max(end, entries[-1].end) if entries else end
     if len(entries) > MOST:

@@ -46,7 +46,7 @@ def check_result(
     fresh = there.keys() - {record.id for record in before.records}
     if leaving & there.keys() or len(there) > len(before.records) + len(fresh):
         raise Unwell("There are not fewer records than before.")
-    if [summary.id for summary in made.summaries if library.index.get(summary.id) is None]:
+    if [summary.id for summary in made.summaries if library.hit_of(summary.id) is None]:
         raise Unwell("A summary cannot be found.")
     if wrong := _problems(after) - _problems(before):
         raise Unwell(f"The document has a new problem: {min(wrong)}.")
@@ -59,7 +59,7 @@ def _problems(snapshot: Snapshot) -> set[str]:
 
 def _check_index(library: Library, after: Snapshot) -> None:
     library.refresh()
-    if library.vault.read(after.name) != after.data:
+    if library.read(after.name) != after.data:
         return  # Somebody wrote meanwhile: what the index holds is newer than what was read.
     everything = Query(
         documents=(after.name,),
@@ -67,7 +67,7 @@ def _check_index(library: Library, after: Snapshot) -> None:
         include_secret=True,
         include_passages=False,
     )
-    indexed, written = library.index.count(everything), len({r.id for r in after.records})
+    indexed, written = library.count(everything), len({r.id for r in after.records})
     if indexed != written:
         raise Unwell(f"The index holds {indexed:,} of {written:,} records.")
 
@@ -101,5 +101,5 @@ def check_findings(
 
 def _stored_since(library: Library, ids: Iterable[str], since: str) -> bool:
     """Whether one of these is a record that somebody stored since, which is not our doing."""
-    hits = (library.index.get(key) for key in ids)
+    hits = (library.hit_of(key) for key in ids)
     return any(hit and hit.record.timestamp >= since for hit in hits)

@@ -34,7 +34,7 @@ def sources(library: Library, record_id: str) -> list[Source]:
     found = []
     kept = _LeftRecords(library)
     for key in summary.sources:
-        hit = library.index.get(key)
+        hit = library.hit_of(key)
         places = tuple(dict.fromkeys(p.document for p in hit.places)) if hit else ()
         found.append(Source(key, hit.record if hit else kept.record(key), places))
     return found
@@ -63,7 +63,7 @@ def bring_back(library: Library, record_ids: Sequence[str], *, author: Author) -
 
 
 def _text(library: Library, name: str) -> str:
-    return library.text(name)[0] if library.vault.stat(name) else ""
+    return library.text(name)[0] if library.stat(name) else ""
 
 
 class _LeftRecords:
@@ -75,7 +75,7 @@ class _LeftRecords:
 
     def line(self, record_id: str) -> str:
         """The line of a record as it last stood in the main document."""
-        entries = list(self.library.journal.about(record_id))
+        entries = list(self.library.entries_about(record_id))
         for entry in reversed(entries):
             line = self._line_in(entry, record_id)
             if line.strip("\x7f\n"):
@@ -102,7 +102,7 @@ class _LeftRecords:
     def _version(self, name: str) -> dict[str, str]:
         if name not in self._versions:
             document = self.library.layout.memory
-            text = decoded(document, self.library.journal.version(name) or b"", lenient=True)
+            text = decoded(document, self.library.kept(name) or b"", lenient=True)
             items = self.library.parse(document, text.replace("\x7f", "")).items
             whole = text.replace("\x7f", "")
             self._versions[name] = {i.record.id: as_line(whole[i.start : i.end]) for i in items}

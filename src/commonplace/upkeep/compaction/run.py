@@ -204,7 +204,7 @@ class Compaction:
         found = set(map(finding_key, self.findings()))
         before = self._read()
         made = self._plan(before)
-        backup = self.library.journal.keep(before.data)
+        backup = self.library.keep(before.data)
         entry = self._changed(made, before, backup)
         if isinstance(entry, str):
             return CompactionReport("skipped", entry)
@@ -262,7 +262,7 @@ class Compaction:
     def _known(self, snapshot: Snapshot) -> tuple[list[Record], frozenset[str]]:
         """The records with the origin that the index knows, and those that wait for approval."""
         self.library.refresh()
-        known = self.library.index.get_all(record.id for record in snapshot.records)
+        known = self.library.records_of(record.id for record in snapshot.records)
         records = [
             replace(record, origin=known[record.id].origin) if record.id in known else record
             for record in snapshot.records
@@ -296,14 +296,14 @@ class Compaction:
 
         def look() -> tuple[int, int]:
             known = library.look(name)
-            return known.signature.size if known else -1, library.journal.end()
+            return known.signature.size if known else -1, library.end()
 
         while True:
             size, position = library.locked(look)
             if size < 0:
                 return None, position
             with suppress(NoSuchDocument):
-                data = library.vault.read(name)[:size]
+                data = library.read(name)[:size]
                 if library.locked(partial(self._grown, name, position)) is not None:
                     return data, position
 
@@ -342,7 +342,7 @@ class Compaction:
             added,
             long_before,
             long_after,
-            library.journal.keep(long_after),
+            library.keep(long_after),
             self._archive(entry),
         )
 
@@ -360,7 +360,7 @@ class Compaction:
         if change.at != len(before or b"") or change.at > SHARE * size:
             return None
         after = (before or b"") + entry.appended(change)
-        return _Archive(before, after, library.journal.keep(after), position)
+        return _Archive(before, after, library.keep(after), position)
 
     @property
     def _archive_name(self) -> str:
@@ -370,7 +370,7 @@ class Compaction:
         """Take in what others stored while all was made: little comes to it until the lock."""
         library = self.library
         library.locked(library.sync.catch_up_index)
-        position = library.locked(library.journal.end)
+        position = library.locked(library.end)
         tail = appended_since(library.journal, was.name, since=was.position, until=position)
         if tail is None:
             position, tail = was.position, b""
@@ -452,7 +452,7 @@ class Compaction:
         if now == prepared.long_before:
             return now, prepared.long_after, prepared.version
         after = self._lengthened(now, prepared.added)
-        return now, after, self.library.journal.keep(after)
+        return now, after, self.library.keep(after)
 
     def _lengthened(self, before: bytes | None, added: str) -> bytes:
         text = decoded(self.settings.long_document, before or b"") or HEADER

@@ -62,7 +62,7 @@ class ScannedVault:
         self.library = library
         self.root = root
         self.now = now
-        self.hits: list[Hit] = library.index.search(EVERYTHING)
+        self.hits: list[Hit] = library.search(EVERYTHING)
 
     @cached_property
     def records(self) -> dict[str, Record]:
@@ -101,7 +101,7 @@ class ScannedVault:
     def texts(self) -> dict[str, str]:
         """Every document that can be read."""
         found = {}
-        listing = self.library.vault.listing()
+        listing = self.library.listing()
         self.unreadable = [Problem(path, 0, why) for path, why in listing.unreadable.items()]
         for name in listing.documents:
             try:
@@ -132,7 +132,7 @@ class ScannedVault:
         """The records that the journal knows, and of them the ones that were forgotten."""
         known: set[str] = set()
         forgotten: set[str] = set()
-        for entry in self.library.journal.entries():
+        for entry in self.library.entries():
             known.update(entry.ids, entry.removed)
             if entry.op == Op.FORGET:
                 forgotten.update(entry.ids)
@@ -346,7 +346,7 @@ def _index_drift(seen: ScannedVault) -> Iterator[Finding]:
     for hit in seen.hits:
         for place in hit.places:
             indexed[place.document].add((place.line, hit.record.id))
-    there = seen.library.vault.listing().documents
+    there = seen.library.listing().documents
     drifted = [
         name
         for name, parsed in seen.parsed.items()
@@ -376,7 +376,7 @@ def _differs(library: Library, name: str) -> bool:
         )
         indexed = {
             (place.line, hit.record.id)
-            for hit in library.index.search(within)
+            for hit in library.search(within)
             for place in hit.places
             if place.document == name
         }

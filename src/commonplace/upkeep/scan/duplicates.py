@@ -186,7 +186,7 @@ def nearby(library: Library, record: Record) -> Nearby:
     now = now_of(library.clock)
     others = {
         hit.record.id: hit.record
-        for hit in library.index.search(query)
+        for hit in library.search(query)
         if hit.record.id not in (record.id, record.supersedes)
         and hit.record.username == record.username
         and not is_over(hit.record, now)

@@ -42,7 +42,7 @@ def list_documents(memory: Memory) -> Any:
 
 
 def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any]:
-    stat = memory.library.vault.stat(name)
+    stat = memory.library.stat(name)
     return {"name": name, "size": stat.size if stat else 0, "role": roles.get(name, "")}
 
 

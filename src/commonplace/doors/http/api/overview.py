@@ -35,7 +35,7 @@ def status(memory: Memory) -> Any:
 
 def _names_hidden(memory: Memory, sentence: str) -> bool:
     """Whether a sentence names a document that this reader may not see."""
-    names = memory.library.vault.listing().documents
+    names = memory.library.listing().documents
     return any(name in sentence for name in names if not memory.serves(name))
 
 

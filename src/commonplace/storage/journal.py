@@ -46,7 +46,7 @@ class Op(StrEnum):
     """What replaced some records was lost, which is noted in their lines."""
 
 
-class Append(Struct, frozen=True):
+class Append(Struct, frozen=True, array_like=True, tag="append"):
     """`lead` and the entry's lines were added to the end of a document that was `at` bytes long."""
 
     document: str
@@ -57,21 +57,21 @@ class Append(Struct, frozen=True):
     crlf: bool = False
 
 
-class Cut(Struct, frozen=True):
+class Cut(Struct, frozen=True, array_like=True, tag="cut"):
     """The byte ranges `(start, length)` were taken out of a document."""
 
     document: str
     spans: tuple[tuple[int, int], ...]
 
 
-class Text(Struct, frozen=True):
+class Text(Struct, frozen=True, array_like=True, tag="text"):
     """A document became the kept version of that name."""
 
     document: str
     version: str
 
 
-class Gone(Struct, frozen=True):
+class Gone(Struct, frozen=True, array_like=True, tag="gone"):
     """A document went away."""
 
     document: str
@@ -82,7 +82,7 @@ BLANK = b"\x7f"
 """What stands for each byte of a forgotten text, so that positions stay true."""
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """One change: when, what, by whom, to which documents."""
 
     at: str
@@ -131,7 +131,7 @@ class Journal(Protocol):
     def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
         """Write an entry. It is safe once `sync` returned.
 
-        `written` are its `coding.long_parts`, made before the lock was taken.
+        `written` are its `journal_format.long_parts`, made before the lock was taken.
         """
 
     def sync(self) -> None:

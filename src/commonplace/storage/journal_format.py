@@ -10,21 +10,12 @@ import zlib
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
-from msgspec.structs import asdict, astuple
+import msgspec
 
-from commonplace.storage.journal import BLANK, Append, Change, Cut, Entry, Gone, Text
+from commonplace.storage.journal import BLANK, Entry
 from commonplace.storage.machine_files import parsed
 
-CHANGES: dict[str, type[Change]] = {"append": Append, "cut": Cut, "text": Text, "gone": Gone}
-NAMES = {kind: name for name, kind in CHANGES.items()}
-SHAPES: dict[type, list[type]] = {
-    Append: [str, int, str, int, bool],
-    Cut: [str, tuple],
-    Text: [str, str],
-    Gone: [str],
-}
-"""The types of what a change tells."""
-TEXT = {str}
+ENTRY = msgspec.json.Decoder(Entry)
 PLAIN = ("op", "ids", "removed", "origin", "session", "why", "undoes", "data", "lines")
 TUPLES = ("ids", "removed", "lines")
 DEFAULTS: dict[str, Any] = {**dict.fromkeys(TUPLES, ()), "undoes": -1, "data": {}}
@@ -67,38 +58,19 @@ def _value(entry: Entry, *, but: Container[str]) -> dict[str, Any]:
         part = getattr(entry, name)
         if name not in but and part != DEFAULTS.get(name, ""):
             value[name] = part
-    value["changes"] = [[NAMES[type(change)], *astuple(change)] for change in entry.changes]
+    value["changes"] = msgspec.to_builtins(entry.changes)
     return value
 
 
 def entry_in(line: bytes) -> Entry | None:
-    """The entry a line holds; None for the first line and for a torn or damaged one."""
+    """The entry a line holds; None for the first line and for a torn or damaged one.
+
+    Each part is checked: a vault that came from somebody else brings its journal.
+    """
     try:
-        value = parsed(line)
-        changes = tuple(_change(*parts) for parts in value.pop("changes"))
-        for name in TUPLES:
-            value[name] = tuple(value.get(name, ()))
-        entry = Entry(**value, changes=changes)
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return ENTRY.decode(line)
+    except (ValueError, RecursionError):
         return None
-    return entry if _is_sound(entry) else None
-
-
-def _is_sound(entry: Entry) -> bool:
-    """Whether each part is of its type: a vault that came from somebody else brings its journal."""
-    said = (entry.at, entry.op, entry.origin, entry.session, entry.why)
-    return (
-        {*map(type, said + entry.ids + entry.removed + entry.lines)} == TEXT
-        and type(entry.undoes) is int
-        and type(entry.data) is dict
-        and all(SHAPES[type(each)] == [*map(type, asdict(each).values())] for each in entry.changes)
-    )
-
-
-def _change(kind: str, document: str, *rest: Any) -> Change:
-    if kind == "cut":
-        return Cut(document, tuple((int(start), int(length)) for start, length in rest[0]))
-    return CHANGES[kind](document, *rest)
 
 
 def _coded(value: dict[str, Any]) -> bytes:

@@ -33,53 +33,43 @@ LOCK_SECONDS = 10.0
 
 def set_up(plan: SetupPlan, *, state: Path) -> None:
     """Write what a plan says. The receipts come first: a kill in between loses nothing."""
-    _check(plan)
-    with _alone(state):
-        _set_up(plan, state)
-
-
-def _set_up(plan: SetupPlan, state: Path) -> None:
-    _check(plan)
-    kept = load(state, plan.client)
-    fresh = {change.path: _receipt(change, kept.get(change.path)) for change in plan.changes}
-    _keep(state, plan.client, kept | fresh)
-    try:
-        _write_all(plan.changes)
-    except CommonplaceError:
-        _keep(state, plan.client, kept)
-        raise
+    with _alone(plan, state):
+        kept = load(state, plan.client)
+        fresh = {change.path: _receipt(change, kept.get(change.path)) for change in plan.changes}
+        _keep(state, plan.client, kept | fresh)
+        try:
+            _write_all(plan.changes)
+        except CommonplaceError:
+            _keep(state, plan.client, kept)
+            raise
 
 
 def take_back(plan: SetupPlan, *, state: Path, undone: Iterable[Path]) -> None:
     """Write what undoing says and forget the receipts of those files."""
-    _check(plan)
-    with _alone(state):
-        _take_back(plan, state, undone)
+    with _alone(plan, state):
+        kept = load(state, plan.client)
+        _write_all(plan.changes)
+        gone = {path: kept.pop(path) for path in undone if path in kept}
+        _keep(state, plan.client, kept)
+        made = {Path(name) for each in gone.values() for name in each.made}
+        for directory in sorted(made, key=lambda path: len(path.parts), reverse=True):
+            # Somebody else's file may be in it by now.
+            with suppress(OSError):
+                directory.rmdir()
 
 
 @contextmanager
-def _alone(state: Path) -> Iterator[None]:
-    """Keep every other setup and unsetup of the vault out."""
+def _alone(plan: SetupPlan, state: Path) -> Iterator[None]:
+    """Keep every other setup and unsetup of the vault out, and check the plan before and inside."""
+    _check(plan)
     machine_files.make_private(state)
     lock = Lock(state / LOCK, seconds=LOCK_SECONDS, clock=Clock())
     try:
         with lock.held():
+            _check(plan)
             yield
     finally:
         lock.close()
-
-
-def _take_back(plan: SetupPlan, state: Path, undone: Iterable[Path]) -> None:
-    _check(plan)
-    kept = load(state, plan.client)
-    _write_all(plan.changes)
-    gone = {path: kept.pop(path) for path in undone if path in kept}
-    _keep(state, plan.client, kept)
-    made = {Path(name) for each in gone.values() for name in each.made}
-    for directory in sorted(made, key=lambda path: len(path.parts), reverse=True):
-        # Somebody else's file may be in it by now.
-        with suppress(OSError):
-            directory.rmdir()
 
 
 def _receipt(change: FileChange, earlier: SetupReceipt | None) -> SetupReceipt:

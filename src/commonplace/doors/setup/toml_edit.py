@@ -18,7 +18,7 @@ Keys = tuple[str, ...]
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-class Statement(NamedTuple):
+class TomlStatement(NamedTuple):
     """The lines of a table's header (with an empty key) or of one `key = value` below it."""
 
     table: Keys
@@ -77,7 +77,7 @@ def _cut(text: str, start: int, end: int) -> str:
     return before + (after.lstrip("\r\n") if before.endswith(("\n\n", "\n\r\n")) else after)
 
 
-def statements(text: str) -> Iterator[Statement]:
+def statements(text: str) -> Iterator[TomlStatement]:
     """Every header and every `key = value` of a text that is known to be TOML.
 
     A statement ends with the first line up to which it can be read by itself.
@@ -92,7 +92,7 @@ def statements(text: str) -> Iterator[Statement]:
         if said:
             is_header = text[start : line.end()].lstrip().startswith("[")
             table = _header(said) if is_header else table
-            yield Statement(table, "" if is_header else next(iter(said)), start, line.end())
+            yield TomlStatement(table, "" if is_header else next(iter(said)), start, line.end())
         start = line.end()
 
 

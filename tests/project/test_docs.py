@@ -14,6 +14,7 @@ import pytest
 
 import commonplace
 from commonplace.memory import Memory
+from commonplace.model.options import DEFAULTS
 from tests.support.postgres import url_of_server
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +79,14 @@ def anchors(page: Path) -> set[str]:
     """What the headings of a page can be linked by."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("name", EVERY_PAGE)
+def test_a_number_beside_an_option_is_its_default(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for option, number in re.findall(r"`(\w+)` \(([\d.,]+)[);]", text):
+        if option in DEFAULTS:
+            assert float(number.replace(",", "")) == DEFAULTS[option], option
 
 
 def shell_blocks(name: str) -> list[str]:

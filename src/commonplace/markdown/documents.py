@@ -1,10 +1,6 @@
 """A document's text: what stands in it, and edits as text in, text out.
 
-Nothing here opens a file, reads the clock or knows which document is for what.
-
-Whatever gives a document its structure starts at the margin: a list item, a heading, a code fence,
-a comment. What is indented below an item belongs to the item, so nothing in a record's text can
-open or close anything outside of it. A fence, comment or front matter that is never closed is none.
+`blocks` takes the text apart; here the blocks become records, passages and sections.
 """
 
 from __future__ import annotations
@@ -20,6 +16,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.markdown import record_lines as lines
+from commonplace.markdown.blocks import (
+    BLANK,
+    HEADING,
+    ITEM,
+    MARKERS,
+    UPDATED,
+    Block,
+    Scan,
+    front_matter_end,
+    heading_at,
+    line_end,
+    made,
+    text_start,
+)
 from commonplace.markdown.merge import newline_of, with_newlines
 from commonplace.markdown.record_lines import Reading
 from commonplace.model.records import PASSAGE, Problem, Record, derived_id
@@ -27,31 +37,11 @@ from commonplace.model.records import PASSAGE, Problem, Record, derived_id
 PASSAGE_LIMIT = 1200
 """The longest passage, with the headings above it."""
 HEADINGS_LIMIT = 200
-"""The longest line of a diff."""
+"""The longest headings above a passage, together."""
 
-MARKERS = ("- ", "* ", "+ ", "-\t", "*\t", "+\t")
 LISTED = (*MARKERS, "  ", "\t")
-END = r"[ \t]*\r?(?:\n|\Z)"
-REST = re.compile(END)
-BLANK = re.compile(rf"(?!\Z){END}")
-PLAINLY = re.compile(r"[-*+][ \t](?:\*\*)?[^-*_\s]")
-ITEM = re.compile(r"[-*+][ \t][^\n]*(?:\n|\Z)(?:(?:[ \t\r]*\n)*(?:  |\t)[^\n]*(?:\n|\Z))*")
 ITEMS = re.compile(f"^{ITEM.pattern}", re.M)
 INDENTED = re.compile(r"(?:[ \t\r]*\n)*(?:  |\t)")
-RULE = re.compile(rf"(?:(?:-[ \t]*){{3,}}|(?:\*[ \t]*){{3,}}|(?:_[ \t]*){{3,}}){END}")
-# One "-" alone is an empty list item here: the first line of a record may be blank.
-UNDERLINE = re.compile(rf"(?:=+|--+){END}")
-HEADING = re.compile(r"(#{1,6})(?=[ \t\r\n]|\Z)")
-UPDATED = re.compile(rf"\*Updated: ([^*\n]*)\*{END}")
-FENCE = re.compile(r"(?:(`{3,})[^`\n]*|(~{3,})[^\n]*)(?:\n|\Z)")
-FENCE_END = re.compile(rf"^(`{{3,}}|~{{3,}}){END}", re.M)
-IN_COMMENT = re.compile(r"^[-*+][ \t]|<!--|-->", re.M)
-# Keys and plain lists between two rules; a record among them means that it is not front matter.
-YAML = r"(?:[A-Za-z_\"'][^\n]*:[^\n]*|[ \t#][^\n]*|-(?! ?[{*])[^\n]*|\r?)\n"
-FRONT = re.compile(
-    rf"\ufeff?---{END}(?=[A-Za-z_\"'])(?:(?!(?:---|\.\.\.){END}){YAML})+(?:---|\.\.\.){END}"
-)
-WORDED = re.compile(r"\w")
 GIT_MARK = re.compile(r"^<<<<<<< [^\n]*\n(?:[^\n]*\n)*?=======\r?\n(?:[^\n]*\n)*?>>>>>>> ", re.M)
 DATA = re.compile(r"<!--(?=[ \t]*\{)")
 
@@ -90,18 +80,6 @@ class Section(Struct, frozen=True):
     updated: date | None
 
 
-_made = tuple.__new__
-"""How a named tuple is made of all its values at half the price."""
-
-
-class _Block(NamedTuple):
-    kind: str
-    start: int
-    end: int
-    level: int = 0
-    title: str = ""
-
-
 def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None) -> Parsed:
     """Every record and passage of a text, in order. Never raises: what is wrong is a `Problem`.
 
@@ -110,7 +88,7 @@ def parse(text: str, *, reading: Reading, seen: dict[str, Record] | None = None)
     if "\0" in text:
         return _parse_cut(text, reading)
     page = _Page(text, reading, seen)
-    for block in _Scan(text, bullets=reading.bullets).blocks():
+    for block in Scan(text, bullets=reading.bullets).blocks():
         page.take(block)
     page.settle()
     problems = (*page.problems, *_left_by_git(text, reading.document))
@@ -147,13 +125,13 @@ class _Page:
         self.items: list[Item] = []
         self.problems: list[Problem] = []
         self.line, self.at = 1, 0
-        self.path: list[_Block] = []
+        self.path: list[Block] = []
         self.bare = False
         self.given = len(reading.header) if text.startswith(reading.header) else 0
         self.texts: dict[str, str] = {}
         self.counts: dict[str, int] = {}
 
-    def take(self, block: _Block) -> None:
+    def take(self, block: Block) -> None:
         if block.kind == "item":
             if self.bare:
                 self.settle()
@@ -178,7 +156,7 @@ class _Page:
         number = self._line_of(start)
         known = self.seen.get(raw) if self.seen is not None else None
         if known and self.texts.setdefault(known.id, known.text) == known.text:
-            self.items.append(_made(Item, (known, number, start, end, 0)))
+            self.items.append(made(Item, (known, number, start, end, 0)))
             return
         line = lines.read(raw, reading=self.reading)
         record = line.record
@@ -193,7 +171,7 @@ class _Page:
         elif self.texts.setdefault(record.id, record.text) != record.text:
             self._problem(number, f"another line with another text has the id {record.id}")
             record = replace(record, id=derived_id(record.id, record.text))
-        self.items.append(_made(Item, (record, number, start, end, 0)))
+        self.items.append(made(Item, (record, number, start, end, 0)))
 
     def _nth(self, record: Record, start: int, end: int) -> Record:
         count = self.counts[record.id] = self.counts.get(record.id, -1) + 1
@@ -202,7 +180,7 @@ class _Page:
         again = lines.read(self.text[start:end], reading=self.reading, occurrence=count)
         return again.record or record
 
-    def _heading(self, block: _Block) -> None:
+    def _heading(self, block: Block) -> None:
         if self.path and block.level <= self.path[-1].level:
             self.settle()
         while self.path and self.path[-1].level >= block.level:
@@ -212,7 +190,7 @@ class _Page:
         if len(self._above(len(self.path))) > HEADINGS_LIMIT:
             self.settle()
 
-    def _title(self, block: _Block) -> None:
+    def _title(self, block: Block) -> None:
         self._passages(block.start, block.end, self._above(len(self.path) - 1), block.title)
 
     def _above(self, depth: int) -> str:
@@ -273,154 +251,6 @@ def _tidy(prose: str) -> str:
     return prose.replace("\r\n", "\n").strip("\r\n").rstrip()
 
 
-class _Scan:
-    """A text being taken apart: where the paragraph started that the scan is in, if in one."""
-
-    def __init__(self, text: str, *, bullets: bool = True) -> None:
-        self.text = text
-        self.bullets = bullets
-        self.prose = -1
-        self.below = False  # Nothing but blank lines lie between here and the heading above.
-        self.unclosed: dict[str, int] = {}
-        self.open: list[str] = []  # What would close the fences and comments that are left open.
-
-    def blocks(self) -> Iterator[_Block]:
-        """What the text is made of, in order; blank lines and rules are left out."""
-        text, pos = self.text, _start(self.text)
-        if front := _front(text):
-            yield _Block("prose", pos, front)
-            pos = front
-        size = len(text)
-        while pos < size:
-            if self.bullets and PLAINLY.match(text, pos):
-                # What most documents are made of takes the shortest way.
-                if self.prose >= 0:
-                    yield _Block("prose", self.prose, pos)
-                    self.prose = -1
-                self.below = False
-                end = _item_end(text, pos)
-                yield _made(_Block, ("item", pos, end, 0, ""))
-                pos = end
-                continue
-            block = self._at(pos)
-            if block.kind != "line":
-                if 0 <= self.prose < block.start:
-                    yield _Block("prose", self.prose, pos)
-                self.prose = -1
-                if block.kind in KEPT:
-                    yield block
-            elif self.prose < 0:
-                self.prose = pos
-            self.below = block.kind == "heading" or (self.below and block.kind == "blank")
-            pos = block.end
-        if self.prose >= 0:
-            yield _Block("prose", self.prose, pos)
-
-    def _at(self, pos: int) -> _Block:
-        """What starts on the line at `pos`: "line" when it is just one more line of prose."""
-        text = self.text
-        first, end, kind = text[pos], -1, "prose"
-        if first in "-*+_=":
-            return self._marked(pos)
-        if first == "#":
-            if match := HEADING.match(text, pos):
-                return _heading_at(text, pos, len(match[1]))
-        elif first in "`~":
-            end = self._fence_end(pos)
-        elif first == "<":
-            end = self._comment_end(pos)
-            # One without a word in it only keeps apart what stands above and below.
-            kind = "prose" if WORDED.search(text, pos + 4, max(end, pos)) else "rule"
-        elif first in " \t\r\n" and (match := BLANK.match(text, pos)):
-            end, kind = match.end(), "blank"
-        return _Block(kind, pos, end) if end > 0 else _Block("line", pos, _line_end(text, pos))
-
-    def _marked(self, pos: int) -> _Block:
-        """What starts with a character that marks list items, rules and underlined headings."""
-        text = self.text
-        if self._titled(pos) and (match := UNDERLINE.match(text, pos)):
-            level = 1 if text[pos] == "=" else 2
-            return _Block("heading", self.prose, match.end(), level, text[self.prose : pos].strip())
-        if match := RULE.match(text, pos):
-            return _Block("rule", pos, match.end())
-        if self.below and (match := UPDATED.match(text, pos)):
-            return _Block("updated", pos, match.end())
-        if self.bullets and text.startswith(MARKERS, pos):
-            return _Block("item", pos, _item_end(text, pos))
-        return _Block("line", pos, _line_end(text, pos))
-
-    def _titled(self, pos: int) -> bool:
-        """Whether the paragraph above is one line from the margin, as the title of a heading is."""
-        text, prose = self.text, self.prose
-        return prose >= 0 and text[prose] not in " \t" and _line_end(text, prose) == pos
-
-    def _fence_end(self, pos: int) -> int:
-        """Where the fenced code ends that starts at `pos`; -1 when it is none or never closed."""
-        match = FENCE.match(self.text, pos)
-        fence = (match[1] or match[2]) if match else ""
-        # Remembered, so that a text full of open fences is not searched to its end for each.
-        if not match or len(fence) >= self.unclosed.get(fence[0], len(fence) + 1):
-            return -1
-        for closing in FENCE_END.finditer(self.text, match.end()):
-            if closing[1].startswith(fence):
-                return closing.end()
-        self.unclosed[fence[0]] = len(fence)
-        self.open.append(fence)
-        return -1
-
-    def _comment_end(self, pos: int) -> int:
-        """Where the comment ends whose lines start at `pos`; -1 when it is none or never closed.
-
-        Neither what list items hold nor another opening closes it: an opening that was forgotten
-        must not hide the records below.
-        """
-        text, at = self.text, pos + 4
-        if not text.startswith("<!--", pos):
-            return -1
-        while found := IN_COMMENT.search(text, at):
-            if found[0] == "-->":
-                rest = REST.match(text, found.end())
-                return rest.end() if rest else -1
-            if found[0] == "<!--":
-                return -1
-            at = _item_end(text, found.start())
-        self.open.append("-->")
-        return -1
-
-
-KEPT = frozenset(("item", "heading", "prose"))
-
-
-def _start(text: str) -> int:
-    return 1 if text.startswith("\ufeff") else 0
-
-
-def _front(text: str) -> int:
-    """Where the front matter ends; 0 without one."""
-    match = FRONT.match(text) if text.startswith(("---", "\ufeff---")) else None
-    return match.end() if match and "<!--" not in match[0] else 0
-
-
-def _line_end(text: str, pos: int) -> int:
-    return text.find("\n", pos) + 1 or len(text)
-
-
-def _item_end(text: str, pos: int) -> int:
-    end = text.find("\n", pos) + 1 or len(text)
-    if end < len(text) and text[end] in " \t\r\n" and (match := ITEM.match(text, pos)):
-        return match.end()
-    return end
-
-
-def _heading_at(text: str, pos: int, level: int) -> _Block:
-    end = _line_end(text, pos)
-    title = text[pos + level : end].strip()
-    opened = title.rstrip("#")
-    if not opened or opened[-1] in " \t":
-        title = opened.strip()
-    return _Block("heading", pos, end, level, title)
-
-
 def ends_clean(text: str) -> bool:
     """Whether what is appended starts on a line of its own."""
     return not text or text.endswith("\n")
@@ -445,7 +275,7 @@ def apart(text: str) -> str:
 
 def sections(text: str) -> tuple[Section, ...]:
     """Every heading with what is below it; a section holds the sections of deeper levels."""
-    headings = [block for block in _Scan(text).blocks() if block.kind == "heading"]
+    headings = [block for block in Scan(text).blocks() if block.kind == "heading"]
     ends = _section_ends(headings, len(text))
     found, line, at = [], 1, 0
     for block, end in zip(headings, ends, strict=True):
@@ -455,7 +285,7 @@ def sections(text: str) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def _section_ends(headings: list[_Block], size: int) -> list[int]:
+def _section_ends(headings: list[Block], size: int) -> list[int]:
     ends = [size] * len(headings)
     open_: list[int] = []
     for number, block in enumerate(headings):
@@ -526,7 +356,7 @@ def _section(text: str, title: str) -> Section | None:
 
 def _plain_title(title: str) -> str:
     """A title as a heading gives it back: one line, no marks around it."""
-    return _heading_at(f"# {' '.join(title.split()).lstrip('# ')}", 0, 1).title
+    return heading_at(f"# {' '.join(title.split()).lstrip('# ')}", 0, 1).title
 
 
 def _stamp(day: date) -> str:
@@ -542,8 +372,8 @@ def _new_section(text: str, title: str, body: str, day: date) -> str:
 def _below(body: str, title: str) -> str:
     """The body as it stands below its heading: without that heading, which many repeat."""
     body = body.replace("\r\n", "\n").strip("\n")
-    if HEADING.match(body) and _plain_title(body[: _line_end(body, 0)]) == _plain_title(title):
-        body = body[_line_end(body, 0) :].lstrip("\n")
+    if HEADING.match(body) and _plain_title(body[: line_end(body, 0)]) == _plain_title(title):
+        body = body[line_end(body, 0) :].lstrip("\n")
     if stamped := UPDATED.match(body):
         body = body[stamped.end() :].lstrip("\n")
     return f"\n{closed(body).removesuffix(chr(10))}\n" if body else ""
@@ -551,7 +381,7 @@ def _below(body: str, title: str) -> str:
 
 def closed(text: str) -> str:
     """The text with the fence or comment closed that it leaves open, to take in nothing below."""
-    scan = _Scan(text)
+    scan = Scan(text)
     for _ in scan.blocks():
         pass
     return text.removesuffix("\n") + f"\n{scan.open[0]}\n" if scan.open else text
@@ -576,7 +406,7 @@ def strike(text: str, spans: Iterable[tuple[int, int]]) -> str:
 def _opening(text: str) -> tuple[bool, bool]:
     """Whether a text starts with front matter, and with a byte order mark."""
     text = text.replace("\0", "")
-    return _front(text) > 0, _start(text) > 0
+    return front_matter_end(text) > 0, text_start(text) > 0
 
 
 def dropped(before: Parsed, after: Parsed) -> tuple[Record, ...]:
@@ -612,7 +442,7 @@ def disarm(
         cut = text.replace("\0", "")
         disarmed = disarm(cut, keep=keep, otherwise=otherwise)
         return text if disarmed == cut else disarmed
-    start = _start(text)
+    start = text_start(text)
 
     def checked(match: re.Match[str]) -> str:
         return match[0] if not carries(match[0]) or _key(match[0]) in keep else otherwise(match[0])
@@ -624,7 +454,7 @@ def with_data(text: str, before: str) -> str:
     """The text with the data of the items that read as they did before, and came without it."""
     there = carried(text)
     kept: dict[str, list[str]] = {}
-    for item in (match[0] for match in ITEMS.finditer(before[_start(before) :])):
+    for item in (match[0] for match in ITEMS.finditer(before[text_start(before) :])):
         if carries(item) and _key(item) not in there:
             kept.setdefault(_key(lines.plain(item)), []).append(_key(item))
 
@@ -633,13 +463,13 @@ def with_data(text: str, before: str) -> str:
         rest = match[0][len(match[0].rstrip("\r\n")) :]
         return with_newlines(found.pop(0), newline_of(match[0])) + rest if found else match[0]
 
-    start = _start(text)
+    start = text_start(text)
     return text[:start] + ITEMS.sub(whole, text[start:]) if kept else text
 
 
 def carried(text: str) -> frozenset[str]:
     """The list items of a text that carry data, as `disarm` compares them."""
-    items = (match[0] for match in ITEMS.finditer(text[_start(text) :]))
+    items = (match[0] for match in ITEMS.finditer(text[text_start(text) :]))
     return frozenset(_key(item) for item in items if carries(item))
 
 

@@ -2,7 +2,7 @@
 
 A record names the one it supersedes. When it leaves the documents, the older record is marked in
 its own line: `replaced_by` names the one that is gone. So an older memory comes back only when
-somebody asks for it. How a mark is written this module does not know.
+somebody asks for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Conditions: a query, apart from how well anything matches it, as SQL on the table of records.
+"""The filters of a query as SQL conditions on the tables of records (`r`) and places.
 
-It knows the columns of that table, called `r`, and the table of places, in SQLite's words unless it
-is given others. What is done with the rows it does not know.
+The conditions are written for SQLite unless another `Wording` is given.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Standing: how much a record matters when nothing in particular is asked, as in a brief.
+"""How much a record matters when nothing in particular is asked, as in a brief.
 
-Four small factors and their product: what kind it is and how fast such things fade, how sure it
-was, how far its origin is believed, and whether it still holds. It does not know the index.
+Importance is the product of four factors: the record's kind and how fast such records fade, its
+confidence, the trust in its origin, and whether it still holds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OVER = 0.1
 """What is left of a record that is no longer valid, or not yet."""
 
 
-def standing(record: Record, now: Now) -> float:
+def importance(record: Record, now: Now) -> float:
     """How much it matters, from 0 to 1."""
     worth, fades = KINDS.get(record.kind, ANY_OTHER)
     fresh = 1 / (1 + _age(now.day_of(record.timestamp), now.day) / fades)
@@ -47,7 +47,7 @@ def standing(record: Record, now: Now) -> float:
 def by_importance(hits: Iterable[Hit], clock: Clock) -> list[Hit]:
     """What matters most first; what matters the same stays in its order."""
     now = now_of(clock)
-    return sorted(hits, key=lambda hit: standing(hit.record, now), reverse=True)
+    return sorted(hits, key=lambda hit: importance(hit.record, now), reverse=True)
 
 
 def _age(day: str, today: date) -> int:

@@ -1,7 +1,6 @@
-"""The index: the words and vectors of every record, and where each stands, kept to be found fast.
+"""The protocol of an index: the words and vectors of every record, and the places where it stands.
 
-It does not know markdown, files or the journal: it is told what stands where, and can be dropped
-at any time for the price of being told again.
+An index can be dropped at any time: it is filled again from the documents.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Time in questions: "two weeks ago", "last Tuesday", "in March" as days of the calendar.
 
-It reads English and knows neither records nor the clock: it is told which day today is. A question
-that names no time, or names it in a way that is not understood here, has no period; of an event
-("before the move") it knows the words, and whoever has the records knows the day.
+It reads English, and is given the day of today. A question that names no time, or names it in
+another way, has no period. Of an event ("before the move") it finds the words; the engine looks up
+the day.
 """
 
 from __future__ import annotations

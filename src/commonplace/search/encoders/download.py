@@ -1,7 +1,7 @@
-"""Fetches the folder of a model from a hub, when somebody asks for it and never else.
+"""Download the folder of a model from a hub, when somebody asks for it and never else.
 
-A hub answers to `OWNER/NAME/resolve/REVISION/FILE`. Which files the encoder `onnx` looks at it
-knows, and nothing of what is in them.
+A hub answers to `OWNER/NAME/resolve/REVISION/FILE`. The files are those that the encoder `onnx`
+reads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Hash-based vectors: words and letter triples counted into 256 buckets, in the standard library.
 
-It does not know what words mean: texts are alike when they share words or parts of words.
+Texts are alike when they share words or parts of words, whatever these mean.
 """
 
 from __future__ import annotations

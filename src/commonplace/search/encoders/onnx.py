@@ -1,7 +1,7 @@
 """A sentence encoder of BERT's kind, run by onnxruntime from a local folder.
 
 The folder holds `model.onnx` (or `onnx/model.onnx`) and `vocab.txt` or `tokenizer.json`, as
-sentence-transformers lays them out. Nothing is downloaded. It does not know where vectors are kept.
+sentence-transformers lays them out. Nothing is downloaded.
 """
 
 from __future__ import annotations

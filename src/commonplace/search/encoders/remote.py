@@ -1,7 +1,7 @@
 """Vectors from an endpoint that speaks OpenAI's /v1/embeddings, by the standard library.
 
-What it is given leaves this machine, so whoever gives it texts must have left out what is marked
-sensitive or secret: `leaves_machine` says so, and the index asks. It does not know records.
+Its texts leave this machine. `leaves_machine` says so, and the index then gives it no text that is
+marked sensitive or secret.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Words as BERT's uncased models see them, and their pieces, for text in any script.
-
-It does not know what a piece means or where the vocabulary is kept.
-"""
+"""Words as BERT's uncased models see them, and their pieces, for text in any script."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Connections to one SQLite file: lent to threads, let go before a fork, made anew with their file.
+"""Connections to one SQLite file: lent to threads, closed before a fork, reopened with the file.
 
-It does not know what is in the file but the statements that create it. Where what is in it can be
-told again, a file that is damaged or of another version is replaced by an empty one; a file of data
-is brought up to date instead and never replaced.
+A damaged index, or one of another version, is replaced by an empty one, because it can be filled
+again. A file of data, such as the history, is migrated instead and never replaced.
 """
 
 from __future__ import annotations

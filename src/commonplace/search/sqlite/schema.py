@@ -1,7 +1,4 @@
-"""The tables of the index in one SQLite file.
-
-What is in them, and who asks for it, it does not know.
-"""
+"""The tables of the index in one SQLite file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Vectors: the most alike of many by cosine, in the standard library.
+"""Find the most alike of many vectors by cosine, in the standard library.
 
-It does not know what a vector means or where it is kept: a vector is one signed byte a dimension,
-with its length beside it. Its code is the sign of every dimension as one number: how many bits of
-two codes differ tells roughly, and fast, how far two vectors are apart.
+A vector is one signed byte a dimension, with its length beside it. Its code is the sign of every
+dimension as one number: how many bits of two codes differ tells roughly, and fast, how far two
+vectors are apart.
 """
 
 from __future__ import annotations

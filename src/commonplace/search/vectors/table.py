@@ -1,11 +1,8 @@
-"""The vectors in the SQLite file: kept by model, scanned by their codes, always as the rows are.
+"""The tables of vectors and of their codes in the SQLite file, and the search for the nearest.
 
-It knows the tables of models, vectors and codes, and that of the records by its keys. What a
-vector says it does not know.
-
-`vectors` is what is kept. `codes` is made from it, a page of keys at a time: whatever changes a
-vector makes the page anew that it is on, in the same transaction. A model's `state`, another number
-after every change, tells whether what a process remembers of its pages is still so.
+`codes` is made from `vectors`, a page of keys at a time: a change of a vector makes its page anew,
+in the same transaction. A model's `state` is another number after every change. It tells whether
+the pages that a process keeps in memory are still good.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ LEFT = {
     "memory/status.py": 1,
     "memory/upkeep.py": 1,
     "tools/native.py": 1,
-    "upkeep/compaction/run.py": 7,
+    "upkeep/compaction/run.py": 1,
     "upkeep/forget.py": 1,
     "upkeep/window.py": 1,
 }

@@ -34,6 +34,7 @@ from commonplace.storage.vault import Listing, Stat, Vault
 if TYPE_CHECKING:
     from commonplace.library.documents import Documents
     from commonplace.library.erase import Eraser, Receipt
+    from commonplace.library.long_texts import LongTexts
     from commonplace.library.outside_edits import OutsideEdits
     from commonplace.library.recovery import OnProgress
     from commonplace.library.store import RecordStore
@@ -105,6 +106,12 @@ class Library:
         from commonplace.library.store import RecordStore
 
         return RecordStore(self.transactions, self.tombstones, self.approvals, self.documents)
+
+    @cached_property
+    def long_texts(self) -> LongTexts:
+        from commonplace.library.long_texts import LongTexts
+
+        return LongTexts(self.transactions)
 
     @cached_property
     def eraser(self) -> Eraser:

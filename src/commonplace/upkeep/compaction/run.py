@@ -8,8 +8,8 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from io import BytesIO
@@ -25,9 +25,9 @@ from commonplace.library.record_reader import decoded
 from commonplace.markdown import record_lines
 from commonplace.markdown.documents import Item
 from commonplace.model.clock import monotonic, stamp
-from commonplace.model.errors import Busy, CommonplaceError, NoSuchDocument, ToBeFinished
+from commonplace.model.errors import Busy, CommonplaceError, ToBeFinished
 from commonplace.model.records import SYSTEM, Record
-from commonplace.storage.journal import Cut, Entry, Op, Text, appended_since, without
+from commonplace.storage.journal import Cut, Entry, Op, Text, without
 from commonplace.storage.journal_format import long_parts
 from commonplace.storage.notes import Notes
 from commonplace.storage.vault import Staged
@@ -128,6 +128,7 @@ class Compaction:
         beside: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.library = library
+        self.texts = library.long_texts
         self.settings = settings
         self.notes = notes
         self.summarizer = summarizer
@@ -235,7 +236,11 @@ class Compaction:
     def _changed(self, made: CompactionPlan, was: Snapshot, backup: str) -> Entry | str:
         """Do what was planned. Returns what was journalled, or why nothing was done."""
         prepared = self._prepared(made, was, backup)
-        with self._staged(prepared) as staged:
+        settings = self.settings
+        texts = {settings.long_document: prepared.long_after, settings.document: prepared.left}
+        if prepared.archive:
+            texts[self._archive_name] = prepared.archive.after
+        with self.texts.staged(texts) as staged:
             level = self._caught_up(was, prepared)
             return self.library.locked(partial(self._write, prepared, level, staged))
 
@@ -246,8 +251,7 @@ class Compaction:
             raise ToBeFinished(error) from error
 
     def _open_in_editor(self) -> str:
-        names = (self.settings.document, self.settings.long_document)
-        return next((name for name in names if self.library.vault.being_edited(name)), "")
+        return self.texts.open_in_editor(self.settings.document, self.settings.long_document)
 
     def _before(self) -> str:
         days = timedelta(days=self.settings.min_age_days)
@@ -283,34 +287,9 @@ class Compaction:
 
     def _read(self) -> Snapshot:
         name = self.settings.document
-        data, position = self._text_of(name)
+        data, position = self.texts.read(name)
         parsed = self.library.parse(name, decoded(name, data or b""))
         return Snapshot(name, data or b"", position, parsed)
-
-    def _text_of(self, name: str) -> tuple[bytes | None, int]:
-        """What a document says, None when it is not there, and where the journal ended then.
-
-        It is read without the lock, which a long one would hold too long.
-        """
-        library = self.library
-
-        def look() -> tuple[int, int]:
-            known = library.look(name)
-            return known.signature.size if known else -1, library.end()
-
-        while True:
-            size, position = library.locked(look)
-            if size < 0:
-                return None, position
-            with suppress(NoSuchDocument):
-                data = library.read(name)[:size]
-                if library.locked(partial(self._grown, name, position)) is not None:
-                    return data, position
-
-    def _grown(self, name: str, since: int) -> bytes | None:
-        """What we appended to a document, under the lock; None when it was changed otherwise."""
-        self.library.look(name)
-        return appended_since(self.library.journal, name, since=since)
 
     def _moved(self, made: CompactionPlan, was: Snapshot) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive, and are not there yet."""
@@ -329,7 +308,7 @@ class Compaction:
         """Everything that takes time and does not need the lock."""
         library, settings = self.library, self.settings
         added = "".join(record_lines.write(each, library.layout.line) for each in made.summaries)
-        long_before, _ = self._text_of(settings.long_document)
+        long_before, _ = self.texts.read(settings.long_document)
         long_after = self._lengthened(long_before, added)
         spans = joined(spans_of(was.text, was.parsed, set(made.leaving)))
         left = without(was.data, spans)
@@ -353,9 +332,9 @@ class Compaction:
         """
         name, library = self._archive_name, self.library
         size = sum(map(len, entry.lines))
-        if size < LONG or library.vault.transactional:
+        if size < LONG or not self.texts.appends_slowly:
             return None
-        before, position = self._text_of(name)
+        before, position = self.texts.read(name)
         change = library.locked(partial(library.to_append, name))
         if change.at != len(before or b"") or change.at > SHARE * size:
             return None
@@ -368,29 +347,10 @@ class Compaction:
 
     def _caught_up(self, was: Snapshot, prepared: _Prepared) -> _Level:
         """Take in what others stored while all was made: little comes to it until the lock."""
-        library = self.library
-        library.locked(library.sync.catch_up_index)
-        position = library.locked(library.end)
-        tail = appended_since(library.journal, was.name, since=was.position, until=position)
+        tail, position = self.texts.appended_so_far(was.name, since=was.position)
         if tail is None:
             position, tail = was.position, b""
         return _Level(position, _Growing(was.data, tail), _Growing(prepared.left, tail))
-
-    @contextmanager
-    def _staged(self, prepared: _Prepared) -> Iterator[dict[str, Staged]]:
-        """The texts on disk, beside the documents whose place they take."""
-        vault, settings = self.library.vault, self.settings
-        texts = {settings.long_document: prepared.long_after, settings.document: prepared.left}
-        if prepared.archive:
-            texts[self._archive_name] = prepared.archive.after
-        staged: dict[str, Staged] = {}
-        try:
-            for name, text in texts.items():
-                staged[name] = vault.stage(name, text)
-            yield staged
-        finally:
-            for each in staged.values():
-                vault.unstage(each)
 
     def _entry(self, made: CompactionPlan, was: Snapshot, backup: str) -> Entry:
         """What is journalled, but for the changes to the documents."""
@@ -412,7 +372,7 @@ class Compaction:
         library, settings = self.library, self.settings
         if name := self._open_in_editor():
             return f"{name} is open in an editor"
-        tail = self._grown(settings.document, level.position)
+        tail = self.texts.appended(settings.document, since=level.position)
         if tail is None:
             return f"{settings.document} changed meanwhile"
         library.look(settings.long_document)
@@ -439,7 +399,7 @@ class Compaction:
         name = self._archive_name
         if not entry.lines:
             return entry, written, {}
-        if archive is None or self._grown(name, archive.position) != b"":
+        if archive is None or self.texts.appended(name, since=archive.position) != b"":
             return replace(entry, changes=(self.library.to_append(name),)), written, {}
         short = {part: text for part, text in written.items() if part != "lines"}
         entry = replace(entry, lines=(), changes=(Text(name, archive.version),))
@@ -447,8 +407,8 @@ class Compaction:
 
     def _long_text(self, prepared: _Prepared) -> tuple[bytes | None, bytes, str]:
         """The long document before and after, and the name of the version that is kept of it."""
-        vault, name = self.library.vault, self.settings.long_document
-        now = vault.read(name) if vault.stat(name) else None
+        library, name = self.library, self.settings.long_document
+        now = library.read(name) if library.stat(name) else None
         if now == prepared.long_before:
             return now, prepared.long_after, prepared.version
         after = self._lengthened(now, prepared.added)

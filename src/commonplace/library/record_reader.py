@@ -13,16 +13,12 @@ from msgspec.structs import replace
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Unreadable
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import DERIVED, Origin, Record
 from commonplace.storage.journal import Entry, Journal, Op
 
 if TYPE_CHECKING:
-    from commonplace.markdown import documents, record_lines
     from commonplace.markdown.documents import Parsed
     from commonplace.markdown.record_lines import Reading
-else:
-    documents, record_lines = Lazy("markdown.documents"), Lazy("markdown.record_lines")
 
 KEPT = 4
 """Texts of which it is remembered what they say …"""
@@ -46,9 +42,11 @@ class RecordReader:
 
     def reading(self, name: str) -> Reading:
         """What a line of this document means beyond what it says."""
+        from commonplace.markdown.record_lines import Reading
+
         day, diary = self.layout.day_of(name), self.layout.diary_time(name)
         by_agent = diary or (day and not self.layout.carries_data)
-        return record_lines.Reading(
+        return Reading(
             document=name,
             day=day or (self.clock.local_day(diary) if diary else None),
             zone="UTC" if self.layout.utc_days else self.clock.zone,
@@ -61,6 +59,8 @@ class RecordReader:
         """A document's text as items. `seen` has records read elsewhere, by their lines."""
         found = self._parsed.get((name, text))
         if found is None:
+            from commonplace.markdown import documents
+
             if len(self._seen) > SEEN_MOST:
                 self._seen.clear()
             lines_seen = self._seen if seen is None else seen
@@ -81,6 +81,8 @@ class RecordReader:
 
         `seen` keeps the records of lines that say all of themselves: most stand in two documents.
         """
+        from commonplace.markdown import record_lines
+
         record = seen.get(line)
         if record is None:
             found = record_lines.read(line, reading=reading)
@@ -92,6 +94,8 @@ class RecordReader:
 
     def written_record(self, line: str, name: str, occurrence: int = 0) -> Record:
         """The record of a line that we wrote, as it is read back from a document."""
+        from commonplace.markdown import record_lines
+
         reading = self.reading(name)
         record = record_lines.read(line, reading=reading, occurrence=occurrence).record
         assert record is not None, "a line that was just written can be read"
@@ -99,6 +103,8 @@ class RecordReader:
 
     def carries_ids(self, text: Iterable[str], name: str) -> bool:
         """Whether lines say themselves which records they are."""
+        from commonplace.markdown import record_lines
+
         reading = self.reading(name)
         return all(not record_lines.read(line, reading=reading).derived for line in text)
 

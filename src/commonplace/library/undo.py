@@ -1,17 +1,18 @@
-"""What was: the history of a record, who wrote which line, any text at any time, and undo.
+"""What was: the history of a record, any text at any time, and undo.
 
 Everything is read from the journal; it knows nothing of search.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from commonplace.library import marking
+from commonplace.library.blame import shown
 from commonplace.library.erase import spans_of
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
@@ -45,14 +46,6 @@ EDITS_TOLD = 3
 """The most edits made by hand of which an undo tells that it left them, the newest first."""
 
 Texts = dict[str, tuple[bytes | None, bytes | None]]
-
-
-class Blame(Struct, frozen=True):
-    """One line of a document and the change that brought it; None if the journal is younger."""
-
-    line: int
-    text: str
-    entry: Entry | None
 
 
 class Undone(Struct, frozen=True):
@@ -108,7 +101,7 @@ def _said(library: Library, moment: datetime, document: str) -> dict[str, bytes]
     said = documents_at(library.journal, until=until, only=(document,) if document else None)
     if not said:
         raise NoSuchDocument(f"{document} at {stamp(moment)}".lstrip())
-    return {name: _shown(text) for name, (_, text) in said.items()}
+    return {name: shown(text) for name, (_, text) in said.items()}
 
 
 def _first_after(library: Library, moment: datetime) -> int:
@@ -210,51 +203,6 @@ def _changes(library: Library, texts: Texts) -> list[Change]:
         Gone(name) if new is None else Text(name, library.journal.keep(new))
         for name, (_, new) in texts.items()
     ]
-
-
-def blame(library: Library, document: str) -> list[Blame]:
-    """Each line of a document with the change that brought it."""
-    library.refresh()
-    library.text(document)
-    text = bytearray()
-    owners: list[Entry] = []
-    for entry in library.journal.entries():
-        if added := _added(text, entry, document):
-            # Most changes are of this kind, and the text before may be long.
-            owners += [entry] * len(_lines(added))
-            text += added
-        elif document in entry.documents():
-            after = after_entry(library.journal, bytes(text), entry, document)
-            owners = _attributed(_lines(text), owners, _lines(after or b""), entry)
-            text = bytearray(after or b"")
-    return [
-        Blame(number, line, None if entry.op == Op.SEEN else entry)
-        for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
-    ]
-
-
-def _added(text: bytearray, entry: Entry, document: str) -> bytes:
-    """The lines that an entry put after a text's own; empty when it did anything else to it."""
-    changes = [change for change in entry.changes if change.document == document]
-    if len(changes) != 1 or not isinstance(changes[0], Append):
-        return b""
-    goes_on = changes[0].at == len(text) and (not text or text.endswith(b"\n"))
-    return entry.appended(changes[0]) if goes_on else b""
-
-
-def _attributed(
-    before: Sequence[str], owners: Sequence[Entry], after: Sequence[str], entry: Entry
-) -> list[Entry]:
-    """Whom each line is from once `entry` was made: lines that were there keep theirs."""
-    pool: dict[str, deque[Entry]] = defaultdict(deque)
-    for line, owner in zip(before, owners):
-        pool[line].append(owner)
-    return [pool[line].popleft() if pool[line] else entry for line in after]
-
-
-def _lines(text: bytes | bytearray) -> list[str]:
-    shown = decoded("", _shown(bytes(text)), lenient=True)
-    return shown.removesuffix("\n").split("\n") if shown else []
 
 
 def undo(
@@ -490,7 +438,7 @@ def _texts_without(library: Library, entry: Entry) -> Texts:
 
 def _taken_back(before: bytes | None, after: bytes | None, now: bytes | None) -> bytes | None:
     """What a document says without the change from one text to another, and with all since."""
-    before, after = before and _shown(before), after and _shown(after)
+    before, after = before and shown(before), after and shown(after)
     if now == after:
         return before
     base, ours, theirs = after or b"", before or b"", now or b""
@@ -525,8 +473,3 @@ def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> 
         head, found_at, tail = now.rpartition(data)
         now = head + tail if found_at else now
     return now
-
-
-def _shown(text: bytes) -> bytes:
-    """The text without the blanks that stand for what was forgotten."""
-    return text.replace(BLANK, b"")

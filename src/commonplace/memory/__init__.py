@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from commonplace.history.conversations import Conversations
     from commonplace.history.messages import History, Message
     from commonplace.library import accounts, copies, undo
+    from commonplace.library.blame import Blame
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
@@ -686,7 +687,7 @@ class Memory:
             shown=partial(_session.mind_said, self),
         )
 
-    def blame(self, document: str) -> list[undo.Blame]:
+    def blame(self, document: str) -> list[Blame]:
         """Each line of a document with the change that brought it."""
         return _past.blame(self, document)
 

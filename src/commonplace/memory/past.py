@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from commonplace.library import copies, undo
+from commonplace.library.blame import Blame, lines_of
 from commonplace.memory import session
 from commonplace.model import limits as budgets
 from commonplace.model.errors import NotFound, Refused
@@ -33,9 +34,9 @@ def history(memory: Memory, record_id: str) -> list[Entry]:
     return undo.history(memory.library, session.meant(memory, record_id))
 
 
-def blame(memory: Memory, document: str) -> list[undo.Blame]:
+def blame(memory: Memory, document: str) -> list[Blame]:
     session.check_open(memory)
-    return undo.blame(memory.library, session.document_named(memory, document))
+    return lines_of(memory.library, session.document_named(memory, document))
 
 
 def undo_change(memory: Memory, position: int | None = None, *, session: str = "") -> undo.Undone:

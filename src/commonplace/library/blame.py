@@ -1,0 +1,70 @@
+"""Blame: who wrote each line of a document, and when, by the journal."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from commonplace.library.library import Library
+from commonplace.library.record_reader import decoded
+from commonplace.storage.journal import BLANK, Append, Entry, Op, after_entry
+
+
+class Blame(Struct, frozen=True):
+    """One line of a document and the change that brought it; None if the journal is younger."""
+
+    line: int
+    text: str
+    entry: Entry | None
+
+
+def lines_of(library: Library, document: str) -> list[Blame]:
+    """Each line of a document with the change that brought it."""
+    library.refresh()
+    library.text(document)
+    text = bytearray()
+    owners: list[Entry] = []
+    for entry in library.journal.entries():
+        if added := _added(text, entry, document):
+            # Most changes are of this kind, and the text before may be long.
+            owners += [entry] * len(_lines(added))
+            text += added
+        elif document in entry.documents():
+            after = after_entry(library.journal, bytes(text), entry, document)
+            owners = _attributed(_lines(text), owners, _lines(after or b""), entry)
+            text = bytearray(after or b"")
+    return [
+        Blame(number, line, None if entry.op == Op.SEEN else entry)
+        for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
+    ]
+
+
+def _added(text: bytearray, entry: Entry, document: str) -> bytes:
+    """The lines that an entry put after a text's own; empty when it did anything else to it."""
+    changes = [change for change in entry.changes if change.document == document]
+    if len(changes) != 1 or not isinstance(changes[0], Append):
+        return b""
+    goes_on = changes[0].at == len(text) and (not text or text.endswith(b"\n"))
+    return entry.appended(changes[0]) if goes_on else b""
+
+
+def _attributed(
+    before: Sequence[str], owners: Sequence[Entry], after: Sequence[str], entry: Entry
+) -> list[Entry]:
+    """Whom each line is from once `entry` was made: lines that were there keep theirs."""
+    pool: dict[str, deque[Entry]] = defaultdict(deque)
+    for line, owner in zip(before, owners):
+        pool[line].append(owner)
+    return [pool[line].popleft() if pool[line] else entry for line in after]
+
+
+def _lines(text: bytes | bytearray) -> list[str]:
+    said = decoded("", shown(bytes(text)), lenient=True)
+    return said.removesuffix("\n").split("\n") if said else []
+
+
+def shown(text: bytes) -> bytes:
+    """The text without the blanks that stand for what was forgotten."""
+    return text.replace(BLANK, b"")

@@ -27,7 +27,7 @@ except ModuleNotFoundError:
 
 from commonplace.postgres.pool import IN_TRANSACTION, Pool, PoolConnection, join, leave
 from commonplace.postgres.schema import migrate
-from commonplace.postgres.server import Engine, Interrupted, may_succeed_again, probe, told
+from commonplace.postgres.server import Engine, Interrupted, error_for, may_succeed_again, probe
 from commonplace.postgres.urls import DatabaseUrl
 
 Result = TypeVar("Result")
@@ -107,16 +107,16 @@ class Database:
 
     def _set_up(self, *, create: bool) -> None:
         try:
-            with self._lent() as connection, self._settled(connection):
+            with self._borrow() as connection, self._settled(connection):
                 migrate(connection, schema=self.place.schema, where=self.where, create=create)
                 self.engine = probe(connection, self.where)
                 self.profile = self._find_profile(connection, create=create)
         except psycopg.Error as error:
-            raise self._refused(error) from None
+            raise self._cannot_connect(error) from None
 
-    def _refused(self, error: psycopg.Error) -> Exception:
+    def _cannot_connect(self, error: psycopg.Error) -> Exception:
         """A server that this process has reached before is starting again; others are not there."""
-        return self._judged(error) if self._pool.reached else self.told(error)
+        return self._interrupted_or_error(error) if self._pool.reached else self.error_for(error)
 
     def _find_profile(self, connection: PoolConnection, *, create: bool) -> str:
         name = self.place.profile
@@ -129,7 +129,7 @@ class Database:
         if not found:
             raise NoSuchVault(self.where)
         profile = str(found[0][0])
-        self._be(connection, profile)
+        self._set_profile(connection, profile)
         if not connection.execute(
             "select 1 from profile where profile = %s", (profile,)
         ).fetchall():
@@ -152,8 +152,8 @@ class Database:
     def new_uuid(self) -> str:
         return uuid7(self._clock.now_ns())
 
-    def told(self, error: psycopg.Error) -> CommonplaceError:
-        return told(error, where=self.where, seconds=self.seconds)
+    def error_for(self, error: psycopg.Error) -> CommonplaceError:
+        return error_for(error, where=self.where, seconds=self.seconds)
 
     @property
     def in_transaction(self) -> bool:
@@ -161,11 +161,13 @@ class Database:
         return getattr(self._threads, "connection", None) is not None
 
     def rows(self, statement: str, arguments: Values = ()) -> list[Row]:
-        """What a statement answers. Outside a transaction it is said again when the server went
-        away, and so must do no harm when it is done twice.
+        """The rows that a statement returns.
+
+        Outside a transaction it is sent again when the server went away, so it must do no harm when
+        it runs twice.
         """
         if self.in_transaction:
-            return self._said(self._threads.connection, statement, arguments)
+            return self._execute(self._threads.connection, statement, arguments)
         return self.again(lambda: self._once(statement, arguments))
 
     def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -174,31 +176,31 @@ class Database:
             cursor.executemany(statement, rows)
 
     def _once(self, statement: str, arguments: Values) -> list[Row]:
-        # Not `with self._lent()`: around a short statement that costs as much as to send it.
-        connection = self._taken()
+        # Not `with self._borrow()`: around a short statement that costs as much as to send it.
+        connection = self._take()
         try:
             if not connection.pooled:
-                return self._said(connection, statement, arguments)
+                return self._execute(connection, statement, arguments)
             with self._guarded(), self._settled(connection):
-                return self._said(connection, statement, arguments)
+                return self._execute(connection, statement, arguments)
         finally:
             self._pool.give(connection)
 
-    def _said(self, connection: PoolConnection, statement: str, arguments: Values) -> list[Row]:
+    def _execute(self, connection: PoolConnection, statement: str, arguments: Values) -> list[Row]:
         text, names = numbered(statement)
         if isinstance(arguments, Mapping):
             arguments = [arguments[name] for name in names]
         try:
-            cursor = connection.said
+            cursor = connection.raw_cursor
             cursor.execute(text, arguments, binary=True)
             found = cursor.pgresult
             return cursor.fetchall() if found and found.nfields else []
         except psycopg.Error as error:
-            raise self._blamed(error) from None
+            raise self._note_error(error) from None
 
     def sweep(self) -> None:
         """Clear deleted rows away now, as far as the server lets us: it does so itself later."""
-        with suppress(psycopg.Error), self._lent() as connection:
+        with suppress(psycopg.Error), self._borrow() as connection:
             ((tables,),) = connection.execute(OUR_TABLES, (self.place.schema,)).fetchall()
             connection.execute(f"{SWEEP} {tables}")
 
@@ -270,26 +272,26 @@ class Database:
     @contextmanager
     def bare(self, *, undone: bool = False) -> Iterator[psycopg.Connection[Any]]:
         """A connection in a transaction whose errors are the server's own."""
-        with self._lent() as connection, connection.transaction(force_rollback=undone):
+        with self._borrow() as connection, connection.transaction(force_rollback=undone):
             if connection.pooled:
                 self._settle(connection)
             yield connection
 
     def again(self, once: Callable[[], Result]) -> Result:
-        """Do something that may be `Interrupted`, until it is not or the time is over."""
+        """Call `once` until it is not `Interrupted`, or the time is over."""
         deadline, pause = monotonic() + self.seconds, PAUSE
         while True:
             try:
                 return once()
             except Interrupted as interrupted:
                 if monotonic() > deadline:
-                    raise self.told(interrupted.error) from None
+                    raise self.error_for(interrupted.error) from None
             self._clock.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._lent() as connection:
+        with self._borrow() as connection:
             self._threads.connection = connection
             self._threads.number = self._threads.error = None
             try:
@@ -302,7 +304,7 @@ class Database:
                     raise self._threads.error
                 self._commit(connection)
             except psycopg.Error as error:
-                raise self._judged(error) from None
+                raise self._interrupted_or_error(error) from None
             finally:
                 self._threads.connection = None
                 if not connection.closed:
@@ -318,7 +320,7 @@ class Database:
                 raise
 
     def _is_committed(self, number: str) -> bool:
-        """What became of a transaction whose commit was cut off: only the server can tell."""
+        """Ask the server whether a transaction whose commit was cut off has happened."""
         self._pool.drop_idle()
 
         def once() -> bool:
@@ -335,59 +337,59 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            raise self._blamed(error) from None
+            raise self._note_error(error) from None
 
-    def _blamed(self, error: psycopg.Error) -> Exception:
-        """An error as it is told, and noted for the end of this thread's transaction."""
-        judged = self._judged(error)
+    def _note_error(self, error: psycopg.Error) -> Exception:
+        """The error to raise, kept for the end of this thread's transaction."""
+        judged = self._interrupted_or_error(error)
         # The first one counts: those after it only say that there was one.
         self._threads.error = getattr(self._threads, "error", None) or judged
         return judged
 
-    def _judged(self, error: psycopg.Error) -> Exception:
+    def _interrupted_or_error(self, error: psycopg.Error) -> Exception:
         if may_succeed_again(error):
             self._pool.drop_idle()
             return Interrupted(error)
-        return self.told(error)
+        return self.error_for(error)
 
     @contextmanager
-    def _lent(self) -> Iterator[PoolConnection]:
+    def _borrow(self) -> Iterator[PoolConnection]:
         """A connection that sees the rows of this profile."""
-        connection = self._taken()
+        connection = self._take()
         try:
             yield connection
         finally:
             self._pool.give(connection)
 
-    def _taken(self) -> PoolConnection:
-        """The same, to be given back to the pool."""
+    def _take(self) -> PoolConnection:
+        """The same; the caller gives it back to the pool."""
         try:
             connection = self._pool.take(seconds=self.seconds, where=self.where)
         except psycopg.Error as error:
-            raise self._refused(error) from None
+            raise self._cannot_connect(error) from None
         try:
             if self.profile and not connection.pooled:
-                self._be(connection, self.profile)
+                self._set_profile(connection, self.profile)
         except BaseException as error:
             self._pool.give(connection)
-            raise self._blamed(error) if isinstance(error, psycopg.Error) else error from None
+            raise self._note_error(error) if isinstance(error, psycopg.Error) else error from None
         return connection
 
-    def _be(self, connection: PoolConnection, profile: str) -> None:
+    def _set_profile(self, connection: PoolConnection, profile: str) -> None:
         if connection.pooled:
             self._settle(connection, profile)
         elif connection.serves != (wanted := (profile, self.seconds)):
-            connection.said.execute(SERVE, (profile, self._patience))
+            connection.raw_cursor.execute(SERVE, (profile, self._lock_timeout))
             connection.serves = wanted
 
     @property
-    def _patience(self) -> str:
+    def _lock_timeout(self) -> str:
         # None at all would be to wait for ever.
         return f"{max(1, int(self.seconds * 1000))}ms"
 
     @contextmanager
     def _settled(self, connection: PoolConnection) -> Iterator[None]:
-        """Where a pooler keeps no settings, a transaction that has them."""
+        """A transaction with our settings, where a pooler would not keep them."""
         if not connection.pooled:
             yield
             return
@@ -396,14 +398,14 @@ class Database:
             yield
 
     def _settle(self, connection: PoolConnection, profile: str = "") -> None:
-        """Set for one transaction what a session of our own is told once."""
-        named = {"commonplace.profile": profile or self.profile, "lock_timeout": self._patience}
+        """Set for one transaction what a connection of our own is set to once."""
+        named = {"commonplace.profile": profile or self.profile, "lock_timeout": self._lock_timeout}
         connection.execute(self._pool.settings(named, is_local=IN_TRANSACTION))
 
     @property
     def is_pooled(self) -> bool:
         """Whether a pooler stands between here and the server."""
-        with self._lent() as connection:
+        with self._borrow() as connection:
             return connection.pooled
 
 

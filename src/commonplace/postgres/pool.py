@@ -32,16 +32,16 @@ IN_TRANSACTION = sql.SQL("true")
 
 
 class PoolConnection(psycopg.Connection[Any]):
-    """A connection, and what is known of it."""
+    """A connection of a pool."""
 
     pooled = False
     """Whether a pooler gives each transaction a session of the server that others use as well."""
     serves: tuple[str, float] | None = None
-    """The profile that its session was told, and for how many seconds it may wait for a lock."""
+    """The profile it is set to, and how many seconds it may wait for a lock."""
 
     @cached_property
-    def said(self) -> psycopg.RawCursor[Any]:
-        """The one cursor of our statements: it knows by now how their values are sent."""
+    def raw_cursor(self) -> psycopg.RawCursor[Any]:
+        """The cursor of all our statements: it has learned how their values are sent."""
         return psycopg.RawCursor(self)
 
 

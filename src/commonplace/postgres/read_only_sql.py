@@ -134,7 +134,7 @@ def _judged(error: psycopg.Error, database: Database, seconds: float) -> Excepti
     if may_succeed_again(error):
         return Interrupted(error)
     if not code or code.startswith(NO_FAULT_OF_THE_STATEMENT):
-        return database.told(error)
+        return database.error_for(error)
     return _Unfit(error.diag.message_primary or "it is wrong")
 
 
@@ -326,4 +326,4 @@ def _change_roles(database: Database, work: Callable[[psycopg.Connection[Any]], 
                     "user.",
                 ) from None
             if code not in AT_ONCE or not left:
-                raise database.told(error) from None
+                raise database.error_for(error) from None

@@ -148,8 +148,8 @@ def may_succeed_again(error: psycopg.Error) -> bool:
     return isinstance(error, psycopg.OperationalError)
 
 
-def told(error: psycopg.Error, *, where: str, seconds: float) -> CommonplaceError:
-    """The sentence for an error of the server."""
+def error_for(error: psycopg.Error, *, where: str, seconds: float) -> CommonplaceError:
+    """Our error for an error of the server."""
     code, said = error.sqlstate or "", _first_line(error)
     if code == "25006":
         return ReadOnlyDatabase(where)

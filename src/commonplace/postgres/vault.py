@@ -75,7 +75,7 @@ class PostgresVault:
             if undone:
                 undone()
             if isinstance(error, Interrupted):
-                raise Cancelled(self._database.told(error.error)) from None
+                raise Cancelled(self._database.error_for(error.error)) from None
             raise
         finally:
             self._threads.release()

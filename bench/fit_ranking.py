@@ -26,6 +26,7 @@ from commonplace.doors.admin import evaluate
 from commonplace.search import ranking
 from commonplace.search.index import Query
 from commonplace.search.scene import Scene
+from question_sets import cases_in
 
 L2 = 3e-2
 FOLDS = 5
@@ -45,7 +46,7 @@ SHOWN = ("locomo turn R@5", "locomo turn R@10", "locomo session R@10", "longmeme
 
 def asked(name: str, path: Path) -> list[dict[str, Any]]:
     """Each question with its candidates, as the product finds them."""
-    cases = [case for case in evaluate.cases_in(path) if case.questions]
+    cases = [case for case in cases_in(path) if case.questions]
     remembering = evaluate.Remembering()
     rows: list[dict[str, Any]] = []
     for at, case in enumerate(cases):

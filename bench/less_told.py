@@ -12,7 +12,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from commonplace.doors.admin.evaluate import Case, Turn, cases_in, run, summed
+from commonplace.doors.admin.evaluate import Case, Turn, run, summed
+from question_sets import cases_in
 
 Change = Callable[[Turn], Turn]
 LESS: dict[str, Change] = {

@@ -29,11 +29,12 @@ from typing import Any
 
 import psycopg
 
-from commonplace.doors.admin.evaluate import Remembering, Vault, cases_in, measured
+from commonplace.doors.admin.evaluate import Remembering, Vault, measured
 from commonplace.memory import Memory
 from commonplace.model.clock import uuid7
 from commonplace.postgres import index_queries
 from commonplace.search.index import Query
+from question_sets import cases_in
 from search import question, sentence
 
 SESSION = 20

@@ -1,6 +1,6 @@
 """The development sets as groups of records with questions and the evidence for each.
 
-It does not know how anything is found, nor the forms of the files: `commonplace eval` reads them.
+It does not know how anything is found; bench/question_sets.py reads the files.
 A group is what one memory holds: a conversation of LoCoMo, the haystack of one question of
 LongMemEval.
 """
@@ -11,7 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace.doors.admin.evaluate import Case, Question, cases_in
+from commonplace.doors.admin.evaluate import Case, Question
+from question_sets import cases_in
 
 Group = dict[str, Any]
 

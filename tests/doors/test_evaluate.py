@@ -23,51 +23,6 @@ from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchModel
 
-LOCOMO = [
-    {
-        "sample_id": "one",
-        "conversation": {
-            "session_1_date_time": "1:56 pm on 8 May, 2023",
-            "session_1": [
-                {"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a kayak."},
-                {"speaker": "Bob", "dia_id": "D1:2", "text": "Look!", "blip_caption": "a red door"},
-            ],
-        },
-        "qa": [
-            {"question": "What did Ann buy?", "evidence": ["D1:1; D1:2"], "category": 4},
-            {"question": "What is not there?", "evidence": [], "category": 5},
-        ],
-    }
-]
-SESSION = [
-    {"role": "user", "content": "My cat is called Tom.", "has_answer": True},
-    {"role": "assistant", "content": "A fine name."},
-]
-ASKED = {
-    "question_id": "q1",
-    "question_type": "single",
-    "question": "What is my cat called?",
-    "question_date": "2023/05/30 (Tue) 10:00",
-}
-HAYSTACKS = {
-    "sessions": {"s1": {"date": "2023/05/23 (Tue) 19:23", "turns": SESSION}},
-    "questions": [
-        ASKED
-        | {
-            "haystack": [{"session": "s1", "date": "2023/05/23 (Tue) 19:23"}],
-            "evidence_sessions": ["s1"],
-        }
-    ],
-}
-PUBLISHED = [
-    ASKED
-    | {
-        "haystack_session_ids": ["s1"],
-        "haystack_dates": ["2023/05/23 (Tue) 19:23"],
-        "haystack_sessions": [SESSION],
-        "answer_session_ids": ["s1"],
-    }
-]
 LINES = """{"id": "a", "text": "The kettle is blue.", "session": "s", "username": "Ann"}
 {"id": "b", "text": "The lamp is green."}
 
@@ -81,24 +36,6 @@ def written(directory: Path, content: Any) -> Path:
     text = content if isinstance(content, str) else json.dumps(content)
     path.write_bytes(gzip.compress(text.encode()))
     return path
-
-
-def test_a_locomo_turn_has_its_speaker_session_time_and_photo(tmp_path: Path) -> None:
-    (case,) = cases_in(written(tmp_path, LOCOMO))
-    assert case.turns[1] == Turn(
-        "D1:2", "Look! [photo: a red door]", "session_1", "2023-05-08T13:56:00.000Z", "Bob"
-    )
-    assert case.questions == (Question("What did Ann buy?", ("D1:1", "D1:2"), "single-hop"),)
-
-
-@pytest.mark.parametrize("data", [HAYSTACKS, PUBLISHED], ids=["sessions once", "as published"])
-def test_a_longmemeval_turn_has_its_role_and_session(tmp_path: Path, data: Any) -> None:
-    (case,) = cases_in(written(tmp_path, data))
-    when = "2023-05-23T19:23:00.000Z"
-    assert case.turns[0] == Turn("s1:0", "My cat is called Tom.", "s1", when, "user")
-    (question,) = case.questions
-    assert question.evidence == ("s1:0",)
-    assert question.time == "2023-05-30T10:00:00.000Z"
 
 
 def test_a_line_is_a_record_or_a_question(tmp_path: Path) -> None:

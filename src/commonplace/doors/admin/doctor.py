@@ -39,7 +39,7 @@ ENOUGH = 100 * 1024 * 1024
 LATELY = timedelta(days=7)
 CROWDED = 0.9
 MOST = 20
-"""Findings of one kind that are listed."""
+"""How many of one kind are listed."""
 SERVER = """
 select current_setting('server_version'), (select count(*) from pg_stat_activity),
     current_setting('max_connections')::int
@@ -51,7 +51,7 @@ where profile = %s and backend_xid = xmax
 """
 
 
-class Finding(Struct, frozen=True):
+class Check(Struct, frozen=True):
     """One thing that was looked at: fine, or what is wrong and what to do about it."""
 
     what: str
@@ -60,7 +60,7 @@ class Finding(Struct, frozen=True):
     fix: str = ""
 
 
-def examine(memory: Memory) -> list[Finding]:
+def examine(memory: Memory) -> list[Check]:
     """Every check, in the order a person would make them."""
     return [
         *_machine(),
@@ -80,19 +80,19 @@ def examine(memory: Memory) -> list[Finding]:
     ]
 
 
-def examine_closed(path: str, error: CommonplaceError) -> list[Finding]:
+def examine_closed(path: str, error: CommonplaceError) -> list[Check]:
     """What can be told of a vault that does not open, and why it does not."""
     what = "options" if isinstance(error, BadOption) else "vault"
     return [
         *_machine(),
         *_own_data(),
-        Finding(what, False, error.what, error.next_step),
+        Check(what, False, error.what, error.next_step),
         *(() if is_url(path) else _closed_directory(find_root(path))),
         *_hooks(Clock()),
     ]
 
 
-def _closed_directory(root: str) -> Iterator[Finding]:
+def _closed_directory(root: str) -> Iterator[Check]:
     yield _disk(root)
     yield _linked(root)
     yield from _strange_state(root)
@@ -100,13 +100,13 @@ def _closed_directory(root: str) -> Iterator[Finding]:
     yield _leftovers(root)
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
+    yield Check("python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
     with closing(sqlite3.connect(":memory:")) as db:
         options = {row[0] for row in db.execute("PRAGMA compile_options")}
     there = "ENABLE_FTS5" in options
-    yield Finding(
+    yield Check(
         "sqlite",
         there,
         f"{sqlite3.sqlite_version}, full-text search {'there' if there else 'missing'}",
@@ -114,22 +114,22 @@ def _machine() -> Iterator[Finding]:
     )
 
 
-def _own_data() -> Iterator[Finding]:
+def _own_data() -> Iterator[Check]:
     """The directories with this user's own data that others may look into."""
     own = data_directory()
     with suppress(FileNotFoundError):
         for path in (own, *sorted(os.path.join(own, name) for name in os.listdir(own))):
             if os.path.isdir(path) and os.stat(path).st_mode & 0o077:
                 says = f"{path} can be read by others"
-                yield Finding("privacy", False, says, f"chmod go= {shlex.quote(path)}")
+                yield Check("privacy", False, says, f"chmod go= {shlex.quote(path)}")
 
 
-def _server(memory: Memory) -> Iterator[Finding]:
+def _server(memory: Memory) -> Iterator[Check]:
     database = memory.parts.database
     assert database is not None
     engine = database.engine
     where = f"{memory.shown}, dialect {memory.layout.name}"
-    yield Finding(
+    yield Check(
         "vault",
         not memory.read_only,
         where + (", a replica that takes no writes" if memory.read_only else ""),
@@ -138,14 +138,14 @@ def _server(memory: Memory) -> Iterator[Finding]:
     [(version, used, most)] = database.rows(SERVER)
     pooled = database.is_pooled
     through = ", through a pooler: each transaction is told the profile" if pooled else ""
-    yield Finding("server", True, f"PostgreSQL {version}{through}")
-    yield Finding(
+    yield Check("server", True, f"PostgreSQL {version}{through}")
+    yield Check(
         "connections",
         used < CROWDED * most,
         f"{used} of {most} are in use",
         "Raise max_connections there, or put a pooler before it.",
     )
-    yield Finding(
+    yield Check(
         "vectors",
         not engine.without_vectors,
         engine.without_vectors or f"pgvector {'.'.join(map(str, engine.vectors))}",
@@ -153,7 +153,7 @@ def _server(memory: Memory) -> Iterator[Finding]:
         "commonplace rebuild",
     )
     holders = database.rows(HOLDERS, (database.profile,))
-    yield Finding(
+    yield Check(
         "lock",
         not holders,
         "; ".join(f"held by {name or 'a program'} (backend {pid})" for pid, name in holders)
@@ -162,7 +162,7 @@ def _server(memory: Memory) -> Iterator[Finding]:
     )
 
 
-def _directory(memory: Memory) -> Iterator[Finding]:
+def _directory(memory: Memory) -> Iterator[Check]:
     yield from _place(memory)
     yield _trusted(memory.parts.root, memory.parts.distrusted)
     yield from _in_the_way(memory)
@@ -171,9 +171,9 @@ def _directory(memory: Memory) -> Iterator[Finding]:
     yield _leftovers(memory.parts.root)
 
 
-def _leftovers(root: str) -> Finding:
+def _leftovers(root: str) -> Check:
     leftovers = list(Path(root).rglob(".mem-*.tmp*"))
-    return Finding(
+    return Check(
         "leftovers",
         not leftovers,
         f"{len(leftovers)} of interrupted saves" if leftovers else "none of interrupted saves",
@@ -181,20 +181,20 @@ def _leftovers(root: str) -> Finding:
     )
 
 
-def _trusted(root: str, distrusted: str) -> Finding:
+def _trusted(root: str, distrusted: str) -> Check:
     says = (
         "by hand" if trusted(root) else "not by hand: hooks and MCP use it only where it is named"
     )
-    return Finding("trusted", not distrusted, distrusted or says, command_for(root))
+    return Check("trusted", not distrusted, distrusted or says, command_for(root))
 
 
-def _options(memory: Memory) -> Iterator[Finding]:
+def _options(memory: Memory) -> Iterator[Check]:
     for says in memory.parts.unread:
-        yield Finding("options", False, says, MEND_UNREAD)
+        yield Check("options", False, says, MEND_UNREAD)
 
 
-def _place(memory: Memory) -> Iterator[Finding]:
-    yield Finding(
+def _place(memory: Memory) -> Iterator[Check]:
+    yield Check(
         "vault",
         not memory.read_only,
         f"{memory.root}, dialect {memory.layout.name}"
@@ -203,7 +203,7 @@ def _place(memory: Memory) -> Iterator[Finding]:
     )
     yield _disk(memory.parts.root)
     loose = [name for name in memory.documents() if _is_loose(memory, name)]
-    yield Finding(
+    yield Check(
         "privacy",
         not loose,
         f"{len(loose)} documents can be read by others" if loose else "only you can read it",
@@ -213,7 +213,7 @@ def _place(memory: Memory) -> Iterator[Finding]:
     yield from _state(memory)
 
 
-def _in_the_way(memory: Memory) -> Iterator[Finding]:
+def _in_the_way(memory: Memory) -> Iterator[Check]:
     """What stands where documents are to be written, and is no directory."""
     layout = memory.layout
     places = (layout.daily, layout.diary, layout.archive, layout.trims_to)
@@ -221,17 +221,17 @@ def _in_the_way(memory: Memory) -> Iterator[Finding]:
         try:
             memory.library.stat(f"{place}/any.md")
         except NoDirectory as error:
-            yield Finding("place", False, f"{error.place} {error.why}", error.next_step)
+            yield Check("place", False, f"{error.place} {error.why}", error.next_step)
 
 
-def _disk(root: str) -> Finding:
+def _disk(root: str) -> Check:
     free = shutil.disk_usage(root).free
-    return Finding("disk", free > ENOUGH, f"{free / 1e9:.1f} GB free", "Free some space.")
+    return Check("disk", free > ENOUGH, f"{free / 1e9:.1f} GB free", "Free some space.")
 
 
-def _linked(root: str) -> Finding:
+def _linked(root: str) -> Check:
     links = sorted(_links(root))
-    return Finding(
+    return Check(
         "links",
         not links,
         f"{', '.join(links[:3])}: links are not followed" if links else "none",
@@ -249,29 +249,29 @@ def _links(root: str) -> Iterator[str]:
                 yield one_line(os.path.relpath(path, root))
 
 
-def _state(memory: Memory) -> Iterator[Finding]:
+def _state(memory: Memory) -> Iterator[Check]:
     """Where machine state is, and what in the vault's own directory for it is not used."""
     strange = [*_strange_state(memory.parts.root)]
     if memory.parts.apart:
-        yield Finding("state", False, memory.parts.apart)
+        yield Check("state", False, memory.parts.apart)
     elif not strange:
-        yield Finding("state", True, f"{memory.state_path}, of plain files that are yours")
+        yield Check("state", True, f"{memory.state_path}, of plain files that are yours")
     yield from strange
 
 
-def _strange_state(root: str) -> Iterator[Finding]:
+def _strange_state(root: str) -> Iterator[Check]:
     inside = os.path.join(root, STATE)
     strange = sorted(strange_in(inside, shared=is_shared(inside), deep=True))
     for name, flaw in strange[:MOST]:
         says = f"{one_line(name)} is not used: {flaw}"
-        yield Finding(
+        yield Check(
             "state", False, says, f"Look at what it is, and delete it: ls -l {shlex.quote(inside)}"
         )
 
 
-def _lock(memory: Memory) -> Iterator[Finding]:
+def _lock(memory: Memory) -> Iterator[Check]:
     holders = lock_holders(memory.state / "lock")
-    yield Finding(
+    yield Check(
         "lock",
         not holders,
         f"held by process {', '.join(map(str, holders))}" if holders else "free",
@@ -294,44 +294,44 @@ def _is_loose(memory: Memory, name: str) -> bool:
     return bool(stat.S_IMODE(os.stat(memory.root / name).st_mode) & 0o077)
 
 
-def _documents(memory: Memory) -> Iterator[Finding]:
+def _documents(memory: Memory) -> Iterator[Check]:
     problems = memory.problems()
     for problem in problems[:MOST]:
         if problem.line:
             says = f"{problem.document}:{problem.line} {problem.what}"
-            yield Finding("document", False, says, "Mend the line in an editor.")
+            yield Check("document", False, says, "Mend the line in an editor.")
         else:
-            yield Finding("document", False, problem.what, "Until then nothing of it is told.")
+            yield Check("document", False, problem.what, "Until then nothing of it is told.")
     if not problems:
-        yield Finding("documents", True, f"{len(memory.documents())} read without a problem")
+        yield Check("documents", True, f"{len(memory.documents())} read without a problem")
     elif len(problems) > MOST:
-        yield Finding("document", False, f"… and {len(problems) - MOST} more", "")
+        yield Check("document", False, f"… and {len(problems) - MOST} more", "")
 
 
-def _copies(memory: Memory) -> Iterator[Finding]:
+def _copies(memory: Memory) -> Iterator[Check]:
     """What sync programs put beside documents that two machines changed at once."""
     for name, original in copies_in(memory.library).items():
         says = f"{one_line(name)} is a copy of {one_line(original)}, as sync programs make them"
-        yield Finding("copy", False, says, "commonplace conflicts --merge")
+        yield Check("copy", False, says, "commonplace conflicts --merge")
 
 
-def _notices(memory: Memory) -> Iterator[Finding]:
+def _notices(memory: Memory) -> Iterator[Check]:
     """What others did to the documents that nobody has settled."""
     memory.library.refresh()
     notices = memory.notices()
     for notice in notices[-MOST:]:
-        yield Finding("edit", False, notice.says, notice.fix)
+        yield Check("edit", False, notice.says, notice.fix)
     if not notices:
-        yield Finding("edits", True, "no save took out what was just written")
+        yield Check("edits", True, "no save took out what was just written")
 
 
-def _hollow(memory: Memory) -> Iterator[Finding]:
+def _hollow(memory: Memory) -> Iterator[Check]:
     """Documents in which a power cut, or another program, left NUL bytes."""
     for name in memory.documents():
         with suppress(CommonplaceError):
             count = memory.library.read(name).count(b"\0")
             if count:
-                yield Finding(
+                yield Check(
                     "hollow",
                     False,
                     f"{name} holds {count:,} NUL bytes, where a text may be missing",
@@ -340,14 +340,14 @@ def _hollow(memory: Memory) -> Iterator[Finding]:
                 )
 
 
-def _names(memory: Memory) -> Iterator[Finding]:
+def _names(memory: Memory) -> Iterator[Check]:
     """Markdown that is passed over, though whoever put it there may think it is remembered."""
     strange = sorted(_misnamed(memory))
     for name, why in strange[:MOST]:
         says = f"{one_line(name)} is no document: {why}"
-        yield Finding("name", False, says, "Rename or move it, and it is read and found.")
+        yield Check("name", False, says, "Rename or move it, and it is read and found.")
     if len(strange) > MOST:
-        yield Finding("name", False, f"… and {len(strange) - MOST} more", "")
+        yield Check("name", False, f"… and {len(strange) - MOST} more", "")
 
 
 def _misnamed(memory: Memory) -> Iterator[tuple[str, str]]:
@@ -361,23 +361,23 @@ def _misnamed(memory: Memory) -> Iterator[tuple[str, str]]:
                 yield name, why
 
 
-def _index(memory: Memory) -> Iterator[Finding]:
+def _index(memory: Memory) -> Iterator[Check]:
     index = memory.library.index
     memory.library.refresh()
     ill = index.healthy()
     count = index.count(Query(include_superseded=True, include_secret=True))
     says = ill or f"level with the documents, {count:,} entries, {index.size() / 1e6:.1f} MB"
-    yield Finding("index", not ill, says, "commonplace rebuild")
+    yield Check("index", not ill, says, "commonplace rebuild")
 
 
-def _journal(memory: Memory) -> Iterator[Finding]:
+def _journal(memory: Memory) -> Iterator[Check]:
     journal = memory.library.journal
     total, last = 0, ""
     for entry in journal.entries():
         total, last = total + 1, entry.at
     damaged = journal.damaged()
     says = f"{total:,} changes, {journal.end() / 1e6:.1f} MB" + (f", last {last}" if last else "")
-    yield Finding(
+    yield Check(
         "journal",
         not damaged,
         says + (f", {damaged} lines cannot be read" if damaged else ""),
@@ -385,13 +385,13 @@ def _journal(memory: Memory) -> Iterator[Finding]:
     )
 
 
-def _hooks(clock: Clock) -> Iterator[Finding]:
+def _hooks(clock: Clock) -> Iterator[Check]:
     """What went wrong in clients' hooks, which tell nobody themselves."""
     since = stamp(clock.now() - LATELY)
     lines = [line for line in error_log.last(1000) if line >= since]
     for line in lines[-5:]:
-        yield Finding("hook", False, neutralise(line), "")
-    yield Finding(
+        yield Check("hook", False, neutralise(line), "")
+    yield Check(
         "hooks",
         not lines,
         f"{len(lines)} went wrong in the last 7 days" if lines else "none went wrong lately",
@@ -399,16 +399,16 @@ def _hooks(clock: Clock) -> Iterator[Finding]:
     )
 
 
-def _upkeep(memory: Memory) -> Iterator[Finding]:
+def _upkeep(memory: Memory) -> Iterator[Check]:
     failed = schedule.failures(memory.notes)
     for run in failed:
         says = f"{run.name} failed on {memory.clock.day_of(run.at)}: {run.what}"
-        yield Finding("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
+        yield Check("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
     if not failed:
-        yield Finding("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")
+        yield Check("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")
 
 
-def _history(memory: Memory) -> Iterator[Finding]:
+def _history(memory: Memory) -> Iterator[Check]:
     if not memory.parts.has_history():
         return
     try:
@@ -423,18 +423,18 @@ def _history(memory: Memory) -> Iterator[Finding]:
     except CommonplaceError as error:
         ill = says = error.what
         fix = error.next_step
-    yield Finding("history", not ill, says, fix)
+    yield Check("history", not ill, says, fix)
     yield from _left_behind(memory)
 
 
-def _left_behind(memory: Memory) -> Iterator[Finding]:
+def _left_behind(memory: Memory) -> Iterator[Check]:
     """Messages in the file, where the option `history` has them looked for elsewhere."""
     file = memory.state / HISTORY
     if memory.parts.database or not memory.options.history or not file.exists():
         return
     with closing(SqliteHistory(file)) as history:
         count = history.count()
-    yield Finding(
+    yield Check(
         "history",
         not count,
         f"{count:,} messages are in {file}, and the option history names another place",
@@ -443,10 +443,10 @@ def _left_behind(memory: Memory) -> Iterator[Finding]:
     )
 
 
-def _heartbeat(memory: Memory) -> Iterator[Finding]:
+def _heartbeat(memory: Memory) -> Iterator[Check]:
     log = heartbeat.Log(memory.notes)
     beats = log.read()
     if beats:
         bad = beats[-1].outcome in (heartbeat.Outcome.FAILED, heartbeat.Outcome.TIMED_OUT)
         fix = "Try the command by hand; 'commonplace status' tells how the last beats went."
-        yield Finding("heartbeat", not bad, heartbeat.told(memory.notes), fix)
+        yield Check("heartbeat", not bad, heartbeat.told(memory.notes), fix)

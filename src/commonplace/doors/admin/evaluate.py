@@ -1,12 +1,12 @@
-"""Evaluation: how well search finds what answers a question, measured through the product itself.
+"""Measure how well search finds what answers a question, through the product itself.
 
 Every set is stored in a temporary vault as a program would store it and asked through
-`Memory.search`, with grep and plain BM25 beside it. It knows the forms of the files that questions
-come in, and what a measure is; how search works it does not know.
+`Memory.search`, with grep and plain BM25 beside it. bench/question_sets.py reads published sets.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
@@ -23,6 +25,7 @@ from commonplace import __version__
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import BadValue
+from commonplace.search.index import Query
 from commonplace.search.words import STOP
 
 if TYPE_CHECKING:
@@ -34,7 +37,6 @@ CUTS = (1, 5, 10)
 LONGEST_TURN = 1_000_000
 """Characters of a turn that are stored: evidence is by turn, so none is split or refused."""
 ENCODER = "COMMONPLACE_ENCODER"
-"""How the environment's settings of the encoder begin."""
 SECOND = 1_000_000_000
 WORD = re.compile(r"\w+")
 ENDINGS = re.compile(r"(?:ing|edly|ed|es|s|ly)\Z")
@@ -72,27 +74,15 @@ class Case(Struct, frozen=True):
 
 
 def cases_in(path: Path) -> list[Case]:
-    """The cases of a LoCoMo file, a LongMemEval file or a JSONL of records and questions."""
-    text = _text(path)
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return _from_lines(text, path)
-    if isinstance(data, list) and data and "conversation" in data[0]:
-        return [_from_locomo(conversation) for conversation in data]
-    if isinstance(data, dict) and "sessions" in data and "questions" in data:
-        return list(_from_haystacks(data))
-    if isinstance(data, list) and data and "haystack_sessions" in data[0]:
-        return [_from_longmemeval(question) for question in data]
-    return _from_lines(text, path)
+    """The cases of a JSONL file, gzipped or not, with a record or a question a line."""
+    return cases_of(text_of(path), path)
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a file of questions, unpacked if it is gzipped."""
     try:
         data = path.read_bytes()
         if data.startswith(b"\x1f\x8b"):
-            import gzip
-
             data = gzip.decompress(data)
         return data.decode()
     except (OSError, EOFError, UnicodeDecodeError) as error:
@@ -101,8 +91,8 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _from_lines(text: str, path: Path) -> list[Case]:
-    """A line a record, `{"id", "text"}`, or a question, `{"question", "evidence"}`."""
+def cases_of(text: str, path: Path) -> list[Case]:
+    """The cases of the text of a JSONL file."""
     turns: dict[str, list[Turn]] = {}
     questions: dict[str, list[Question]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -172,104 +162,6 @@ def _time(text: str) -> str:
     return stamp(datetime.fromisoformat(text).replace(tzinfo=UTC)) if text else ""
 
 
-LOCOMO_KINDS = {
-    1: "multi-hop",
-    2: "temporal",
-    3: "open-domain",
-    4: "single-hop",
-    5: "adversarial",
-}
-
-
-def _from_locomo(data: Mapping[str, Any]) -> Case:
-    """A turn is a record of its speaker in its session; a shared photo is told by its caption."""
-    talk = data["conversation"]
-    turns = tuple(
-        Turn(
-            id=said["dia_id"],
-            text=_with_photo(said),
-            session=name,
-            time=_stamp(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y"),
-            username=said["speaker"],
-        )
-        for name in _locomo_sessions(talk)
-        for said in talk[name]
-    )
-    known = {turn.id for turn in turns}
-    questions = (
-        Question(
-            str(asked["question"]),
-            tuple(dict.fromkeys(_ids(asked.get("evidence") or (), known))),
-            LOCOMO_KINDS.get(asked["category"], str(asked["category"])),
-        )
-        for asked in data["qa"]
-    )
-    name = str(data.get("sample_id", ""))
-    return Case(name, turns, tuple(each for each in questions if each.evidence))
-
-
-def _locomo_sessions(talk: Mapping[str, Any]) -> list[str]:
-    names = [name for name in talk if re.fullmatch(r"session_\d+", name)]
-    return sorted(names, key=lambda name: int(name.split("_")[1]))
-
-
-def _with_photo(said: Mapping[str, Any]) -> str:
-    caption = said.get("blip_caption")
-    return f"{said['text']} [photo: {caption}]" if caption else str(said["text"])
-
-
-def _ids(evidence: Iterable[str], known: set[str]) -> Iterator[str]:
-    return (part for each in evidence for part in re.split(r"[;,\s]+", each) if part in known)
-
-
-def _stamp(text: str, form: str) -> str:
-    return stamp(datetime.strptime(text, form).replace(tzinfo=UTC))
-
-
-def _from_haystacks(data: Mapping[str, Any]) -> Iterator[Case]:
-    """LongMemEval with the sessions kept once: a vault a question."""
-    for asked in data["questions"]:
-        sessions = [
-            (each["session"], each["date"], data["sessions"][each["session"]]["turns"])
-            for each in asked["haystack"]
-        ]
-        yield _haystack(asked, sessions, set(asked["evidence_sessions"]))
-
-
-def _from_longmemeval(asked: Mapping[str, Any]) -> Case:
-    """LongMemEval as it is published: each question with its sessions."""
-    sessions = list(
-        zip(asked["haystack_session_ids"], asked["haystack_dates"], asked["haystack_sessions"])
-    )
-    return _haystack(asked, sessions, set(asked["answer_session_ids"]))
-
-
-def _haystack(
-    asked: Mapping[str, Any], sessions: Sequence[tuple[str, str, Any]], wanted: set[str]
-) -> Case:
-    """A turn is a record whose username is the role; questions without an answer are left out."""
-    turns: list[Turn] = []
-    evidence: list[str] = []
-    for session, day, said in sessions:
-        for number, each in enumerate(said):
-            key = f"{session}:{number}"
-            turns.append(Turn(key, each["content"], session, _lme_time(day), each["role"]))
-            if each.get("has_answer") and session in wanted:
-                evidence.append(key)
-    question = Question(
-        asked["question"],
-        tuple(evidence),
-        asked["question_type"],
-        _lme_time(asked["question_date"]),
-    )
-    absent = asked["question_id"].endswith("_abs")
-    return Case(asked["question_id"], tuple(turns), (question,) if evidence and not absent else ())
-
-
-def _lme_time(text: str) -> str:
-    return _stamp(re.sub(r" \(\w+\)", "", text), "%Y/%m/%d %H:%M")
-
-
 class PastClock(Clock):
     """Goes a second a look from wherever it is put, so that turns have an order."""
 
@@ -291,12 +183,14 @@ class Vault:
 
     def __init__(self, case: Case, root: Path, *, remembering: Remembering) -> None:
         self.clock = PastClock()
+        # Of the environment the encoder alone has a part in what is measured.
+        environ = {name: os.environ[name] for name in os.environ if name.startswith(ENCODER)}
         self.memory = Memory.open(
             root,
             "native",
             clock=self.clock,
             create=True,
-            environ=_encoder_named(),
+            environ=environ,
             text_limit=LONGEST_TURN,
             document_limit=0,
         )
@@ -440,8 +334,6 @@ def run(
     cases: Sequence[Case], *, limit: int = 0, progress: OnProgress = lambda done, total: None
 ) -> list[Answered]:
     """Every question put to search and to what it is compared with; `limit` takes the first few."""
-    from tempfile import TemporaryDirectory
-
     chosen = _first(cases, limit)
     total = sum(len(case.questions) for case in chosen)
     results: list[Answered] = []
@@ -500,10 +392,10 @@ def edition() -> str:
     from subprocess import run as started
 
     named = f"commonplace {__version__}"
-    here = Path(__file__).parent
-    if not (here.parent.parent / ".git").exists():
+    root = Path(__file__).parents[4]
+    if not (root / ".git").exists():
         return named
-    command = ["git", "-C", str(here), "rev-parse", "--short", "HEAD"]
+    command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
     done = started(command, stdout=PIPE, stderr=DEVNULL, text=True, check=False)
     return f"{named}, commit {done.stdout.strip()}" if done.returncode == 0 else named
 
@@ -513,10 +405,8 @@ def known_items(memory: Memory, *, count: int, seed: int = 1) -> Case:
 
     Half of the words that say something, in their order, the rarer first: as one remembers a note.
     """
-    from random import Random
-
     memory.library.refresh()
-    hits = memory.library.search(_everything())
+    hits = memory.library.search(Query(limit=1 << 30, include_passages=False))
     records = sorted((hit.record for hit in hits), key=lambda record: record.id)
     bags = {record.id: _told(record.text) for record in records}
     rarity = Counter(word for words in bags.values() for word in words)
@@ -528,12 +418,6 @@ def known_items(memory: Memory, *, count: int, seed: int = 1) -> Case:
         turns,
         tuple(Question(_recalled(bags[each.id], rarity), (each.id,), each.kind) for each in chosen),
     )
-
-
-def _everything() -> Any:
-    from commonplace.search.index import Query
-
-    return Query(limit=1 << 30, include_passages=False)
 
 
 def _recalled(words: Sequence[str], rarity: Mapping[str, int]) -> str:
@@ -576,11 +460,6 @@ def run_self(
             results.append(answered(name, question, answer, case))
         progress(number, len(case.questions))
     return results, missed
-
-
-def _encoder_named() -> dict[str, str]:
-    """Of the environment the encoder alone has a part in what is measured."""
-    return {name: value for name, value in os.environ.items() if name.startswith(ENCODER)}
 
 
 class Remembering:

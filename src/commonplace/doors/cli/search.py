@@ -60,9 +60,7 @@ def why_not(arguments: argparse.Namespace) -> int:
 
 
 def evaluate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", nargs="?", type=Path, help="LoCoMo, LongMemEval, or JSONL of records and questions"
-    )
+    parser.add_argument("file", nargs="?", type=Path, help="JSONL of records and questions")
     parser.add_argument(
         "--self", dest="own", action="store_true", help="ask the vault about its own records"
     )

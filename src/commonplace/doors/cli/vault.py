@@ -25,7 +25,7 @@ from commonplace.storage.option_files import load
 from commonplace.tools.tool import Answer
 
 if TYPE_CHECKING:
-    from commonplace.doors.admin.doctor import Finding
+    from commonplace.doors.admin.doctor import Check
     from commonplace.doors.admin.init import Beginning
 
 
@@ -134,20 +134,18 @@ def rebuild(arguments: argparse.Namespace) -> int:
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Look the vault over and say what is wrong and how to mend it. Changes nothing."""
-    findings = _examined(arguments)
+    checks = _examined(arguments)
     lines = []
-    for finding in findings:
-        mark = paint("ok  ", "green") if finding.good else paint("look", "red")
-        lines.append(f"{mark} {finding.what:<10} {finding.says}")
-        if not finding.good and finding.fix:
-            lines.append(f"{'':15} {paint(finding.fix, 'yellow')}")
-    show(
-        Answer([asdict(finding) for finding in findings], "\n".join(lines)), as_json=arguments.json
-    )
-    return 0 if all(finding.good for finding in findings) else 1
+    for check in checks:
+        mark = paint("ok  ", "green") if check.good else paint("look", "red")
+        lines.append(f"{mark} {check.what:<10} {check.says}")
+        if not check.good and check.fix:
+            lines.append(f"{'':15} {paint(check.fix, 'yellow')}")
+    show(Answer([asdict(check) for check in checks], "\n".join(lines)), as_json=arguments.json)
+    return 0 if all(check.good for check in checks) else 1
 
 
-def _examined(arguments: argparse.Namespace) -> list[Finding]:
+def _examined(arguments: argparse.Namespace) -> list[Check]:
     from commonplace.doors.admin.doctor import examine, examine_closed
 
     try:

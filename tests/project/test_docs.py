@@ -75,6 +75,17 @@ def test_every_link_leads_somewhere(name: str) -> None:
         assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
 
 
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, todo = set[Path](), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        reached.add(page)
+        for target in re.findall(r"\]\(([^):#]+\.md)", page.read_text(encoding="utf-8")):
+            linked = (page.parent / target).resolve()
+            todo += [linked] if linked not in reached else []
+    assert {ROOT / name for name in EVERY_PAGE} <= reached
+
+
 def anchors(page: Path) -> set[str]:
     """What the headings of a page can be linked by."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.model.files import Known, Signature
-from commonplace.model.records import Hit, Place, Record, said
+from commonplace.model.records import Hit, Place, Record, wording_key
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.search.index import Asked, Candidate, Index, Query
 
@@ -369,9 +369,9 @@ class IndexContract:
     def test_the_same_words_of_a_kind_that_lasts_have_one_number(self, index: Index) -> None:
         one, two = record(1, "Green  tea."), record(2, "green tea", supersedes="x")
         fill(index, one, two, record(3, "green tea", kind="note"), record(4, "green teas"))
-        assert index.saying(said(one)) == index.saying(said(two)) == [one, two]
+        assert index.saying(wording_key(one)) == index.saying(wording_key(two)) == [one, two]
         fill(index, one, two, record(5, "black tea", supersedes="mem-00001"))
-        assert index.saying(said(one)) == [two]
+        assert index.saying(wording_key(one)) == [two]
         assert index.saying(0) == []
 
     def test_ids_are_found_by_a_part_of_them(self, index: Index) -> None:

@@ -21,7 +21,16 @@ from commonplace.library.tombstones import Tombstones, pieces
 from commonplace.library.transactions import Transactions
 from commonplace.markdown import record_lines
 from commonplace.model.errors import AlreadyExists
-from commonplace.model.records import Author, Hit, Origin, Record, is_over, now_of, said, same_words
+from commonplace.model.records import (
+    Author,
+    Hit,
+    Origin,
+    Record,
+    is_over,
+    now_of,
+    same_words,
+    wording_key,
+)
 from commonplace.search import chains
 from commonplace.storage.journal import Append, Entry, Op, Text
 from commonplace.trust.origins import Trust, may_supersede, trust_of
@@ -358,7 +367,7 @@ class Lately:
     def _number(self, record: Record) -> int:
         """What `said` gives, which is asked for before a record is stored and right after."""
         if self._last[0] is not record:
-            self._last = record, said(record)
+            self._last = record, wording_key(record)
         return self._last[1]
 
     def _take(self, record: Record) -> None:
@@ -394,7 +403,7 @@ def _told_twice(records: Sequence[Record]) -> dict[str, Record]:
     first: dict[tuple[str, ...], Record] = {}
     twice: dict[str, Record] = {}
     for record in records if len(records) > 1 else ():
-        if said(record) and not record.supersedes:
+        if wording_key(record) and not record.supersedes:
             one = first.setdefault(_told(record), record)
             if one is not record:
                 twice[record.id] = one

@@ -1,7 +1,6 @@
-"""Mends a text in which a power cut left runs of NUL bytes: a file system may note that a file has
-grown before what was written is on disk.
+"""Mends a text in which a power cut left runs of NUL bytes, by the text that the journal tells.
 
-Pure: it knows the damaged text and the one that the journal tells.
+A file system may note that a file has grown before what was written is on disk.
 """
 
 from __future__ import annotations

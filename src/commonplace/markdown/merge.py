@@ -1,6 +1,6 @@
 """Merges and differences of texts, line by line.
 
-It knows lines, not what they say: no records, no sections.
+It compares lines, and knows neither records nor sections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The only reader of time: now, new ids, stamps and the user's local day.
 
-It does not know what the times are for. Everything else is handed a `Clock`, so that tests choose
-the time.
+Everything else is handed a `Clock`, so that tests choose the time.
 """
 
 from __future__ import annotations

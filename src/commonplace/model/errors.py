@@ -1,6 +1,7 @@
 """Every error a caller can meet, each with its exit code, HTTP status and next step.
 
-This module does not know who asks: the same sentence serves CLI, MCP, HTTP and Python.
+The same sentence serves CLI, MCP, HTTP and Python. An error that only one place raises, and that
+nobody catches by its name, is its parent with a sentence of its own.
 
     CommonplaceError
     ├── BadInput              2  400   the call itself is wrong

@@ -1,6 +1,6 @@
 """The rules a value must keep before it is stored: lengths, names, counts.
 
-Pure: it knows limits, not vaults, and says in the error what would be accepted.
+Each check returns the value or raises an error that says what would be accepted.
 """
 
 from __future__ import annotations

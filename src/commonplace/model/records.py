@@ -1,6 +1,6 @@
 """The record: one memory, with where it came from; and the small values that go with it.
 
-Nothing here knows how a record is written down (`lines`) or where it stands (`vault`).
+`markdown.record_lines` writes a record as a line, `storage.vault` keeps the documents.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def same_words(text: str) -> str:
     return words.rstrip(ENDINGS) or words
 
 
-def said(record: Record) -> int:
+def wording_key(record: Record) -> int:
     """A number that records of the same words, kind and user share; 0 for a kind that passes."""
     if record.kind not in LASTING:
         return 0

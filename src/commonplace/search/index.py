@@ -174,7 +174,7 @@ class Index(Protocol):
     def saying(self, number: int) -> list[Record]:
         """The records whose words and kind have this number, but for replaced ones, oldest first.
 
-        `records.said` gives the number; 0 is that of no record.
+        `records.wording_key` gives the number; 0 is that of no record.
         """
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:

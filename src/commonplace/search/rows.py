@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from commonplace.model.files import Known, Signature
-from commonplace.model.records import Record, said
+from commonplace.model.records import Record, wording_key
 from commonplace.search.filters import listed, unlisted
 from commonplace.search.index import Entry
 from commonplace.search.words import STOP, indexed
@@ -56,7 +56,7 @@ class IndexRow(NamedTuple):
     @property
     def said(self) -> int:
         """The number of its words and kind, if it is of a kind that lasts."""
-        return said(self.record)
+        return wording_key(self.record)
 
 
 Piece = tuple[int, int, dict[int, IndexRow]]

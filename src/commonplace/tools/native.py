@@ -10,7 +10,6 @@ from msgspec.structs import asdict
 from commonplace.memory import Memory
 from commonplace.memory.storing import Remembered
 from commonplace.model.clock import Clock
-from commonplace.model.lazy import Lazy
 from commonplace.model.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.tools.tool import Answer, Argument, tool
 from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, neutralise, one_line
@@ -18,10 +17,7 @@ from commonplace.trust.origins import Trust, trust_of
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message
-    from commonplace.library import losses
     from commonplace.library.undo import Redone
-else:
-    losses = Lazy("library.losses")
 
 Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
 Kind = Annotated[
@@ -163,6 +159,8 @@ def update(
     confirm: Annotated[str, Argument("Token of the refusal.")] = "",
 ) -> Answer:
     """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
+    from commonplace.library import losses
+
     if mode == "rewrite" and content and not content.endswith("\n"):
         content += "\n"  # Whoever adds a line with an editor or a shell begins a new one.
     done = memory.update(

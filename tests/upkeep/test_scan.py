@@ -16,7 +16,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from commonplace.model.records import Origin
 from commonplace.upkeep.scan import KINDS, Finding, duplicates
-from commonplace.upkeep.scan.contradictions import disagree, statements
+from commonplace.upkeep.scan.contradictions import claims, disagree
 from tests.data import clock_at, contents
 from tests.support.clocks import FixedClock
 from tests.support.pairs_of_sentences import COMPATIBLE, CONTRADICTING, Pair
@@ -42,7 +42,7 @@ def found(memory: Memory, kind: str) -> list[Finding]:
 
 
 def exclude_each_other(pair: Pair) -> bool:
-    one, other = (list(statements(text)) for text in pair)
+    one, other = (list(claims(text)) for text in pair)
     return any(disagree(a, b) for a in one for b in other)
 
 

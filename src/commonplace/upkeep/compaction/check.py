@@ -18,7 +18,7 @@ class Unwell(Exception):
     """What was written is not what a compaction may leave behind."""
 
 
-class Snapshot:
+class DocumentSnapshot:
     """The main document as it was read, without keeping anyone from writing on."""
 
     def __init__(self, name: str, data: bytes, position: int, parsed: Parsed) -> None:
@@ -33,7 +33,12 @@ class Snapshot:
 
 
 def check_result(
-    library: Library, made: CompactionPlan, before: Snapshot, after: Snapshot, *, limit: str
+    library: Library,
+    made: CompactionPlan,
+    before: DocumentSnapshot,
+    after: DocumentSnapshot,
+    *,
+    limit: str,
 ) -> None:
     """Fail with `Unwell` unless the document lost what was planned, and only that."""
     leaving, there = set(made.leaving), {record.id: record for record in after.records}
@@ -53,11 +58,11 @@ def check_result(
     _check_index(library, after)
 
 
-def _problems(snapshot: Snapshot) -> set[str]:
+def _problems(snapshot: DocumentSnapshot) -> set[str]:
     return {problem.what for problem in snapshot.parsed.problems}
 
 
-def _check_index(library: Library, after: Snapshot) -> None:
+def _check_index(library: Library, after: DocumentSnapshot) -> None:
     library.refresh()
     if library.read(after.name) != after.data:
         return  # Somebody wrote meanwhile: what the index holds is newer than what was read.

@@ -33,7 +33,7 @@ from commonplace.storage.notes import Notes
 from commonplace.storage.vault import Staged
 from commonplace.upkeep.claw_workspace import HELD as BESIDE
 from commonplace.upkeep.compaction.check import (
-    Snapshot,
+    DocumentSnapshot,
     Unwell,
     check_findings,
     check_result,
@@ -233,7 +233,7 @@ class Compaction:
             backup=backup,
         )
 
-    def _changed(self, made: CompactionPlan, was: Snapshot, backup: str) -> Entry | str:
+    def _changed(self, made: CompactionPlan, was: DocumentSnapshot, backup: str) -> Entry | str:
         """Do what was planned. Returns what was journalled, or why nothing was done."""
         prepared = self._prepared(made, was, backup)
         settings = self.settings
@@ -259,11 +259,11 @@ class Compaction:
         now = self.library.clock.now()
         return stamp(now - days if now - oldest > days else oldest)
 
-    def _in_scope(self, snapshot: Snapshot) -> list[Record]:
+    def _in_scope(self, snapshot: DocumentSnapshot) -> list[Record]:
         records, waiting = self._known(snapshot)
         return in_scope(records, before=self._before(), waiting=waiting)
 
-    def _known(self, snapshot: Snapshot) -> tuple[list[Record], frozenset[str]]:
+    def _known(self, snapshot: DocumentSnapshot) -> tuple[list[Record], frozenset[str]]:
         """The records with the origin that the index knows, and those that wait for approval."""
         self.library.refresh()
         known = self.library.records_of(record.id for record in snapshot.records)
@@ -273,7 +273,7 @@ class Compaction:
         ]
         return records, self.library.approvals.waiting_among(records)
 
-    def _plan(self, snapshot: Snapshot) -> CompactionPlan:
+    def _plan(self, snapshot: DocumentSnapshot) -> CompactionPlan:
         records, waiting = self._known(snapshot)
         return plan(
             records,
@@ -285,13 +285,13 @@ class Compaction:
             day_of=self.library.clock.day_of,
         )
 
-    def _read(self) -> Snapshot:
+    def _read(self) -> DocumentSnapshot:
         name = self.settings.document
         data, position = self.texts.read(name)
         parsed = self.library.parse(name, decoded(name, data or b""))
-        return Snapshot(name, data or b"", position, parsed)
+        return DocumentSnapshot(name, data or b"", position, parsed)
 
-    def _moved(self, made: CompactionPlan, was: Snapshot) -> tuple[str, ...]:
+    def _moved(self, made: CompactionPlan, was: DocumentSnapshot) -> tuple[str, ...]:
         """Of the records that leave, those that go to the archive, and are not there yet."""
         archive, library = self.settings.archive, self.library
         if not archive and not self.settings.refuge:
@@ -304,7 +304,7 @@ class Compaction:
         there |= {record.id for record in was.records if record.is_checkpoint}
         return tuple(key for key in made.leaving if key not in there)
 
-    def _prepared(self, made: CompactionPlan, was: Snapshot, backup: str) -> _Prepared:
+    def _prepared(self, made: CompactionPlan, was: DocumentSnapshot, backup: str) -> _Prepared:
         """Everything that takes time and does not need the lock."""
         library, settings = self.library, self.settings
         added = "".join(record_lines.write(each, library.layout.line) for each in made.summaries)
@@ -345,14 +345,14 @@ class Compaction:
     def _archive_name(self) -> str:
         return self.settings.archive or self.settings.refuge
 
-    def _caught_up(self, was: Snapshot, prepared: _Prepared) -> _Level:
+    def _caught_up(self, was: DocumentSnapshot, prepared: _Prepared) -> _Level:
         """Take in what others stored while all was made: little comes to it until the lock."""
         tail, position = self.texts.appended_so_far(was.name, since=was.position)
         if tail is None:
             position, tail = was.position, b""
         return _Level(position, _Growing(was.data, tail), _Growing(prepared.left, tail))
 
-    def _entry(self, made: CompactionPlan, was: Snapshot, backup: str) -> Entry:
+    def _entry(self, made: CompactionPlan, was: DocumentSnapshot, backup: str) -> Entry:
         """What is journalled, but for the changes to the documents."""
         moved = self._moved(made, was)
         archived = set(moved)
@@ -428,7 +428,7 @@ class Compaction:
         return report
 
 
-def _lines_of(snapshot: Snapshot, ids: Iterable[str]) -> Iterable[str]:
+def _lines_of(snapshot: DocumentSnapshot, ids: Iterable[str]) -> Iterable[str]:
     items: dict[str, Item] = {item.record.id: item for item in snapshot.items}
     for key in ids:
         yield as_line(snapshot.text[items[key].start : items[key].end])

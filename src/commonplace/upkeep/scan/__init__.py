@@ -34,7 +34,7 @@ from commonplace.storage.journal import Op
 from commonplace.trust.neutralise import one_line
 from commonplace.trust.origins import trust_of
 from commonplace.upkeep.scan import duplicates
-from commonplace.upkeep.scan.contradictions import Statement, disagree, statements
+from commonplace.upkeep.scan.contradictions import Claim, claims, disagree
 
 STALE = timedelta(days=120)
 EVERYTHING = Query(include_superseded=True, include_secret=True, limit=1 << 30)
@@ -187,10 +187,10 @@ def session_contradictions(records: Iterable[Record]) -> Iterator[Finding]:
 
 def _disagreements(seen: ScannedVault) -> Iterator[Finding]:
     """Facts about the same subject that cannot all be so."""
-    told: dict[tuple[str, ...], list[tuple[Record, Statement]]] = defaultdict(list)
+    told: dict[tuple[str, ...], list[tuple[Record, Claim]]] = defaultdict(list)
     for record in seen.valid:
-        for statement in statements(record.text):
-            told[record.username, record.group, *statement.key].append((record, statement))
+        for claim in claims(record.text):
+            told[record.username, record.group, *claim.key].append((record, claim))
     found: set[tuple[str, ...]] = set()
     for said in told.values():
         if len(said) > 1:
@@ -198,14 +198,14 @@ def _disagreements(seen: ScannedVault) -> Iterator[Finding]:
 
 
 def _differing(
-    said: Sequence[tuple[Record, Statement]], found: set[tuple[str, ...]]
+    said: Sequence[tuple[Record, Claim]], found: set[tuple[str, ...]]
 ) -> Iterator[Finding]:
     kept = _kept([record for record, _ in said])
-    ours = next(statement for record, statement in said if record is kept)
+    ours = next(claim for record, claim in said if record is kept)
     others = {
         record.id: record
-        for record, statement in said
-        if record.id != kept.id and disagree(ours, statement)
+        for record, claim in said
+        if record.id != kept.id and disagree(ours, claim)
     }
     ids = (*others, kept.id)
     if others and ids not in found:

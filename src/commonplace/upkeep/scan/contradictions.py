@@ -1,6 +1,6 @@
 """Find two sentences that cannot both be true.
 
-A statement has a key, which must be the same in both, and a value, which differs. English is read
+A claim has a key, which must be the same in both, and a value, which differs. English is read
 by a few rules that would rather miss a contradiction than report a wrong one.
 """
 
@@ -125,14 +125,14 @@ FIRSTS = frozenset(phrase[0] for phrase in PHRASES)
 PREFER = _words("prefers prefer")
 
 
-class Statement(NamedTuple):
+class Claim(NamedTuple):
     """The fixed part of a sentence and the part that another may tell differently."""
 
     key: tuple[str, ...]
     value: tuple[str, ...]
 
 
-def statements(text: str) -> Iterator[Statement]:
+def claims(text: str) -> Iterator[Claim]:
     """Everything a text says that could be told differently."""
     for sentence in SENTENCE.split(text)[:MOST]:
         if sentence.rstrip().endswith("?"):
@@ -142,14 +142,14 @@ def statements(text: str) -> Iterator[Statement]:
             yield from _of(raw)
 
 
-def _of(raw: Sequence[str]) -> Iterator[Statement]:
+def _of(raw: Sequence[str]) -> Iterator[Claim]:
     """One sentence, by each of the rules."""
     words = _apart(raw)
     plain = [word.casefold() for word in words]
     if plain[0] in POINTING or _is_headed(plain):
         return
     negated, positive = _polarity(plain)
-    yield Statement(("whether", *map(_stem, positive)), ("not",) if negated else ("so",))
+    yield Claim(("whether", *map(_stem, positive)), ("not",) if negated else ("so",))
     if negated or not HEDGES.isdisjoint(plain):
         return
     yield from _amount(plain)
@@ -203,7 +203,7 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
 
 
-def _amount(plain: Sequence[str]) -> Iterator[Statement]:
+def _amount(plain: Sequence[str]) -> Iterator[Claim]:
     """`Subject verb … value …`: the value stands right behind a verb of which there is one."""
     verb = _first(plain, VERBS)
     if verb < 0 or (verb == 0 and plain[0] not in SELFLESS):
@@ -217,7 +217,7 @@ def _amount(plain: Sequence[str]) -> Iterator[Statement]:
     places = dict(slots)
     masked = [f"<{places[at]}>" if at in places else _stem(w) for at, w in enumerate(rest)]
     key = ("amount", *plain[: verb + 1], *(word for word in masked if word not in ARTICLES))
-    yield Statement(key, tuple(_stem(rest[at]) for at, _ in slots))
+    yield Claim(key, tuple(_stem(rest[at]) for at, _ in slots))
 
 
 def _first(plain: Sequence[str], wanted: frozenset[str]) -> int:
@@ -251,7 +251,7 @@ def _fits(verb: str, rest: Sequence[str], slot: tuple[int, str]) -> bool:
     return not inner and not any(word.endswith("ing") for word in between)
 
 
-def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Statement]:
+def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Claim]:
     """`Ada's favourite colour is blue`, `The default branch is main`."""
     verb = _first(plain, COPULA)
     if verb < 1 or not 0 < len(words) - verb - 1 <= 5:
@@ -266,7 +266,7 @@ def _attribute(words: Sequence[str], plain: Sequence[str]) -> Iterator[Statement
     bare = tuple(_stem(word) for word in value if word not in ARTICLES)
     if bare:
         key = ("attribute", *map(_stem, subject), "'s", *map(_stem, attribute))
-        yield Statement(key, bare)
+        yield Claim(key, bare)
 
 
 def _owner(head: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -297,7 +297,7 @@ def _is_name(word: str) -> bool:
     return word[0].isupper() or word[0].isdigit() or "@" in word
 
 
-def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Statement]:
+def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Claim]:
     """`Ada lives in Lisbon`."""
     if FIRSTS.isdisjoint(plain):
         return
@@ -309,11 +309,11 @@ def _phrase(words: Sequence[str], plain: Sequence[str]) -> Iterator[Statement]:
                 if len(value) <= 3 and all(map(_is_name, value)):
                     head = (word for word in plain[:at] if word not in ARTICLES)
                     key = ("phrase", *head, *phrase)
-                    yield Statement(key, tuple(word.casefold() for word in value))
+                    yield Claim(key, tuple(word.casefold() for word in value))
                 return
 
 
-def _preference(plain: Sequence[str]) -> Iterator[Statement]:
+def _preference(plain: Sequence[str]) -> Iterator[Claim]:
     """`Prefers tea to coffee`, `Prefers vim for editing`."""
     verb = _first(plain, PREFER)
     if verb < 0:
@@ -325,13 +325,13 @@ def _preference(plain: Sequence[str]) -> Iterator[Statement]:
             one, other = rest[:at], rest[at + 1 :]
             if link in ("over", "to"):
                 pair = sorted((" ".join(one), " ".join(other)))
-                yield Statement(("over", *plain[:verb], *pair), tuple(one))
+                yield Claim(("over", *plain[:verb], *pair), tuple(one))
             elif len(one) <= 2:
-                yield Statement(("for", *plain[:verb], link, *other), tuple(one))
+                yield Claim(("for", *plain[:verb], link, *other), tuple(one))
             return
 
 
-def disagree(one: Statement, other: Statement) -> bool:
+def disagree(one: Claim, other: Claim) -> bool:
     """Whether two values of one key exclude each other: not when one only says more."""
     if one.key != other.key or one.value == other.value:
         return False

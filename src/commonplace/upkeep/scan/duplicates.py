@@ -17,7 +17,7 @@ from msgspec import Struct
 from commonplace.library.library import Library
 from commonplace.model.records import LASTING, Record, is_over, now_of
 from commonplace.search.index import Query
-from commonplace.upkeep.scan.contradictions import disagree, statements
+from commonplace.upkeep.scan.contradictions import claims, disagree
 
 WORD = re.compile(r"\w+(?:['\u2019.@:/+-]\w+)*")
 ALIKE = 0.8
@@ -198,7 +198,5 @@ def nearby(library: Library, record: Record) -> Nearby:
 
 
 def _disagree(one: Record, other: Record) -> bool:
-    theirs = {each.key: each for each in statements(other.text)}
-    return any(
-        ours.key in theirs and disagree(ours, theirs[ours.key]) for ours in statements(one.text)
-    )
+    theirs = {each.key: each for each in claims(other.text)}
+    return any(ours.key in theirs and disagree(ours, theirs[ours.key]) for ours in claims(one.text))

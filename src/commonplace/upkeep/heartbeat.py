@@ -83,13 +83,6 @@ class Beat(Struct, frozen=True):
     """When the next beat is due, where that is known."""
 
 
-class HeartbeatContext(Protocol):
-    """The part of a context that a command is given."""
-
-    @property
-    def text(self) -> str: ...
-
-
 class Mind(Protocol):
     """What a heartbeat asks of a memory, which stands above it."""
 
@@ -173,7 +166,7 @@ class Heartbeat:
         session = f"heartbeat-{at}"
         mind = self.memory.for_session(session, origin="agent")
         try:
-            text = self._given(mind.context(self.prompt, agent="heartbeat"))
+            text = self._given(mind.context(self.prompt, agent="heartbeat").text)
             ran = self._run(text, session, holding)
             beat = Beat(at, ran.outcome, code=ran.code, why=ran.why, output=ran.size)
             if ran.outcome != Outcome.DONE:
@@ -183,11 +176,11 @@ class Heartbeat:
         except CommonplaceError as error:
             return Beat(at, Outcome.FAILED, why=_short(str(error)))
 
-    def _given(self, context: HeartbeatContext) -> str:
+    def _given(self, context: str) -> str:
         place, shown = self.memory.place, self.memory.shown
         # A password is handed over in the environment alone.
         ours = shlex.join(["commonplace", *(["--vault", shown] if place == shown else [])])
-        return f"{context.text.rstrip()}\n\n{RETURNING.format(command=ours)}"
+        return f"{context.rstrip()}\n\n{RETURNING.format(command=ours)}"
 
     def _entry(self, output: str) -> str:
         """The diary entry in what the command answered; empty when there is none."""

@@ -52,7 +52,7 @@ def asked(name: str, path: Path) -> list[dict[str, Any]]:
     for at, case in enumerate(cases):
         session = {turn.id: turn.session for turn in case.turns}
         with TemporaryDirectory() as directory:
-            vault = evaluate.Vault(case, Path(directory) / "v", remembering=remembering)
+            vault = evaluate.CaseVault(case, Path(directory) / "v", remembering=remembering)
             for question in case.questions:
                 found, today = candidates(vault, question)
                 turns = [vault.turns[each.id] for each in found]
@@ -79,7 +79,7 @@ def asked(name: str, path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def candidates(vault: evaluate.Vault, question: evaluate.Question) -> Any:
+def candidates(vault: evaluate.CaseVault, question: evaluate.Question) -> Any:
     vault.clock.put(question.time)
     library = vault.memory.library
     vector, _ = library.engine.asked(question.text)

@@ -29,7 +29,7 @@ from typing import Any
 
 import psycopg
 
-from commonplace.doors.admin.evaluate import Remembering, Vault, measured
+from commonplace.doors.admin.evaluate import CaseVault, Remembering, measured
 from commonplace.memory import Memory
 from commonplace.model.clock import uuid7
 from commonplace.postgres import index_queries
@@ -323,7 +323,7 @@ def agreement(url: str, files: Sequence[Path], *, most: int) -> None:
             with tempfile.TemporaryDirectory() as root:
                 there = place(url, "agreement", 0) + f"-{file.name[:3]}-{number}"
                 vaults = {
-                    kind: Vault(case, at, remembering=remembering)
+                    kind: CaseVault(case, at, remembering=remembering)
                     for kind, at in (("files", Path(root)), ("postgres", there))
                 }
                 for asked in case.questions:

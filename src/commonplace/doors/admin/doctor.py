@@ -1,7 +1,4 @@
-"""Looks a vault over and says what is wrong, each with the command that mends it.
-
-It changes nothing.
-"""
+"""Examine a vault and say what is wrong, with the command that mends it. Changes nothing."""
 
 from __future__ import annotations
 

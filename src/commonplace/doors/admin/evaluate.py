@@ -178,7 +178,7 @@ class PastClock(Clock):
         self.at = max(self.at, int(moment.timestamp()) * SECOND)
 
 
-class Vault:
+class CaseVault:
     """One case, stored and asked as any program would do it."""
 
     def __init__(self, case: Case, root: Path, *, remembering: Remembering) -> None:
@@ -340,7 +340,7 @@ def run(
     remembering = Remembering()
     for case in chosen:
         with TemporaryDirectory(prefix="commonplace-eval-") as directory:
-            with_vault = Vault(case, Path(directory) / "vault", remembering=remembering)
+            with_vault = CaseVault(case, Path(directory) / "vault", remembering=remembering)
             asked: tuple[System, ...] = (with_vault, PlainBM25(case), Grep(case))
             for question in case.questions:
                 for name, system in zip(SYSTEMS, asked, strict=True):

@@ -1,7 +1,4 @@
-"""The command that prints an agent's context, and what was left out of it.
-
-It knows the forms in which programs take a context, not how one is made.
-"""
+"""The command that prints an agent's context in a form that programs take, or explains it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         description="Persistent memory for AI agents, kept as markdown.",
         epilog="'commonplace COMMAND --help' explains a command.",
         parents=[_global_options(with_defaults=True)],
-        formatter_class=Page,
+        formatter_class=HelpPage,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
@@ -43,7 +43,7 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-class Page(argparse.HelpFormatter):
+class HelpPage(argparse.HelpFormatter):
     """Help as wide as the terminal, found without shutil, which argparse would load for each."""
 
     def __init__(self, prog: str) -> None:
@@ -63,7 +63,7 @@ class _Version(argparse.Action):
 
 def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
     """Options that may stand before or after the command."""
-    options = argparse.ArgumentParser(add_help=False, formatter_class=Page, allow_abbrev=False)
+    options = argparse.ArgumentParser(add_help=False, formatter_class=HelpPage, allow_abbrev=False)
 
     values = defaults()
 
@@ -108,7 +108,7 @@ def _added(commands: Any, name: str, about: str, description: str) -> argparse.A
         help=about,
         description=description,
         parents=[_global_options(with_defaults=False)],
-        formatter_class=Page,
+        formatter_class=HelpPage,
         allow_abbrev=False,
     )
     return parser

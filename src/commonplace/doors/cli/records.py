@@ -1,6 +1,6 @@
-"""The commands about single records and documents: show, log, undo's counterpart, blame, restore.
+"""The commands about single records, documents and changes; `tool` and `ipc` call any tool.
 
-Each is a parser and a few lines that call the core and print. `tool` and `ipc` call any tool.
+Each command is a parser and a few lines that call the core and print.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def blame_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def blame(arguments: argparse.Namespace) -> int:
-    """Each line of a document with when and by whom it was brought."""
+    """Show who wrote each line of a document, and when."""
     with open_memory(arguments) as memory:
         found = memory.blame(arguments.document)
     data = [

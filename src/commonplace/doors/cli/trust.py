@@ -1,7 +1,4 @@
-"""The commands by which the person trusts: a vault, what waits for approval, a session's reading.
-
-What trust allows is not decided here.
-"""
+"""The commands of trust: `trust` a vault, `review` what waits, and what a `session` has read."""
 
 from __future__ import annotations
 

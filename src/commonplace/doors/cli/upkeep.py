@@ -1,6 +1,6 @@
 """The commands of upkeep: scan, mend, forget, compact, and run what is scheduled.
 
-Each is a parser and a few lines that call the core and print.
+Each command is a parser and a few lines that call the core and print.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def scan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def scan(arguments: argparse.Namespace) -> int:
-    """What is no longer true, said twice or hangs in the air, each with the command that mends it.
+    """Find stale, contradictory, duplicate and orphaned memories, with a suggested fix for each.
 
     Changes nothing. The exit code is 0 whether or not there are findings.
     """

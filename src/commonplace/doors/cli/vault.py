@@ -1,6 +1,6 @@
 """The commands about a whole vault: make, inspect, rebuild, copy and test it, connect a client.
 
-Each is a parser and a few lines that call the core and print.
+Each command is a parser and a few lines that call the core and print.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from commonplace.model.errors import (
     HeldForReview,
     Refused,
 )
+from commonplace.model.lazy import Lazy
 from commonplace.model.records import (
     CHECKPOINT,
     COMPACTION,
@@ -24,10 +25,12 @@ from commonplace.model.records import (
 )
 from commonplace.search.index import Query
 from commonplace.trust import admission, permission
-from commonplace.upkeep import window
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+    from commonplace.upkeep import window
+else:
+    window = Lazy("upkeep.window")
 
 
 class Remembered(Struct, frozen=True):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from commonplace.library.erase import Receipt
 from commonplace.memory import session
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import (
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from commonplace.history.messages import History
+    from commonplace.library.erase import Receipt
     from commonplace.memory import Memory
     from commonplace.trust import permission
     from commonplace.upkeep import claw_workspace

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from commonplace.history.messages import History
 from commonplace.history.sql_questions import IN_POSTGRES, SqlLimits
-from commonplace.history.sqlite import SqliteHistory, _Source
+from commonplace.history.sqlite import SqliteHistory, _SqliteSource
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadStatement, BadValue, DatabaseTrouble, TooSlow
 from commonplace.postgres.connection import Database
@@ -188,7 +188,7 @@ def test_words_score_as_they_do_in_sqlite(tmp_path: Path) -> None:
     bounds = {"session": "", "since": "", "until": ""}
     for query in filter(match, (*(query for _, query, _ in SCRIPTS), *QUERIES)):
         with files._connections.lent() as db:
-            expected = _Source(db).by_words(query, bounds)
+            expected = _SqliteSource(db).by_words(query, bounds)
         scored = server.by_words(query, bounds)
         assert [at for at, _ in scored] == [at for at, _ in expected], query
         assert [score for _, score in scored] == pytest.approx([score for _, score in expected])

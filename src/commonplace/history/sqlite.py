@@ -135,7 +135,7 @@ class SqliteHistory:
         from commonplace.history.search import found
 
         with self._connections.lent() as db:
-            return found(_Source(db), query, clock)
+            return found(_SqliteSource(db), query, clock)
 
     def sql(self, statement: str, *, limit: int) -> Table:
         if self._connections.path:
@@ -188,7 +188,7 @@ class SqliteHistory:
         return [Message(*row) for row in self._connections.rows(sql, *arguments)]
 
 
-class _Source:
+class _SqliteSource:
     """The messages as `search` asks for them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:

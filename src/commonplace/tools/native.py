@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec.structs import asdict
 
 from commonplace.memory import Memory
-from commonplace.memory.storing import Remembered
 from commonplace.model.clock import Clock
 from commonplace.model.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
 from commonplace.tools.tool import Answer, Argument, tool
@@ -18,6 +17,7 @@ from commonplace.trust.origins import Trust, trust_of
 if TYPE_CHECKING:
     from commonplace.history.messages import Message
     from commonplace.library.undo import Redone
+    from commonplace.memory.storing import Remembered
 
 Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
 Kind = Annotated[

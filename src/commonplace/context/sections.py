@@ -312,10 +312,9 @@ def _between(name: str, text: str, reason: str) -> Iterator[ContextLine]:
 
 def records_of(state: State, records: Sequence[Record]) -> list[tuple[Record, str]]:
     """Each record as the index knows it, and why it may not be shown; empty when it may."""
-    index = state.library.index
-    replaced = index.replaced(record.id for record in records)
+    replaced = state.library.chains.replaced(record.id for record in records)
     # What its line does not carry, or says falsely, the index knows.
-    known = index.get_all(record.id for record in records)
+    known = state.library.records_of(record.id for record in records)
     told = (known.get(record.id, record) for record in records)
     return [
         (record, unfit(state, record) or ("replaced" if record.id in replaced else ""))
@@ -398,7 +397,7 @@ def relevant_hits(state: State) -> list[Hit]:
     hits = state.find(state.message[:LONGEST_QUESTION], MOST_RELEVANT)
     if not hits:
         return []
-    rarity = state.library.index.rarity(telling)
+    rarity = state.library.rarity(telling)
     best = max(hit.score for hit in hits)
     return [hit for hit in hits if _fits(hit, rarity, best)]
 

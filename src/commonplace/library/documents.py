@@ -26,7 +26,7 @@ from commonplace.model.records import (
     Sensitivity,
     etag_of,
 )
-from commonplace.search import chains
+from commonplace.search.chains import Chains
 from commonplace.search.index import Query
 from commonplace.storage.journal import Change, Gone, Op, Text, find_text
 from commonplace.trust.origins import lowest, needs_review
@@ -276,7 +276,7 @@ class Documents:
         data: Mapping[str, Any] | None = None,
     ) -> None:
         """Make a change of whole texts, with a mark on what the records it drops had replaced."""
-        marks = chains.loss(self.index, marking.leaving(self.writer, texts)).marks
+        marks = Chains(self.index).loss(marking.leaving(self.writer, texts)).marks
         told, texts = marking.marked(self.writer, changes, texts, marks)
         known = {**(data or {}), **marking.unwritten(self.writer, marks)}
         self.writer.replace_texts(self.shared.entry(op, told, author=author, data=known), texts)

@@ -21,7 +21,7 @@ from commonplace.markdown import record_lines
 from commonplace.markdown.documents import Parsed
 from commonplace.model.errors import CommonplaceError, ToBeFinished
 from commonplace.model.records import PASSAGE, SYSTEM, Author, Record, derived_id
-from commonplace.search import chains
+from commonplace.search.chains import Chains
 from commonplace.storage.journal import BLANK, Cut, Op, Text, without
 from commonplace.trust.neutralise import one_line
 
@@ -119,7 +119,7 @@ class Eraser:
         Returns the ids of those that they had replaced, which stay replaced.
         """
         struck = self._struck(ids)
-        lost = chains.loss(self.index, [self.shared.found(key).record for key in ids])
+        lost = Chains(self.index).loss([self.shared.found(key).record for key in ids])
         changes, texts = marking.marked(
             self.writer, [each.change for each in struck], _texts_of(struck), lost.marks
         )
@@ -192,7 +192,7 @@ class Eraser:
         lost = [key for key in ids if key not in held and not self.index.get(key)]
         departed = self.departed(lambda record: record.id in lost) if lost else {}
         live = [key for key in ids if self.index.get(key)]
-        loss = chains.loss(self.index, [self.shared.found(key).record for key in live])
+        loss = Chains(self.index).loss([self.shared.found(key).record for key in live])
         back = loss.returning if bring_back else ()
         marks = loss.marks | dict.fromkeys(back, "")
         if not self.shared.layout.carries_data:

@@ -22,6 +22,7 @@ from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, VaultTrouble
 from commonplace.model.records import Author, Hit, Place, Record, SearchResult, etag_of
+from commonplace.search.chains import Chains
 from commonplace.search.engine import SearchEngine
 from commonplace.search.index import Index, Query
 from commonplace.search.recall import RecallCache, most_alike
@@ -81,6 +82,7 @@ class Library:
         self.transactions = Transactions(
             self.writer, self.watch, eraser=lambda: self.eraser, lock_seconds=lock_seconds
         )
+        self.chains = Chains(index)
         self.engine = SearchEngine(index, encoder, clock=clock)
         self.recalls = RecallCache(entries=0, seconds=0, now_ns=clock.now_ns)
         self.lose_share = 0.3
@@ -212,6 +214,18 @@ class Library:
     def records_of(self, record_ids: Iterable[str]) -> dict[str, Record]:
         """Those of these records that there are, by their ids."""
         return self.index.get_all(record_ids)
+
+    def ids_with(self, part: str, *, limit: int) -> Sequence[str]:
+        """The ids of which this is a part."""
+        return self.index.ids_with(part, limit=limit)
+
+    def standing_outside(self, document: str) -> set[str]:
+        """The ids of the records that stand in some other document."""
+        return self.index.standing_outside(document)
+
+    def rarity(self, words: Sequence[str]) -> Mapping[str, float]:
+        """How rare each word is among the records."""
+        return self.index.rarity(words)
 
     def places_of(self, record_id: str) -> tuple[Place, ...]:
         """Everywhere a record stands, the most trusted document first."""

@@ -14,8 +14,7 @@ from commonplace.library.record_reader import decoded
 from commonplace.library.writer import Writer
 from commonplace.markdown import record_lines
 from commonplace.model.records import SYSTEM, Record
-from commonplace.search import chains
-from commonplace.search.chains import Marks
+from commonplace.search.chains import Chains, Marks
 from commonplace.storage.journal import Change, Op, Text
 
 Texts = dict[str, tuple[bytes | None, bytes | None]]
@@ -103,4 +102,4 @@ def mark_lost(writer: Writer, records: Iterable[Record]) -> None:
     """Mark what these records had replaced, as far as they stand nowhere any more."""
     writer.sync.catch_up_index()
     gone = [record for record in records if not writer.index.get(record.id)]
-    mark(writer, chains.loss(writer.index, gone).marks)
+    mark(writer, Chains(writer.index).loss(gone).marks)

@@ -31,7 +31,7 @@ from commonplace.model.records import (
     same_words,
     wording_key,
 )
-from commonplace.search import chains
+from commonplace.search.chains import Chains
 from commonplace.storage.journal import Append, Entry, Op, Text
 from commonplace.trust.origins import Trust, may_supersede, trust_of
 
@@ -129,7 +129,7 @@ class RecordStore:
             self.watch.look_at_all()
         for record in replacing:
             self.shared.found(record.supersedes)
-            chains.check_unreplaced(self.index, record)
+            Chains(self.index).check_unreplaced(record)
 
     def _add(
         self, records: Sequence[Record], to: Sequence[str], author: Author
@@ -241,10 +241,10 @@ class RecordStore:
         Whatever else would replace what is replaced already is refused.
         """
         old = self.index.get(record.supersedes) if record.supersedes else None
-        is_free = old is not None and not chains.newer(self.index, old.record)
+        is_free = old is not None and not Chains(self.index).newer(old.record)
         if record.words_one_of((record.supersedes,)) and not is_free:
             return replace(record, supersedes="")
-        chains.check_unreplaced(self.index, record)
+        Chains(self.index).check_unreplaced(record)
         return record
 
     def reject(self, record_id: str, *, author: Author) -> Record:

@@ -20,7 +20,7 @@ from commonplace.markdown.merge import merged_bytes
 from commonplace.model.clock import stamp
 from commonplace.model.errors import NoSuchDocument, NothingToRedo, NothingToUndo
 from commonplace.model.records import SYSTEM, Author
-from commonplace.search import chains
+from commonplace.search.chains import Marks
 from commonplace.storage.journal import (
     BLANK,
     Append,
@@ -309,11 +309,11 @@ def _change_behind(library: Library, undone: Entry) -> Entry:
     return found
 
 
-def _marks(library: Library, entry: Entry, texts: Texts) -> chains.Marks:
+def _marks(library: Library, entry: Entry, texts: Texts) -> Marks:
     """What becomes of marks when records are taken back that had replaced others."""
     if entry.op not in (Op.ADD, Op.PUT_BACK):
         return {}  # The text before it has the marks of then.
-    return chains.undone(library.index, marking.leaving(library.writer, texts))
+    return library.chains.undone(marking.leaving(library.writer, texts))
 
 
 def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:

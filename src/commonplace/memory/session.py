@@ -101,7 +101,7 @@ def meant(memory: Memory, part: str, *, argument: str = "id") -> str:
     memory.library.refresh()
     if len(key) < SHORTEST_PART or memory.library.hit_of(key):
         return key
-    return _only(memory.library.index.ids_with(key, limit=4), key, argument)
+    return _only(memory.library.ids_with(key, limit=4), key, argument)
 
 
 def meant_of_held(memory: Memory, part: str) -> str:

@@ -21,7 +21,7 @@ from commonplace.upkeep.compaction.summarizers import tokens_of
 def status_of(library: Library, parts: VaultParts) -> dict[str, Any]:
     """The vault in a dozen lines."""
     library.refresh()
-    index, everything = library.index, Query(include_superseded=True, include_secret=True)
+    index, everything = parts.index, Query(include_superseded=True, include_secret=True)
     return {
         "vault": parts.shown,
         "dialect": library.layout.name,

@@ -206,8 +206,7 @@ def _withheld(memory: Memory, ids: Sequence[str] = ()) -> dict[str, Record]:
     approval, which only a person can make go away.
     """
     held = memory.library.approvals.withheld() if memory.origin == Origin.OWNER else {}
-    index = memory.library.index
-    lost = [key for key in ids if key not in held and not index.get(key)]
+    lost = [key for key in ids if key not in held and not memory.library.hit_of(key)]
     departed = memory.library.eraser.departed(lambda record: record.id in lost) if lost else {}
     return held | {key: gone.record for key, gone in departed.items()}
 

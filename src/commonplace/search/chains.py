@@ -7,7 +7,7 @@ somebody asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ Marks = dict[str, str]
 """What becomes of `replaced_by`, by the id of the record."""
 
 
-class Loss(Struct, frozen=True):
+class ChainLoss(Struct, frozen=True):
     """What the loss of some records means for those that they had replaced."""
 
     marks: Marks
@@ -27,54 +27,72 @@ class Loss(Struct, frozen=True):
     """The ids of older records that nothing would replace any more without those marks."""
 
 
-def older(index: Index, record: Record) -> list[Record]:
-    """The records right below this one in its chain."""
-    below = index.get(record.supersedes) if record.supersedes else None
-    names = [record.id] if below else [record.id, record.supersedes]
-    found = {each.id: each for each in index.marked(names)}
-    if below:
-        found[below.record.id] = below.record
-    found.pop(record.id, None)
-    return list(found.values())
+class Chains(Struct, frozen=True):
+    """The chains of one vault."""
 
+    index: Index
 
-def newer(index: Index, record: Record) -> tuple[str, ...]:
-    """The ids of the records right above this one in its chain that are there."""
-    found = index.children(record.id)
-    if not record.replaced_by:
-        return found
-    there = (record.replaced_by,) if index.get(record.replaced_by) else ()
-    return tuple(sorted({*found, *(there or index.children(record.replaced_by))} - {record.id}))
+    def replaced(self, record_ids: Iterable[str]) -> set[str]:
+        """Those of the ids that another record has replaced."""
+        return set(self.index.replaced(record_ids))
 
+    def older(self, record: Record) -> list[Record]:
+        """The records right below this one in its chain."""
+        below = self.index.get(record.supersedes) if record.supersedes else None
+        names = [record.id] if below else [record.id, record.supersedes]
+        found = {each.id: each for each in self.index.marked(names)}
+        if below:
+            found[below.record.id] = below.record
+        found.pop(record.id, None)
+        return list(found.values())
 
-def successors(index: Index, record: Record) -> tuple[str, ...]:
-    """The same, or the id of the lost one that replaced it."""
-    return newer(index, record) or tuple(filter(None, (record.replaced_by,)))
+    def newer(self, record: Record) -> tuple[str, ...]:
+        """The ids of the records right above this one in its chain that are there."""
+        found = self.index.children(record.id)
+        if not record.replaced_by:
+            return found
+        there = (record.replaced_by,) if self.index.get(record.replaced_by) else ()
+        return tuple(
+            sorted({*found, *(there or self.index.children(record.replaced_by))} - {record.id})
+        )
 
+    def successors(self, record: Record) -> tuple[str, ...]:
+        """The same, or the id of the lost one that replaced it."""
+        return self.newer(record) or tuple(filter(None, (record.replaced_by,)))
 
-def check_unreplaced(index: Index, record: Record) -> None:
-    """Fail when what a record is to replace was replaced by another that is there."""
-    old = index.get(record.supersedes) if record.supersedes else None
-    taken = newer(index, old.record) if old else ()
-    if taken:
-        raise AlreadyReplaced(record.supersedes, by=taken[0])
+    def check_unreplaced(self, record: Record) -> None:
+        """Fail when what a record is to replace was replaced by another that is there."""
+        old = self.index.get(record.supersedes) if record.supersedes else None
+        taken = self.newer(old.record) if old else ()
+        if taken:
+            raise AlreadyReplaced(record.supersedes, by=taken[0])
 
+    def loss(self, leaving: Sequence[Record]) -> ChainLoss:
+        """What must be marked when these records leave the documents."""
+        below = {record.id: self.older(record) for record in leaving}
+        inner = {each.id for found in below.values() for each in found}
+        marks: Marks = {}
+        returning: list[str] = []
+        for record in leaving:
+            if record.id in inner:
+                continue
+            left = {each.id: each for each in _staying(record.id, below)}
+            # Where that was marked itself, the one that it names holds the chain together.
+            marks |= dict.fromkeys(left, record.replaced_by or record.id)
+            if not record.replaced_by and set(self.index.children(record.id)) <= below.keys():
+                returning += [key for key in left if set(self.index.children(key)) <= below.keys()]
+        return ChainLoss(marks, tuple(dict.fromkeys(returning)))
 
-def loss(index: Index, leaving: Sequence[Record]) -> Loss:
-    """What must be marked when these records leave the documents."""
-    below = {record.id: older(index, record) for record in leaving}
-    inner = {each.id for found in below.values() for each in found}
-    marks: Marks = {}
-    returning: list[str] = []
-    for record in leaving:
-        if record.id in inner:
-            continue
-        left = {each.id: each for each in _staying(record.id, below)}
-        # Where that was marked itself, the one that it names holds the chain together.
-        marks |= dict.fromkeys(left, record.replaced_by or record.id)
-        if not record.replaced_by and set(index.children(record.id)) <= below.keys():
-            returning += [key for key in left if set(index.children(key)) <= below.keys()]
-    return Loss(marks, tuple(dict.fromkeys(returning)))
+    def undone(self, leaving: Sequence[Record]) -> Marks:
+        """What becomes of marks when these records never were: what is above them takes their place."""
+        gone = {record.id for record in leaving}
+        marks: Marks = {}
+        for record in leaving:
+            heirs = [key for key in self.newer(record) if key not in gone]
+            for old in self.older(record):
+                if old.id not in gone and (heirs or old.replaced_by in gone):
+                    marks[old.id] = heirs[0] if heirs else ""
+        return marks
 
 
 def _staying(key: str, below: Mapping[str, Sequence[Record]]) -> Iterator[Record]:
@@ -89,15 +107,3 @@ def _staying(key: str, below: Mapping[str, Sequence[Record]]) -> Iterator[Record
             waiting += below[record.id]
         else:
             yield record
-
-
-def undone(index: Index, leaving: Sequence[Record]) -> Marks:
-    """What becomes of marks when these records never were: what is above them takes their place."""
-    gone = {record.id for record in leaving}
-    marks: Marks = {}
-    for record in leaving:
-        heirs = [key for key in newer(index, record) if key not in gone]
-        for old in older(index, record):
-            if old.id not in gone and (heirs or old.replaced_by in gone):
-                marks[old.id] = heirs[0] if heirs else ""
-    return marks

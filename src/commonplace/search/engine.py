@@ -155,10 +155,10 @@ class SearchEngine:
 
     def _barred(self, hit: Hit, query: Query) -> tuple[str, ...]:
         """What keeps it out whatever the words are."""
-        from commonplace.search.chains import successors
+        from commonplace.search.chains import Chains
 
         record, day = hit.record, self._clock.day_of(hit.record.timestamp)
-        children = successors(self._index, record)
+        children = Chains(self._index).successors(record)
         reasons = {
             "It is secret: search never shows it unless that is asked for.": (
                 record.sensitivity == Sensitivity.SECRET and not query.include_secret

@@ -277,12 +277,10 @@ def found(hit: Hit) -> dict[str, object]:
 
 def _replaced(memory: Memory, hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
     """The hits that are no longer current, each with what took its place."""
-    from commonplace.search.chains import successors
-
-    index = memory.library.index
-    replaced = index.replaced(hit.record.id for hit in hits)
+    chains = memory.library.chains
+    replaced = chains.replaced(hit.record.id for hit in hits)
     records = [hit.record for hit in hits if hit.record.id in replaced]
-    return {record.id: successors(index, record) for record in records}
+    return {record.id: chains.successors(record) for record in records}
 
 
 def _superseded(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> dict[str, object]:

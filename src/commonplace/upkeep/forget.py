@@ -28,7 +28,6 @@ from commonplace.model.records import (
     Record,
     Sensitivity,
 )
-from commonplace.search import chains
 from commonplace.search.index import Query
 from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction import expand, plan
@@ -154,7 +153,7 @@ def doomed(
         tuple(sorted({place.document for hit in hits for place in hit.places})),
         tuple(summaries),
         _said_of(history, told, words) if history else (),
-        chains.loss(library.index, [hit.record for hit in hits if hit.places]).returning,
+        library.chains.loss([hit.record for hit in hits if hit.places]).returning,
     )
 
 

@@ -21,7 +21,6 @@ from commonplace.markdown.record_lines import plain
 from commonplace.model.errors import Refused
 from commonplace.model.options import Options
 from commonplace.model.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
-from commonplace.search import chains
 from commonplace.storage.journal import Change, Cut, Entry, Op, without
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _trim(library: Library, window: Window) -> Entry | None:
         changes.insert(0, library.to_append(window.archive))
     texts: marking.Texts = {name: (data, without(data, spans))}
     if not window.archive:
-        lost = chains.loss(library.index, marking.leaving(library.writer, texts))
+        lost = library.chains.loss(marking.leaving(library.writer, texts))
         changes, texts = marking.marked(library.writer, changes, texts, lost.marks)
     entry = library.entry(
         Op.TRIM,

@@ -359,7 +359,7 @@ def _misnamed(memory: Memory) -> Iterator[tuple[str, str]]:
 
 
 def _index(memory: Memory) -> Iterator[Check]:
-    index = memory.library.index
+    index = memory.parts.index
     memory.library.refresh()
     ill = index.healthy()
     count = index.count(Query(include_superseded=True, include_secret=True))
@@ -368,7 +368,7 @@ def _index(memory: Memory) -> Iterator[Check]:
 
 
 def _journal(memory: Memory) -> Iterator[Check]:
-    journal = memory.library.journal
+    journal = memory.parts.journal
     total, last = 0, ""
     for entry in journal.entries():
         total, last = total + 1, entry.at

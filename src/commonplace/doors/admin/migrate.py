@@ -294,7 +294,7 @@ class _Copying:
 
 
 def _known(memory: Memory) -> tuple[int, dict[str, int]]:
-    index = memory.library.index
+    index = memory.parts.index
     return index.count(EVERYTHING), dict(sorted(index.kinds().items()))
 
 

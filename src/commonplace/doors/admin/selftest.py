@@ -122,9 +122,9 @@ def check(place: StrPath, acknowledged: set[str], *, kills: int) -> Report:
         counts = Counter(_ids(memory, memory.layout.memory))
         daily = {key for name in memory.documents() for key in _ids(memory, name)}
         problems = [f"{p.document}:{p.line} {p.what}" for p in memory.problems()]
-        kept = memory.library.index.dump()
+        kept = memory.parts.index.dump()
         memory.rebuild()
-        rebuilt = memory.library.index.dump()
+        rebuilt = memory.parts.index.dump()
         found = {key for key in acknowledged if key in counts and key in daily}
         return Report(
             acknowledged=len(acknowledged),

@@ -170,7 +170,7 @@ def _after_looking(memory: Memory, do: Callable[[], None]) -> None:
 
 def _is_in_files(memory: Memory) -> bool:
     writable = memory.session and not memory.read_only
-    return bool(writable) and not memory.library.vault.transactional
+    return bool(writable) and memory.parts.database is None
 
 
 def _own_document(memory: Memory, tool: ToolUse) -> str:

@@ -300,7 +300,7 @@ class Compaction:
         if archive:
             there = set(archived(library, archive, [r for r in was.records if r.id in leaving]))
         else:
-            there = library.index.standing_outside(self.settings.document)
+            there = library.standing_outside(self.settings.document)
         there |= {record.id for record in was.records if record.is_checkpoint}
         return tuple(key for key in made.leaving if key not in there)
 

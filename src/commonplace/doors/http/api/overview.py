@@ -158,7 +158,7 @@ def show_map(memory: Memory) -> Any:
     memory.search("map", limit=1)
     records = {hit.record.id: hit.record for hit in memory.search("", limit=ON_THE_MAP)}
     kept: dict[str, dict[str, bytes]] = {}
-    for model, _, id, _, _, vector, *_ in memory.library.index.dump_vectors():
+    for model, _, id, _, _, vector, *_ in memory.parts.index.dump_vectors():
         if id in records:
             kept.setdefault(model, {})[id] = vector
     model, vectors = max(kept.items(), key=lambda each: len(each[1]), default=("none", {}))

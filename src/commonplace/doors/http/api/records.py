@@ -12,7 +12,6 @@ from commonplace.library import accounts
 from commonplace.memory import Memory
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.records import PASSAGE, Hit, Origin, Record, Sensitivity
-from commonplace.search import chains
 from commonplace.tools.tool import Argument
 from commonplace.trust import admission
 from commonplace.trust.evidence import LONGEST as LONGEST_QUOTE
@@ -73,7 +72,7 @@ def list_records(
         limit=offset + limit + 1,
     )
     page = hits[offset : offset + limit]
-    replaced = memory.library.index.replaced(hit.record.id for hit in page) if superseded else ()
+    replaced = memory.library.chains.replaced(hit.record.id for hit in page) if superseded else ()
     records = [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in page]
     return {"records": records, "more": len(hits) > offset + limit}
 
@@ -87,7 +86,7 @@ def show_record(memory: Memory, id: Id) -> Any:
     memory.note_shown([hit.record])
     return {
         **shown_hit(hit),
-        "superseded_by": list(chains.successors(memory.library.index, hit.record)),
+        "superseded_by": list(memory.library.chains.successors(hit.record)),
         "account": _account(memory, hit.record),
         "chain": [
             {
@@ -111,19 +110,19 @@ def _is_served(memory: Memory, record: Record) -> bool:
 
 def _chain(memory: Memory, record: Record) -> list[Record]:
     """A record between those that it replaced and those that replaced it, oldest first."""
-    index, seen = memory.library.index, {record.id}
+    chains, seen = memory.library.chains, {record.id}
     older, newer = [record], [record]
     while len(seen) < IN_A_CHAIN:
-        below = [each for each in chains.older(index, older[-1]) if each.id not in seen]
+        below = [each for each in chains.older(older[-1]) if each.id not in seen]
         if not below:
             break
         seen.add(below[0].id)
         older.append(below[0])
     for each in newer:
-        fresh = [id for id in chains.newer(index, each) if id not in seen][:IN_A_CHAIN]
+        fresh = [id for id in chains.newer(each) if id not in seen][:IN_A_CHAIN]
         seen.update(fresh)
         if len(seen) < 2 * IN_A_CHAIN:
-            newer += index.get_all(fresh).values()
+            newer += memory.library.records_of(fresh).values()
     return [*reversed(older), *newer[1:]]
 
 

@@ -568,7 +568,7 @@ class Memory:
         _upkeep.unlink(self, record_id)
 
     def scan(self, *kinds: str) -> list[scan.Finding]:
-        """What is no longer true, said twice or is orphaned; nothing is changed."""
+        """Find stale, contradictory, duplicate and orphaned memories. Nothing is changed."""
         return scan.scan(self.library, now=self.clock.now(), root=self.root_path, kinds=kinds)
 
     def documents(self) -> list[str]:

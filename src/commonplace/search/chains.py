@@ -84,7 +84,7 @@ class Chains(Struct, frozen=True):
         return ChainLoss(marks, tuple(dict.fromkeys(returning)))
 
     def undone(self, leaving: Sequence[Record]) -> Marks:
-        """What becomes of marks when these records never were: what is above them takes their place."""
+        """The marks once these records never were: what is above them takes their place."""
         gone = {record.id for record in leaving}
         marks: Marks = {}
         for record in leaving:

@@ -26,7 +26,7 @@ NO_JOBS = "Nothing is scheduled in this vault: an option such as scan_schedule d
 
 @route("GET", "/scan", scope="read", long=True)
 def scan_vault(memory: Memory) -> Any:
-    """What is no longer true, said twice or is orphaned, each with the command that mends."""
+    """Find stale, contradictory, duplicate and orphaned memories, with a suggested fix for each."""
     found = [each for each in memory.scan() if _is_seen(memory, each)]
     struck = memory.library.records_of(id for each in found for id in _strikes(each))
     return {"findings": [_shown(memory, finding, struck) for finding in found]}

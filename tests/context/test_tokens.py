@@ -179,6 +179,6 @@ def test_without_the_extra_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
     tokens.counter.cache_clear()
-    with pytest.raises(MissingExtra, match=r"commonplace\[tokens\]"):
+    with pytest.raises(MissingExtra, match=r"commonplace-memory\[tokens\]"):
         tokens.counter("o200k")
     tokens.counter.cache_clear()

@@ -998,7 +998,9 @@ def test_a_signal_ends_a_child_whose_client_reads_nothing(shared: Path) -> None:
     with Child(mcp.command(shared)) as child:
         child.ask(ask("ping"))
         assert child.process.stdin
-        while select.select([], [child.process.stdin], [], 0.3)[1]:
+        writable = select.poll()
+        writable.register(child.process.stdin, select.POLLOUT)
+        while writable.poll(300):
             child.send(ask("prompts/list"))
         child.process.terminate()
         assert child.process.wait(300) == 0

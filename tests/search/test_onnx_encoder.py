@@ -130,5 +130,5 @@ def test_without_onnxruntime_the_extra_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtra, match=r"commonplace\[embeddings\]"):
+    with pytest.raises(MissingExtra, match=r"commonplace-memory\[embeddings\]"):
         OnnxEncoder(str(folder))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.library.library import Library
 from commonplace.library.views import View
 from commonplace.markdown.layouts import Layout
-from commonplace.model import limits as budgets
+from commonplace.model import limits
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Unreadable
 from commonplace.model.files import StrPath
@@ -155,8 +155,8 @@ class Memory:
         is where this program's texts come from; `main` says that the session is the direct chat
         with the human, whatever its id.
         """
-        session = budgets.check_word(session or "", argument="session")
-        group = budgets.check_word(group or environ.get("COMMONPLACE_GROUP", ""), argument="group")
+        session = limits.check_word(session or "", argument="session")
+        group = limits.check_word(group or environ.get("COMMONPLACE_GROUP", ""), argument="group")
         given = {**options, "dialect": dialect}
         parts = parts_at(path, clock=clock, create=create, environ=environ, options=given)
         settings = parts.options
@@ -193,10 +193,10 @@ class Memory:
         from copy import copy
 
         other = copy(self)
-        other.session = budgets.check_word(session, argument="session")
+        other.session = limits.check_word(session, argument="session")
         other.origin = origin or self.origin
         other.main = main or (self.main and other.session == self.session)
-        other.group = budgets.check_word(group, argument="group") or self.group
+        other.group = limits.check_word(group, argument="group") or self.group
         other._doubtful = {}
         return other
 

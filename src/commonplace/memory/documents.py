@@ -12,24 +12,11 @@ from commonplace.library import quoting, rewriting, steering
 from commonplace.library.documents import Written
 from commonplace.library.views import Given
 from commonplace.markdown import documents
-from commonplace.markdown.layouts import (
-    copy_of,
-    entry_order,
-    entry_stamp,
-    split,
-)
+from commonplace.markdown.layouts import copy_of, entry_order, entry_stamp, split
 from commonplace.memory import session, storing
-from commonplace.model import limits as budgets
-from commonplace.model.errors import (
-    BadName,
-    BadValue,
-    HeldForReview,
-    Refused,
-    WouldLose,
-)
-from commonplace.model.records import (
-    Origin,
-)
+from commonplace.model import limits
+from commonplace.model.errors import BadName, BadValue, HeldForReview, Refused, WouldLose
+from commonplace.model.records import Origin
 from commonplace.trust import admission, permission
 
 if TYPE_CHECKING:
@@ -135,7 +122,7 @@ def update(
         raise BadValue(
             "mode", f"{mode!r} is not known", next_step="Use append, rewrite or section."
         )
-    budgets.check_word(section, argument="section")
+    limits.check_word(section, argument="section")
     if mode == "section" and not section.strip():
         raise BadValue("section", "it is missing", next_step="Name the heading of the section.")
     _check_content(content, may_be_empty=mode == "rewrite")
@@ -221,7 +208,7 @@ def create(memory: Memory, content: str, *, document: str) -> Written:
 def _check_content(content: str, *, may_be_empty: bool) -> None:
     if may_be_empty and content == "":
         return
-    budgets.check_text(content, limit=budgets.DOCUMENT_LIMIT, argument="content")
+    limits.check_text(content, limit=limits.DOCUMENT_LIMIT, argument="content")
 
 
 def _to_section(memory: Memory, section: str, body: str, mode: str) -> Rewording:
@@ -252,7 +239,7 @@ def _of_no_prompt(memory: Memory, name: str) -> str:
 
 
 def write_diary(memory: Memory, text: str) -> Written:
-    text = budgets.check_text(text, limit=budgets.DOCUMENT_LIMIT)
+    text = limits.check_text(text, limit=limits.DOCUMENT_LIMIT)
     text = admission.without_secrets(text, memory.options)
     directory = memory.layout.diary or "diary/"
     if not memory.layout.holds(f"{directory}.md"):

@@ -7,29 +7,19 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from commonplace.memory import session, upkeep
-from commonplace.model import limits as budgets
-from commonplace.model.errors import (
-    BadValue,
-    NoSuchRecord,
-)
+from commonplace.model import limits
+from commonplace.model.errors import BadValue, NoSuchRecord
 from commonplace.model.lazy import Lazy
-from commonplace.model.records import (
-    BEHAVIORAL,
-    PASSAGE,
-    Hit,
-    Record,
-    SearchResult,
-)
+from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Record, SearchResult
 from commonplace.search.importance import by_importance
 from commonplace.search.index import Query
 
 if TYPE_CHECKING:
     from commonplace.library.experiences import Experiences
     from commonplace.memory import Memory
-    from commonplace.search import encoders, time_phrases
+    from commonplace.search import time_phrases
     from commonplace.search.engine import Miss
 else:
-    encoders = Lazy("search.encoders")
     time_phrases = Lazy("search.time_phrases")
 
 SHARE_OF_FACTS = 30
@@ -49,9 +39,9 @@ def get(memory: Memory, record_id: str) -> Hit:
 def search(
     memory: Memory, text: str = "", *, within: str = "memory", **filters: Any
 ) -> SearchResult:
-    budgets.check_type(text, str, "query")
-    budgets.check_limit(filters.get("limit", 20), most=1 << 30)
-    budgets.check_list(filters.get("tags", ()), argument="tags")
+    limits.check_type(text, str, "query")
+    limits.check_limit(filters.get("limit", 20), most=1 << 30)
+    limits.check_list(filters.get("tags", ()), argument="tags")
     if within not in PLACES:
         places = ", ".join(PLACES)
         raise BadValue("within", f"{within!r} is no place", next_step=f"Use {places}.")
@@ -85,7 +75,7 @@ def _bounds(memory: Memory, since: str, until: str) -> dict[str, Any]:
     if not since and not until:
         return {}
     for name, day in (("since", since), ("until", until)):
-        budgets.check_type(day or "", str, name)
+        limits.check_type(day or "", str, name)
     today = memory.clock.today()
     first = time_phrases.first_day(memory.clock.named_day(since), today) if since else ""
     last = time_phrases.last_day(memory.clock.named_day(until), today) if until else ""
@@ -94,8 +84,8 @@ def _bounds(memory: Memory, since: str, until: str) -> dict[str, Any]:
 
 def recall(memory: Memory, text: str, *, limit: int = 10) -> list[Hit]:
     session.check_open(memory)
-    budgets.check_type(text, str, "query")
-    budgets.check_limit(limit, most=1 << 30)
+    limits.check_type(text, str, "query")
+    limits.check_limit(limit, most=1 << 30)
     newest = memory.options.memory_embeddings_max_records
     hits = memory.library.recall(text, limit=limit, newest=newest, writes=not memory.read_only)
     hits = [hit for hit in hits if not hit.record.is_checkpoint]
@@ -127,7 +117,7 @@ def recall_experiences(memory: Memory, text: str, *, limit: int = 10) -> list[Hi
 
 
 def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
-    budgets.check_limit(limit, most=1 << 30)
+    limits.check_limit(limit, most=1 << 30)
     session.check_open(memory)
     memory.library.refresh()
     search, behavioral = memory.library.search, tuple(sorted(BEHAVIORAL))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.library import copies, undo
 from commonplace.library.blame import Blame, lines_of
 from commonplace.memory import session
-from commonplace.model import limits as budgets
+from commonplace.model import limits
 from commonplace.model.errors import NotFound, Refused
 from commonplace.storage.journal import Entry
 from commonplace.storage.notices import Notice
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def log(memory: Memory, *, limit: int = 20) -> list[Entry]:
     session.check_open(memory)
-    limit = budgets.check_limit(limit, most=1 << 30)
+    limit = limits.check_limit(limit, most=1 << 30)
     if not (memory.bounded and memory.layout.only_memory_served):
         return undo.log(memory.library, limit=limit)
     found = undo.log(memory.library, limit=1 << 30)

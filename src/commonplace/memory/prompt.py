@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Any
 from commonplace.context import agents
 from commonplace.context import sections as sources
 from commonplace.library.views import Given, shown_of
-from commonplace.markdown.layouts import (
-    layout_named,
-)
+from commonplace.markdown.layouts import layout_named
 from commonplace.memory import session
-from commonplace.model.errors import (
-    CommonplaceError,
-)
-from commonplace.model.records import (
-    Record,
-    SearchResult,
-)
+from commonplace.model.errors import CommonplaceError
+from commonplace.model.records import Record, SearchResult
 from commonplace.search.index import Query
 
 if TYPE_CHECKING:

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.library import accounts, steering
 from commonplace.memory import storing
 from commonplace.model.errors import Conflict, NotWaiting
-from commonplace.model.records import (
-    Origin,
-    Place,
-    Record,
-)
+from commonplace.model.records import Origin, Place, Record
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory

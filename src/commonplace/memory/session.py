@@ -9,31 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.library.views import Given, View
-from commonplace.markdown.layouts import (
-    check_name,
-)
-from commonplace.model import limits as budgets
-from commonplace.model.errors import (
-    BadName,
-    BadValue,
-    CommonplaceError,
-    HeldForReview,
-    Refused,
-)
-from commonplace.model.lazy import Lazy
-from commonplace.model.records import (
-    Neighbour,
-    Origin,
-    Record,
-)
+from commonplace.markdown.layouts import check_name
+from commonplace.model import limits
+from commonplace.model.errors import BadName, BadValue, CommonplaceError, HeldForReview, Refused
+from commonplace.model.records import Neighbour, Origin, Record
 from commonplace.search.index import Query
 from commonplace.trust.origins import BELIEVED, Trust, trust_of
 
 if TYPE_CHECKING:
-    from commonplace.markdown import documents
     from commonplace.memory import Memory
-else:
-    documents = Lazy("markdown.documents")
 
 NOWHERE = "/"
 """The name of no document."""
@@ -65,8 +49,8 @@ def counted(memory: Memory, *what: str) -> Iterator[list[str]]:
         yield spared
         return
     whose = memory.session or memory.run()
-    limits = {name: getattr(memory.options, f"session_{name}") for name in what}
-    _note_session(memory, lambda: memory.sessions.spend(whose, limits))
+    most = {name: getattr(memory.options, f"session_{name}") for name in what}
+    _note_session(memory, lambda: memory.sessions.spend(whose, most))
     try:
         yield spared
     except HeldForReview:
@@ -166,7 +150,7 @@ def note_read(memory: Memory, *documents: str) -> None:
 
 
 def document_named(memory: Memory, name: str) -> str:
-    budgets.check_type(name, str, "document")
+    limits.check_type(name, str, "document")
     main = memory.layout.memory or memory.layout.user
     checked = check_name(name or main)
     if not memory.serves(checked):
@@ -191,7 +175,7 @@ def mind_said(memory: Memory, said: Iterable[tuple[str, str]]) -> None:
 
 def _id_given(part: str, argument: str) -> str:
     key = part.removeprefix("#") if isinstance(part, str) else part
-    return budgets.check_id(key, argument=argument)
+    return limits.check_id(key, argument=argument)
 
 
 def _only(found: Sequence[str], key: str, argument: str) -> str:

@@ -10,19 +10,10 @@ from msgspec.structs import replace
 
 from commonplace.library import quoting
 from commonplace.memory import session, upkeep
-from commonplace.model import limits as budgets
-from commonplace.model.errors import (
-    HeldForReview,
-    Refused,
-)
+from commonplace.model import limits
+from commonplace.model.errors import HeldForReview, Refused
 from commonplace.model.lazy import Lazy
-from commonplace.model.records import (
-    CHECKPOINT,
-    COMPACTION,
-    Author,
-    Origin,
-    Record,
-)
+from commonplace.model.records import CHECKPOINT, COMPACTION, Author, Origin, Record
 from commonplace.search.index import Query
 from commonplace.trust import admission, permission
 
@@ -107,13 +98,13 @@ def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day
             (there if old else waiting).append(old or memory.library.hold(held, author=author))
     if not ready:
         return _Stored(tuple(there), waiting, frozenset())
-    limits = _window(memory)
+    window_limits = _window(memory)
     roles = memory.layout.logs if of_the_day else memory.layout.writes
     to = targets(memory, roles)
     stored, back = memory.library.store.admit(ready, to=to, author=author, named=named, once=once)
     waiting += back
-    if limits:
-        window.trim(memory.library, limits)
+    if window_limits:
+        window.trim(memory.library, window_limits)
     if memory.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
         upkeep.compact_in_background(memory)
     new = frozenset(record.id for record in (ready if once else stored))
@@ -128,7 +119,7 @@ def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day
 
 def _grounds(memory: Memory, record: Record, quote: str) -> quoting.Grounds:
     """Whether a memory is told as it is, in the user's words, or waits whole."""
-    budgets.check_type(quote, str, "quote")
+    limits.check_type(quote, str, "quote")
     if not admission.must_wait(record, memory.options.trust):
         return quoting.Grounds(_cited(memory, record, quote, quoting.inferred))
     if memory.options.trust != "quotes" or memory.origin != Origin.AGENT:
@@ -169,8 +160,8 @@ def _hold_wording(memory: Memory, told: Record, wording: Record, author: Author)
 
 
 def trim(memory: Memory) -> tuple[str, ...]:
-    limits = _window(memory)
-    return window.trim(memory.library, limits) if limits else ()
+    window_limits = _window(memory)
+    return window.trim(memory.library, window_limits) if window_limits else ()
 
 
 def _window(memory: Memory) -> window.Window | None:
@@ -189,7 +180,7 @@ def checkpoint(memory: Memory) -> Record:
 
 
 def store_summary(memory: Memory, text: str) -> tuple[Record, ...]:
-    parts = budgets.parts(text, limit=memory.options.text_limit)
+    parts = limits.parts(text, limit=memory.options.text_limit)
     kept = [{"text": part, "kind": COMPACTION, "tags": ("summary",)} for part in parts]
     return memory.store_all(kept, of_the_day=True)
 

@@ -11,11 +11,7 @@ from msgspec.structs import replace
 
 from commonplace.memory import session
 from commonplace.model.lazy import Lazy
-from commonplace.model.records import (
-    Hit,
-    Origin,
-    Record,
-)
+from commonplace.model.records import Hit, Origin, Record
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

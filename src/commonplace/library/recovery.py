@@ -174,7 +174,7 @@ class Recovery:
         if base < 0:
             return None
         known = self.sync.known_of(name)
-        if known and known.lacks_lines and self._is_owed(name, base):
+        if known and known.lacks_lines:
             return known
         return replace(known, base=base) if known else Known(Signature(0, 0, 0), 0, base)
 
@@ -192,7 +192,7 @@ class Recovery:
         """The records read so far by their lines: most stand twice."""
         lacking = self._lacking_lines()
         with self.index.anew():
-            self.sync.progress.documents = lacking | self.sync.progress.documents
+            self.sync.progress.documents |= lacking
             for done, (name, stat) in enumerate(listing.documents.items()):
                 progress(done, len(listing.documents))
                 self._read_one(name, stat, told.pop(name, None), seen)
@@ -205,11 +205,6 @@ class Recovery:
             self.index.set_level(self.journal.end())
         self.sync.progress.documents.clear()
         progress(len(listing.documents), len(listing.documents))
-
-    def _is_owed(self, name: str, base: int) -> bool:
-        """Whether nothing was put back since the outside save that is a document's last text."""
-        ops = [entry.op for entry in self.journal.entries(since=base) if name in entry.documents()]
-        return bool(ops) and ops[0] == Op.EDITED and Op.PUT_BACK not in ops
 
     def _lacking_lines(self) -> dict[str, Known]:
         """The documents into which lines are still to be put back: only the old index knows."""

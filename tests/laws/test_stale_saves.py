@@ -13,8 +13,7 @@ import pytest
 
 from commonplace.library import document_watch, transactions
 from commonplace.memory import Memory
-from commonplace.model.errors import Busy
-from commonplace.storage.vault import Stat, Unsettled
+from commonplace.storage.vault import Stat
 from tests.support.clocks import FixedClock
 
 AGENT = """
@@ -130,34 +129,6 @@ def test_a_text_that_an_agent_appended_is_put_back_like_a_record(tmp_path: Path)
         path.write_text(buffer, encoding="utf-8")
         memory.library.refresh()
         assert "A whole paragraph by an agent." in memory.read().text
-
-
-def test_a_line_that_is_still_to_be_put_back_is_not_lost_with_a_rebuild(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another save may come between taking one in and putting back the lines it lacked."""
-    path = tmp_path / "MEMORY.md"
-    with Memory.open(tmp_path, lock_seconds=2) as memory:
-        memory.store("the first")
-        buffer = path.read_text(encoding="utf-8")
-        time.sleep(0.02)
-        stored = memory.store("stored while the editor was open")
-        path.write_text(buffer, encoding="utf-8")
-
-        tried = []
-
-        def saved_again(name: str, pieces: object) -> None:
-            tried.append(name)
-            raise Unsettled(0.1)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(memory.library.writer, "put_back", saved_again)
-            with pytest.raises(Busy):
-                memory.library.locked(memory.library.refresh)
-        assert tried
-    with Memory.open(tmp_path) as memory:
-        memory.rebuild()
-        assert stored.id in memory.read().text
 
 
 def test_nothing_we_do_looks_as_if_somebody_had_read_the_document(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ class OutsideEdits:
             expected = document_at(self.journal, name, since=base)
             # Even of a text that the journal has: whoever noted it may not have come further.
             lost, gone = self.stale.missing(name, known, stat, data)
-        elif known and (expected != data or known.lacks_lines):
+        elif known and expected != data:
             lost, gone = self.stale.missing(name, known, stat, data)
         ours: list[Appended] = []
         if expected is None:

@@ -174,8 +174,6 @@ class Recovery:
         if base < 0:
             return None
         known = self.sync.known_of(name)
-        if known and known.lacks_lines:
-            return known
         return replace(known, base=base) if known else Known(Signature(0, 0, 0), 0, base)
 
     def _rebuild(self, progress: OnProgress) -> None:
@@ -190,9 +188,7 @@ class Recovery:
         told, listing = documents_at(self.journal), self.vault.listing()
         seen: dict[str, Record] = {}
         """The records read so far by their lines: most stand twice."""
-        lacking = self._lacking_lines()
         with self.index.anew():
-            self.sync.progress.documents |= lacking
             for done, (name, stat) in enumerate(listing.documents.items()):
                 progress(done, len(listing.documents))
                 self._read_one(name, stat, told.pop(name, None), seen)
@@ -205,12 +201,6 @@ class Recovery:
             self.index.set_level(self.journal.end())
         self.sync.progress.documents.clear()
         progress(len(listing.documents), len(listing.documents))
-
-    def _lacking_lines(self) -> dict[str, Known]:
-        """The documents into which lines are still to be put back: only the old index knows."""
-        if self.index.mark() != self.journal.mark():
-            return {}
-        return {name: known for name, known in self.index.known().items() if known.lacks_lines}
 
     def _never_settled(self, name: str) -> bool:
         """Whether a document is missing because the power went before it was on disk."""

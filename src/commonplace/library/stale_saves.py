@@ -88,8 +88,9 @@ class StaleSaves:
     ) -> bytes | None:
         """A saved text with all that we changed since it was loaded; None if we only appended."""
         first = min(piece.position for piece in lost)
+        was_begun = known.signature.size < 0
         journal = self.sync.journal
-        if first < 0 or known.lacks_lines or only_appended(journal, name, since=first):
+        if first < 0 or was_begun or only_appended(journal, name, since=first):
             return None
         since = self._last_outside(name, known.base)
         return merged_bytes(loaded(journal, name, theirs, since=since, until=first), ours, theirs)

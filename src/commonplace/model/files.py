@@ -37,8 +37,3 @@ class Known(Struct, frozen=True):
     """The journal position of its last whole text."""
     glimpse: str = ""
     """What was seen of outside saves that are not taken in yet, as whoever notes it writes it."""
-
-    @property
-    def lacks_lines(self) -> bool:
-        """Whether lines of ours that an outside save overwrote are still to be put back."""
-        return self.signature.size < 0

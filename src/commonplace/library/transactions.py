@@ -61,41 +61,37 @@ class Transactions:
 
         When this returns, what was journalled is on disk.
         """
-        return self._insisting(lambda: self._locked_once(work))
+        deadline = monotonic() + self.lock_seconds
+        while True:
+            try:
+                with self.vault.lock(undone=self._start_anew):
+                    before = self.journal.end()
+                    self._catch_up(before)
+                    self.watch.mark_lost()
+                    done = work()
+                    self.watch.mark_lost()
+                    end = self.sync.progress.end
+                if end != before:
+                    self._sync(before, end)
+                return done
+            except TryAgain as again:
+                self._wait(again, deadline)
 
     def undisturbed(self, work: Callable[[], Result]) -> Result:
         """Do some work under the vault's lock that has nothing to do with the documents."""
-
-        def once() -> Result:
-            with self.vault.lock():
-                return work()
-
-        return self._insisting(once)
-
-    def _insisting(self, once: Callable[[], Result]) -> Result:
-        """Do it again while somebody else is in the way, for as long as a lock is waited for."""
         deadline = monotonic() + self.lock_seconds
-        error: CommonplaceError = Busy("the vault", self.lock_seconds)
         while True:
             try:
-                return once()
+                with self.vault.lock():
+                    return work()
             except TryAgain as again:
-                pause, error = again.after, again.error or error
-            if monotonic() > deadline:
-                raise error
-            self.clock.sleep(pause)
+                self._wait(again, deadline)
 
-    def _locked_once(self, work: Callable[[], Result]) -> Result:
-        with self.vault.lock(undone=self._start_anew):
-            before = self.journal.end()
-            self._catch_up(before)
-            self.watch.mark_lost()
-            done = work()
-            self.watch.mark_lost()
-            end = self.sync.progress.end
-        if end != before:
-            self._sync(before, end)
-        return done
+    def _wait(self, again: TryAgain, deadline: float) -> None:
+        """Wait before the next try; fail after the time that a lock is waited for."""
+        if monotonic() > deadline:
+            raise again.error or Busy("the vault", self.lock_seconds)
+        self.clock.sleep(again.after)
 
     def _catch_up(self, end: int) -> None:
         """Finish what a writer that died left half done. `end` is where the journal ends."""

@@ -14,6 +14,7 @@ from commonplace.model.records import MESSAGE, Hit, Neighbour, Origin, Record, S
 from commonplace.search.filters import clean
 from commonplace.search.index import Candidate, Query
 from commonplace.search.ranking import Ranked, ranked
+from commonplace.search.reasons import reasons
 from commonplace.search.words import match
 
 UNFOUND = (0.0, -1)
@@ -55,7 +56,7 @@ def found(source: MessageSource, query: Query, clock: Clock) -> SearchResult:
     may = _candidates(source, query.text, bounds)
     by_key = {each.key: each for each in may}
     best = ranked(may, query.text, clock.today(), limit=query.limit, day_of=clock.day_of)
-    return SearchResult(_hit(each, by_key, explain=query.explain) for each in best)
+    return SearchResult(_hit(each, by_key, query) for each in best)
 
 
 def _candidates(source: MessageSource, text: str, bounds: Bounds) -> list[Candidate]:
@@ -74,7 +75,7 @@ def _candidate(row: Sequence[Any], words: tuple[float, int]) -> Candidate:
     return Candidate(*told, session, before, after, *words, *UNFOUND)
 
 
-def _hit(each: Ranked, by_key: Mapping[int, Candidate], *, explain: bool) -> Hit:
+def _hit(each: Ranked, by_key: Mapping[int, Candidate], query: Query) -> Hit:
     it = each.candidate
     near = (by_key[key] for key in (it.before, it.after) if key in by_key)
     return Hit(
@@ -82,7 +83,8 @@ def _hit(each: Ranked, by_key: Mapping[int, Candidate], *, explain: bool) -> Hit
         (),
         each.relevance,
         tuple(Neighbour(one.id, one.timestamp, one.username, one.text, one.origin) for one in near),
-        tuple(each.parts().items()) if explain else (),
+        tuple(each.parts().items()) if query.explain else (),
+        reasons(each, query.text, by_key),
     )
 
 

@@ -49,7 +49,7 @@ def search(
     query = session.narrowed(memory, Query(text=text, **filters))
     session.check_open(memory)
     hits = SearchResult() if within == "history" else memory.library.find(query)
-    memory.note_shown(it for hit in hits for it in hit.shown)
+    memory.note_shown(it for hit in (*hits, *hits.nearest) for it in hit.shown)
     return hits if within == "memory" else _merged(hits, _said(memory, query), query)
 
 
@@ -141,4 +141,9 @@ def _merged(hits: SearchResult, said: SearchResult, query: Query) -> SearchResul
         both.sort(key=lambda hit: hit.score, reverse=True)
     else:
         both.sort(key=lambda hit: hit.record.timestamp, reverse=True)
-    return SearchResult(both[: query.limit], mode=hits.mode, degraded=hits.degraded)
+    return SearchResult(
+        both[: query.limit],
+        mode=hits.mode,
+        degraded=hits.degraded,
+        nearest=() if both else hits.nearest,
+    )

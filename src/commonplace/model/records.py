@@ -249,6 +249,10 @@ class Neighbour(Struct, frozen=True):
     origin: str
 
 
+WEAK = 0.25
+"""The score below which a hit is weak: of such, at most one in four is an answer."""
+
+
 class Hit(Struct, frozen=True):
     """Something found: the record, where it stands and how well it fits (0 to 1)."""
 
@@ -259,6 +263,13 @@ class Hit(Struct, frozen=True):
     """What is right before and after it, in its session or where it was found by that alone."""
     why: tuple[tuple[str, float], ...] = ()
     """Each signal's part of its rank, the weightiest first, where that was asked for."""
+    reasons: tuple[str, ...] = ()
+    """Why it was found, in plain words, the weightiest first; none where nothing was asked."""
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it was found for a question that it probably does not answer."""
+        return 0 < self.score < WEAK
 
     @property
     def shown(self) -> tuple[Record | Neighbour, ...]:
@@ -270,13 +281,25 @@ class SearchResult(list[Hit]):
     """What a search found, best first, and how: a list that also says what it rests on."""
 
     def __init__(
-        self, hits: Iterable[Hit] = (), *, mode: str = "words", degraded: str = ""
+        self,
+        hits: Iterable[Hit] = (),
+        *,
+        mode: str = "words",
+        degraded: str = "",
+        nearest: Sequence[Hit] = (),
     ) -> None:
         super().__init__(hits)
         self.mode = mode
         """`words`, `vectors` or `hybrid`."""
         self.degraded = degraded
         """Why it may have found less than it could; empty when nothing was wanting."""
+        self.nearest = tuple(nearest)
+        """What came nearest to the question, where nothing was near enough to be found."""
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether even the best of it is probably no answer."""
+        return bool(self) and self[0].is_weak
 
 
 def short_id(record_id: str) -> str:

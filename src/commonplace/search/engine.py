@@ -51,6 +51,8 @@ MANY = 256
 may come at any time, and when nobody waits for one."""
 PATIENCE = 0.1
 """So many seconds where others may ask meanwhile, and the rest is made in the background."""
+BELOW = 3
+"""So many are told of where nothing is near enough to the question."""
 SURE = 0.3
 """The relevance from which the best answer is taken for the event that a question names."""
 PAUSE = 0.005
@@ -102,12 +104,35 @@ class SearchEngine:
         if not found:
             # No word in it, but perhaps an emoji or a sign.
             return SearchResult(self._index.search(query), degraded=degraded)
-        best = self._ranked(found, query, limit=query.limit)
-        hits = self._index.hits([(each.candidate.key, each.relevance) for each in best])
-        hits = _told(hits, best, found, explain=query.explain)
+        hits = self._told(self._ranked(found, query, limit=query.limit), found, query)
         return SearchResult(
-            self._filled(hits, found, query), mode=_mode(found, asked), degraded=degraded
+            self._filled(hits, found, query),
+            mode=_mode(found, asked),
+            degraded=degraded,
+            nearest=() if hits else self._nearest(found, query),
         )
+
+    def _nearest(self, found: Sequence[Candidate], query: Query) -> list[Hit]:
+        """What comes first of all that is not near enough."""
+        order = self._ranked(found, query, limit=min(BELOW, query.limit), every=True)
+        return self._told(order, found, query)
+
+    def _told(self, best: Sequence[Ranked], found: Sequence[Candidate], query: Query) -> list[Hit]:
+        """The ranked as hits, with their neighbours and their reasons."""
+        from commonplace.search.reasons import reasons
+
+        hits = self._index.hits([(each.candidate.key, each.relevance) for each in best])
+        by_key = {each.key: each for each in found}
+        by_id = {each.candidate.id: each for each in best}
+        return [
+            replace(
+                hit,
+                beside=_beside(by_id[hit.record.id].candidate, by_key),
+                why=tuple(by_id[hit.record.id].parts().items()) if query.explain else (),
+                reasons=reasons(by_id[hit.record.id], query.text, by_key),
+            )
+            for hit in hits
+        ]
 
     def why_not(self, hit: Hit, query: Query) -> Miss:
         """Why a record that there is was not found, as far as the query can tell."""
@@ -127,12 +152,14 @@ class SearchEngine:
         below = _below(its, order[query.limit - 1], place) if place > query.limit else ()
         return Miss(hit.record.id, place, below, tuple(its.parts().items()))
 
-    def _ranked(self, found: Sequence[Candidate], query: Query, *, limit: int) -> list[Ranked]:
+    def _ranked(
+        self, found: Sequence[Candidate], query: Query, *, limit: int, every: bool = False
+    ) -> list[Ranked]:
         from commonplace.search.ranking import ranked
 
         side = self._side_of_event(query)
         today, day_of = self._clock.today(), self._clock.day_of
-        return ranked(found, query.text, today, limit=limit, event=side, day_of=day_of)
+        return ranked(found, query.text, today, limit=limit, event=side, day_of=day_of, every=every)
 
     def _side_of_event(self, query: Query) -> Period | None:
         """The time before or after an event of the question's, if the vault knows its day.
@@ -183,7 +210,7 @@ class SearchEngine:
         there = {hit.record.id for hit in hits}
         rest = (hit for hit in self._index.search(query) if hit.record.id not in there)
         last = hits[-1].score if hits else 1.0
-        return [*hits, *(Hit(each.record, each.places, min(last, each.score)) for each in rest)]
+        return [*hits, *(_further(each, query, last) for each in rest)]
 
     def asked(self, text: str) -> tuple[Asked | None, str]:
         """The question as a vector, and what its answer will lack."""
@@ -310,20 +337,12 @@ def _mode(found: Sequence[Candidate], asked: Asked | None) -> str:
     return "hybrid" if any(each.words_rank >= 0 for each in found) else "vectors"
 
 
-def _told(
-    hits: Sequence[Hit], best: Sequence[Ranked], found: Sequence[Candidate], *, explain: bool
-) -> list[Hit]:
-    """The hits with their neighbours and, where it is wanted, with their reasons."""
-    by_key = {each.key: each for each in found}
-    by_id = {each.candidate.id: each for each in best}
-    return [
-        replace(
-            hit,
-            beside=_beside(by_id[hit.record.id].candidate, by_key),
-            why=tuple(by_id[hit.record.id].parts().items()) if explain else (),
-        )
-        for hit in hits
-    ]
+def _further(hit: Hit, query: Query, last: float) -> Hit:
+    """What its words alone found, behind the last of those that were ranked."""
+    from commonplace.search.reasons import by_words
+
+    told = by_words(query.text, hit.record.text)
+    return Hit(hit.record, hit.places, min(last, hit.score), reasons=told)
 
 
 def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Neighbour, ...]:

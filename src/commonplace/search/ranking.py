@@ -322,11 +322,13 @@ def ranked(
     limit: int,
     event: Period | None = None,
     day_of: DayOf = utc_day,
+    every: bool = False,
 ) -> list[Ranked]:
     """The likeliest answers, best first; of those that are level, the newest.
 
     `event` is the time before or after an event of the question's, where one was made out;
-    `day_of` tells the day of a stamp on the calendar of which `today` is one.
+    `day_of` tells the day of a stamp on the calendar of which `today` is one. With `every` also
+    those that are not like the question.
     """
     scene = Scene(found, question, today, event, day_of)
     signals = _weighed(scene)
@@ -337,7 +339,7 @@ def ranked(
     order.sort(key=totals.__getitem__, reverse=True)
     return [
         Ranked(found[at], _likely(base + SLOPE * (totals[at] - best)), at, signals)
-        for at in islice(scene.shown(order), limit)
+        for at in islice(order if every else scene.shown(order), limit)
     ]
 
 

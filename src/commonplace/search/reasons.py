@@ -1,0 +1,155 @@
+"""Say in plain words why something was found: the one place where signals become words.
+
+`LABELS` has a name for each signal, for whoever asks for the numbers; `TOLD` has what is said of a
+hit that a signal raised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.search.scene import is_like
+from commonplace.search.words import terms
+
+if TYPE_CHECKING:
+    from commonplace.search.index import Candidate
+    from commonplace.search.ranking import Ranked
+
+MOST = 3
+"""Reasons that are told of a hit, and words that are told of a reason."""
+BEGINNING = 5
+"""Letters by which a word is told from others, whatever its ending."""
+ENDING = 4
+"""Letters that two forms of a word may differ by in length."""
+FEW = 3
+"""Words up to which a question is repeated where the meaning is told."""
+LEAST = 0.2
+"""The part of a rank from which a signal is worth a word."""
+WORD = re.compile(r"\w+")
+
+TOLD = {
+    "in_period": "of the time that you ask about",
+    "beside_event": "of the time that you ask about",
+    "tells_when": "says when",
+    "speaker": "by whom you name",
+    "of_assistant": "said by the assistant",
+}
+"""What is said of a hit that such a signal raised, beside its own words and meaning."""
+
+LABELS = {
+    "words": "its words",
+    "words_rank": "place by words",
+    "alike": "its meaning",
+    "alike_rank": "place by meaning",
+    "phrases": "words side by side",
+    "neighbours_words": "words of what is beside it",
+    "two_away_words": "words two lines away",
+    "answers_words": "words of the question that it answers",
+    "answers_alike": "meaning of the question that it answers",
+    "session_best_words": "best words in its session",
+    "session_best_alike": "best meaning in its session",
+    "session_mean_words": "words in its session as a whole",
+    "told_around": "your words in it and beside it",
+    "told_in_session": "your words in its session",
+    "opens_session": "begins a session",
+    "speaker": "by whom you name",
+    "asks": "is itself a question",
+    "of_oneself": "says I or my",
+    "tells_when": "says when",
+    "by_assistant": "by the assistant",
+    "of_assistant": "said by the assistant, as you ask",
+    "length": "its length",
+    "length_by_assistant": "length of what the assistant said",
+    "in_period": "of the time that you ask about",
+    "recent": "how new it is",
+    "beside_event": "of the time before or after what you name",
+    "superseded": "replaced",
+    "untrusted": "from the web or a tool",
+    "derived": "made of others",
+}
+"""What each signal looks at, as a person would say it."""
+
+
+def label(signal: str) -> str:
+    """A signal's name for people."""
+    return LABELS.get(signal, signal.replace("_", " "))
+
+
+def reasons(each: Ranked, question: str, by_key: Mapping[int, Candidate]) -> tuple[str, ...]:
+    """Why it was found, the weightiest first."""
+    parts = each.parts()
+    return tuple(dict.fromkeys(_reasons(each.candidate, parts, question, by_key)))[:MOST]
+
+
+def by_words(question: str, text: str) -> tuple[str, ...]:
+    """Why a text was found that has words of the question."""
+    found = shared(question, text)
+    return (f"shares {_quoted(found)}",) if found else ("shares a word in its tags, name or date",)
+
+
+def shared(question: str, text: str) -> list[str]:
+    """The question's words that a text has in this or another form, in the question's order."""
+    lower = text.lower()
+    words = {*WORD.findall(lower)}
+    asked = dict.fromkeys(term.strip('"*').lower() for term in terms(question))
+    return [word for word in asked if word in words or _is_in(word, lower, words)]
+
+
+def _is_in(word: str, lower: str, words: set[str]) -> bool:
+    if not word.isascii() or "-" in word:
+        return word in lower  # A pair of letters, or a date.
+    return any(_are_forms(word, other) for other in words)
+
+
+def _are_forms(one: str, other: str) -> bool:
+    """Whether two words differ by their endings alone, as far as their letters tell."""
+    count = min(len(one), len(other), BEGINNING)
+    begin_alike = count >= MOST and one[:count] == other[:count]
+    few = ENDING if count == BEGINNING else 1
+    return begin_alike and abs(len(one) - len(other)) <= few
+
+
+def _reasons(
+    it: Candidate, parts: Mapping[str, float], question: str, by_key: Mapping[int, Candidate]
+) -> Iterator[str]:
+    own = {"words": it.words_rank >= 0, "meaning": it.cosine_rank >= 0 and is_like(it)}
+    if own["words"]:
+        yield from by_words(question, it.text)
+    if own["meaning"] and not (own["words"] and _by_words_rather(parts)):
+        yield _meant(question)
+    if not any(own.values()):
+        yield _around(it, question, by_key) or _meant(question)
+    yield from (said for name, said in TOLD.items() if parts.get(name, 0.0) >= LEAST)
+
+
+def _by_words_rather(parts: Mapping[str, float]) -> bool:
+    """Whether its words count for more than its meaning."""
+    words = sum(parts.get(name, 0.0) for name in ("words", "words_rank", "phrases"))
+    return words > sum(parts.get(name, 0.0) for name in ("alike", "alike_rank"))
+
+
+def _meant(question: str) -> str:
+    asked = [term.strip('"*') for term in terms(question)]
+    few = 0 < len(asked) <= FEW and question.isascii()
+    return f"near in meaning to “{' '.join(asked)}”" if few else "near in meaning"
+
+
+def _around(it: Candidate, question: str, by_key: Mapping[int, Candidate]) -> str:
+    """What is found beside something that has neither a word nor the meaning itself."""
+    is_said = "said" if it.session else "stands"
+    for side, key in (("after", it.before), ("before", it.after)):
+        if key in by_key and is_like(by_key[key]):
+            found = shared(question, by_key[key].text)
+            beside = f"what shares {_quoted(found)}" if found else "what is near in meaning"
+            return f"{is_said} right {side} {beside}"
+    return "said in the same session" if it.session else ""
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """A few words in quotation marks, and how many more there are."""
+    shown = [f"“{word}”" for word in words[:MOST]]
+    if len(words) > MOST:
+        return f"{', '.join(shown)} and {len(words) - MOST} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)

@@ -6,7 +6,7 @@ here, and pass the call on to the part. A part that only some commands need is m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,13 +21,13 @@ from commonplace.library.writer import Writer
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, VaultTrouble
+from commonplace.model.options import Options
 from commonplace.model.records import Author, Hit, Place, Record, SearchResult, etag_of
 from commonplace.search.chains import Chains
 from commonplace.search.engine import SearchEngine
 from commonplace.search.index import Index, Query
-from commonplace.search.recall import RecallCache, most_alike
-from commonplace.storage.brackets import Brackets
 from commonplace.storage.journal import Append, Entry, Journal, Op
+from commonplace.storage.notes import Notes
 from commonplace.storage.notices import Notices
 from commonplace.storage.progress import ProgressStore
 from commonplace.storage.vault import Listing, Stat, Vault
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from commonplace.library.recovery import OnProgress
     from commonplace.library.store import RecordStore
     from commonplace.search.encoders import Encoder
+    from commonplace.search.recall import RecallCache
+    from commonplace.storage.brackets import Brackets
 
 Result = TypeVar("Result")
 
@@ -55,12 +57,10 @@ class Library:
         *,
         layout: Layout,
         progress_store: ProgressStore,
+        notes: Notes,
         clock: Clock,
-        lock_seconds: float,
-        notices: Notices,
-        brackets: Brackets,
+        options: Options,
         refusal: CommonplaceError | None = None,
-        encoder: Callable[[], Encoder] | None = None,
     ) -> None:
         """`refusal` is the error for whoever wants to write; without one, everybody may."""
         reader = RecordReader(journal, layout=layout, clock=clock)
@@ -73,19 +73,22 @@ class Library:
             progress_store,
         )
         self.layout, self.clock, self.reader = layout, clock, reader
-        self.notices, self.brackets = notices, brackets
+        self.options = options
+        self.notes, self.notices = notes, Notices(notes, clock)
         self.sync = IndexSync(shared)
-        self.writer = Writer(shared, self.sync)
+        self.writer = Writer(shared, self.sync, document_limit=options.document_limit)
         self.tombstones = Tombstones(shared, self.sync)
         self.approvals = Approvals(shared, self.sync, self.tombstones)
         self.watch = DocumentWatch(self.writer, self._outside_edits)
         self.transactions = Transactions(
-            self.writer, self.watch, eraser=lambda: self.eraser, lock_seconds=lock_seconds
+            self.writer,
+            self.watch,
+            eraser=lambda: self.eraser,
+            lock_seconds=options.lock_seconds,
         )
         self.chains = Chains(index)
-        self.engine = SearchEngine(index, encoder, clock=clock)
-        self.recalls = RecallCache(entries=0, seconds=0, now_ns=clock.now_ns)
-        self.lose_share = 0.3
+        self.engine = SearchEngine(index, self._encoder, clock=clock)
+        self.lose_share = options.lose_share
         """The share of a document's entries that a rewrite may drop without its confirm token."""
         # The calls that other rooms make most.
         self.parse, self.reading = reader.parse, reader.reading
@@ -107,7 +110,9 @@ class Library:
     def store(self) -> RecordStore:
         from commonplace.library.store import RecordStore
 
-        return RecordStore(self.transactions, self.tombstones, self.approvals, self.documents)
+        return RecordStore(
+            self.transactions, self.tombstones, self.approvals, documents=lambda: self.documents
+        )
 
     @cached_property
     def long_texts(self) -> LongTexts:
@@ -120,6 +125,27 @@ class Library:
         from commonplace.library.erase import Eraser
 
         return Eraser(self.writer, self.tombstones, self.approvals)
+
+    @cached_property
+    def brackets(self) -> Brackets:
+        from commonplace.storage.brackets import Brackets
+
+        return Brackets(self.notes, lambda: self.clock.now().timestamp())
+
+    @cached_property
+    def recalls(self) -> RecallCache:
+        from commonplace.search.recall import RecallCache
+
+        return RecallCache(
+            entries=self.options.recall_cache_entries,
+            seconds=self.options.recall_cache_seconds,
+            now_ns=self.clock.now_ns,
+        )
+
+    def _encoder(self) -> Encoder:
+        from commonplace.search.encoders import encoder_named
+
+        return encoder_named(self.options.encoder, self.options)
 
     def _outside_edits(self) -> OutsideEdits:
         from commonplace.library.outside_edits import OutsideEdits
@@ -171,6 +197,8 @@ class Library:
 
     def recall(self, text: str, *, limit: int, newest: int, writes: bool) -> list[Hit]:
         """The records most like a text, from the cache while nothing has changed."""
+        from commonplace.search.recall import most_alike
+
         question, fingerprint = (text, limit), self.fingerprint()
         hits = self.recalls.get(question, fingerprint=fingerprint)
         if hits is None:

@@ -5,15 +5,14 @@ A person's approval stores a record that was held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from commonplace.library import marking
 from commonplace.library.approvals import Approvals
-from commonplace.library.documents import Documents
 from commonplace.library.index_sync import IndexSync
 from commonplace.library.record_reader import decoded
 from commonplace.library.shared import Shared
@@ -35,6 +34,9 @@ from commonplace.search.chains import Chains
 from commonplace.storage.journal import Append, Entry, Op, Text
 from commonplace.trust.origins import Trust, may_supersede, trust_of
 
+if TYPE_CHECKING:
+    from commonplace.library.documents import Documents
+
 REMEMBERED = 512
 """Records that are remembered before the index is asked how far it has come."""
 SEEN_MOST = 5
@@ -49,12 +51,14 @@ class RecordStore:
         transactions: Transactions,
         tombstones: Tombstones,
         approvals: Approvals,
-        documents: Documents,
+        *,
+        documents: Callable[[], Documents],
     ) -> None:
+        """`documents` makes the part that knows what stands above a new line."""
         self.transactions = transactions
         self.tombstones = tombstones
         self.approvals = approvals
-        self.documents = documents
+        self._documents = documents
         self.writer = transactions.writer
         self.watch = transactions.watch
         self.sync = self.writer.sync
@@ -138,7 +142,7 @@ class RecordStore:
         text = tuple(record_lines.write(record, form) for record in records)
         if self.writer.check_growth:
             for name in to:
-                before = self.documents.text_before(name, headed=True)
+                before = self._documents().text_before(name, headed=True)
                 self.writer.check_growth(name, before, before + "".join(text))
         data = {}
         if not self.layout.carries_data:

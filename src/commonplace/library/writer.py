@@ -30,7 +30,8 @@ Texts = Mapping[str, tuple[bytes | None, bytes | None]]
 class Writer:
     """Writes the documents of one vault, with their journal and index."""
 
-    def __init__(self, shared: Shared, sync: IndexSync) -> None:
+    def __init__(self, shared: Shared, sync: IndexSync, *, document_limit: int) -> None:
+        """`document_limit`: bytes that a document may have; 0: any number."""
         self.shared = shared
         self.sync = sync
         self.vault = shared.vault
@@ -38,8 +39,7 @@ class Writer:
         self.index = shared.index
         self.layout = shared.layout
         self.reader = shared.reader
-        self.document_limit = 0
-        """Bytes that a document may have; 0: any number."""
+        self.document_limit = document_limit
         self.check_growth: Callable[[str, str, str], None] | None = None
         """Refuses what makes a document too long, by its name and its text before and after."""
         self.unsettled = 0

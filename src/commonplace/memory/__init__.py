@@ -35,9 +35,8 @@ from commonplace.model.records import (
 )
 from commonplace.opening import VaultParts, parts_at
 from commonplace.search.index import Query
-from commonplace.storage.brackets import Brackets
 from commonplace.storage.journal import Entry
-from commonplace.storage.notices import Notice, Notices
+from commonplace.storage.notices import Notice
 from commonplace.storage.sessions import SessionKind, Sessions, session_kind
 from commonplace.trust.origins import stamped
 
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
     from commonplace.memory import upkeep as _upkeep
     from commonplace.memory.documents import Document
     from commonplace.memory.storing import Remembered
-    from commonplace.search import encoders
     from commonplace.search.engine import Miss
     from commonplace.trust import admission
     from commonplace.upkeep import forget as forgetting
@@ -87,7 +85,6 @@ else:
     _past = Lazy("memory.past")
     _upkeep = Lazy("memory.upkeep")
     admission = Lazy("trust.admission")
-    encoders = Lazy("search.encoders")
     status = Lazy("memory.status")
     scan = Lazy("upkeep.scan")
     window = Lazy("upkeep.window")
@@ -159,26 +156,19 @@ class Memory:
         group = limits.check_word(group or environ.get("COMMONPLACE_GROUP", ""), argument="group")
         given = {**options, "dialect": dialect}
         parts = parts_at(path, clock=clock, create=create, environ=environ, options=given)
-        settings = parts.options
         library = Library(
             parts.vault,
             parts.journal,
             parts.index,
-            notices=Notices(parts.notes, parts.clock),
-            brackets=Brackets(parts.notes, lambda: parts.clock.now().timestamp()),
             progress_store=parts.progress_store,
             layout=parts.layout,
+            notes=parts.notes,
             clock=parts.clock,
-            lock_seconds=settings.lock_seconds,
+            options=parts.options,
             refusal=parts.refusal() if parts.read_only else None,
-            encoder=lambda: encoders.encoder_named(settings.encoder, settings),
         )
-        library.lose_share = settings.lose_share
         if parts.layout.name == "notebook":
-            window.set_cap(library, settings)
-        library.writer.document_limit = settings.document_limit
-        library.recalls.entries = settings.recall_cache_entries
-        library.recalls.seconds = settings.recall_cache_seconds
+            window.set_cap(library, parts.options)
         agent = environ.get("COMMONPLACE_AGENT", "")
         memory = cls(
             library, parts, session=session, group=group, origin=origin, agent=agent, main=main

@@ -35,6 +35,8 @@ SAYS_SO = f'{Sensitivity.SECRET}"'
 """What stands in every line that says of itself that it is secret."""
 KEPT = 64
 """How many texts are kept as they are shown."""
+SHOWN, WIDTH = 5, 60
+"""Entries of which an answer tells that they were dropped, and characters of each."""
 
 
 class Written(Struct, frozen=True):
@@ -46,6 +48,17 @@ class Written(Struct, frozen=True):
     conflicts: int = 0
     dropped: tuple[str, ...] = ()
     """The lines that are gone by it."""
+
+    @property
+    def dropped_sentence(self) -> str:
+        """What was dropped, in a sentence; empty when nothing was."""
+        if not self.dropped:
+            return ""
+        first = self.dropped[:SHOWN]
+        shown = "; ".join(line if len(line) <= WIDTH else line[:WIDTH] + "…" for line in first)
+        more = len(self.dropped) - SHOWN
+        lines = "1 line" if len(self.dropped) == 1 else f"{len(self.dropped)} lines"
+        return f"Dropped {lines}: {shown}{f'; and {more} more' if more > 0 else ''}."
 
 
 class Documents:

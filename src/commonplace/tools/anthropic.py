@@ -17,7 +17,6 @@ from urllib.parse import unquote
 
 from msgspec.structs import asdict
 
-from commonplace.library import losses
 from commonplace.library.documents import Written
 from commonplace.markdown import documents
 from commonplace.markdown.layouts import RECORD_LINE, check_name
@@ -459,7 +458,7 @@ def _write(memory: Memory, name: str, edit: Callable[[str], str]) -> Written:
 
 def _dropped(done: Written) -> str:
     """The line that tells what an edit took out; empty when it took out nothing."""
-    told = losses.told(done.dropped)
+    told = done.dropped_sentence
     return f"\n{told}" if told else ""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from commonplace.library import losses
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, NotFound
 from commonplace.model.records import Hit
@@ -75,7 +74,7 @@ def rewrite_memory(
     name = _named(memory, file)
     done = memory.update(content, document=name, mode="rewrite", confirm=confirm)
     data = {"file": done.document, "etag": done.etag, "dropped": done.dropped}
-    return Answer(data, f"Rewrote {done.document}. {losses.told(done.dropped)}".rstrip())
+    return Answer(data, f"Rewrote {done.document}. {done.dropped_sentence}".rstrip())
 
 
 @tool(read_only=True, always=True)

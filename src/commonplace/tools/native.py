@@ -159,15 +159,13 @@ def update(
     confirm: Annotated[str, Argument("Token of the refusal.")] = "",
 ) -> Answer:
     """Change a document. A rewrite that would drop much is refused with a token to confirm it."""
-    from commonplace.library import losses
-
     if mode == "rewrite" and content and not content.endswith("\n"):
         content += "\n"  # Whoever adds a line with an editor or a shell begins a new one.
     done = memory.update(
         content, document=document, mode=mode, section=section, etag=etag, confirm=confirm
     )
     merged = ", merged with other changes" if done.merged else ""
-    told = f"{done.document} is updated{merged} (etag {done.etag}). {losses.told(done.dropped)}"
+    told = f"{done.document} is updated{merged} (etag {done.etag}). {done.dropped_sentence}"
     return Answer(asdict(done), told.rstrip())
 
 

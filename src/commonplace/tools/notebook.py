@@ -9,7 +9,6 @@ import re
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from commonplace.library import losses
 from commonplace.markdown import documents
 from commonplace.markdown.record_lines import plain, says_day, undated
 from commonplace.memory import Memory
@@ -85,7 +84,7 @@ def _updated(
     size = _measured(memory, _page(memory, page.name)) | {"dropped": done.dropped}
     room = f" of {size['cap']:,}" if size["cap"] else ""
     told = f"{page.name} is updated: {size['characters']:,}{room} characters."
-    return Answer(size, f"{told} {losses.told(done.dropped)}".rstrip())
+    return Answer(size, f"{told} {done.dropped_sentence}".rstrip())
 
 
 def _page(memory: Memory, document: str) -> Document:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from commonplace import tools
-from commonplace.library import losses
-from commonplace.library.losses import WHOLE, Loss
+from commonplace.library.documents import Written
+from commonplace.library.rewriting import WHOLE, Loss
 from commonplace.markdown.documents import NOWHERE, parse
 from commonplace.memory import Memory
 from commonplace.model.errors import DocumentChanged, WouldLose
@@ -74,10 +74,14 @@ def test_what_went_is_counted_in_the_whole_and_right_below_each_heading() -> Non
     assert not lost.exceeds(0.7, {})
 
 
+def told_of(*dropped: str) -> str:
+    return Written("facts.md", "", dropped=dropped).dropped_sentence
+
+
 def test_what_was_dropped_is_told_in_short() -> None:
-    assert losses.told(()) == ""
-    assert losses.told(("Likes tea",)) == "Dropped 1 line: Likes tea."
-    many = losses.told(tuple(f"{n} " + "x" * 80 for n in range(7)))
+    assert told_of() == ""
+    assert told_of("Likes tea") == "Dropped 1 line: Likes tea."
+    many = told_of(*(f"{n} " + "x" * 80 for n in range(7)))
     assert many.startswith("Dropped 7 lines: 0 xxx")
     assert many.endswith("…; and 2 more.")
     assert len(many) < 400

@@ -221,7 +221,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = given.folder or Path(made)
         memory = texts.fill(folder / "book", given.records)
-        memory.library.engine.embed_all(lambda done, total: None)
+        memory.library.engine.embedder.embed_all(lambda done, total: None)
         memory.close()
         firsts = []
         for _ in range(3):

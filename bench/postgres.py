@@ -130,7 +130,7 @@ def filled(url: str, count: int) -> None:
         some = min(SESSION, count - start)
         memory.store_all({"text": sentence(chance), "kind": "fact"} for _ in range(some))
     memory.library.refresh()
-    memory.library.engine.embed_all(lambda done, total: None)
+    memory.library.engine.embedder.embed_all(lambda done, total: None)
     memory.close()
 
 

@@ -60,7 +60,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def embedding(memory: Memory, count: int) -> None:
-    took = timed(lambda: memory.library.engine.embed_all(lambda done, total: None))
+    took = timed(lambda: memory.library.engine.embedder.embed_all(lambda done, total: None))
     if took > 0.5:
         print(f"vectors for {count:,} records: {took:.1f} s, {count / took:,.0f} a second")
 

@@ -44,8 +44,8 @@ def made_ready(peer: Any) -> None:
     """Everything in the index, with its vector: the time is that of adding, not of the searches."""
     peer["memory"].session = ""
     peer["memory"].library.refresh()
-    _time_vectors(peer["memory"].library.engine.encoder())
-    peer["memory"].library.engine.embed_all(lambda done, total: None)
+    _time_vectors(peer["memory"].library.engine.embedder.encoder())
+    peer["memory"].library.engine.embedder.embed_all(lambda done, total: None)
 
 
 def _time_vectors(encoder: Any) -> None:

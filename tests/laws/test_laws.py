@@ -129,7 +129,7 @@ class VaultMachine(RuleBasedStateMachine):
     @invariant()
     def every_vector_is_that_of_its_text(self) -> None:
         self.memory.library.refresh()
-        library, encoder = self.memory.library, self.memory.library.engine.encoder()
+        library, encoder = self.memory.library, self.memory.library.engine.embedder.encoder()
         texts = {(row[4], row[1]): row[6] for row in library.index.dump() if row[0] == "record"}
         for model, dim, *identity, norm, vector, code in library.index.dump_vectors():
             assert (model, dim) == (encoder.model, encoder.dim)

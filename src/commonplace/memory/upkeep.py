@@ -223,5 +223,5 @@ def unlink(memory: Memory, record_id: str) -> None:
 def rebuild(memory: Memory, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
     memory.library.recalls.clear()
     memory.library.rebuild(progress)
-    memory.library.engine.embed_all(progress)
+    memory.library.engine.embedder.embed_all(progress)
     return memory.count()

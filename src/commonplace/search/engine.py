@@ -1,28 +1,21 @@
-"""Answer a question from the words and the vectors of an index, ranked.
-
-The engine also gives every text its vector, some at each question and the rest in the background,
-and says what an answer lacks.
-"""
+"""Answer a question from the words and the vectors of an index, ranked, and say what it lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import RLock
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.model.clock import Clock, monotonic
-from commonplace.model.errors import CommonplaceError
+from commonplace.model.clock import Clock
 from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
+from commonplace.search.embedder import Embedder
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
 from commonplace.search.words import match
 
 if TYPE_CHECKING:
-    from threading import Thread
-
-    from commonplace.search.encoders import Encoder
+    from commonplace.search.encoders import Encoder, Stronger
     from commonplace.search.ranking import Ranked
     from commonplace.search.time_phrases import Period
 
@@ -42,27 +35,14 @@ class Miss(Struct, frozen=True):
         return self.rank > 0 and not self.reasons
 
 
-OnProgress = Callable[[int, int], None]
-
-BATCH = 64
-FEW = 32
-MANY = 256
-"""How many texts get their vector at once: during a question, in the background, where a question
-may come at any time, and when nobody waits for one."""
-PATIENCE = 0.1
-"""So many seconds where others may ask meanwhile, and the rest is made in the background."""
 BELOW = 3
 """So many are told of where nothing is near enough to the question."""
 SURE = 0.3
 """The relevance from which the best answer is taken for the event that a question names."""
-PAUSE = 0.005
-"""Seconds between two batches in the background, for whoever searches meanwhile."""
-PAUSES = 20
-"""So many in a row at most: where somebody always searches, vectors are made all the same."""
 
 
 class SearchEngine:
-    """Answers questions from one index, with one encoder or with words alone."""
+    """Answers questions from one index, by its words and by the vectors that there are."""
 
     def __init__(
         self,
@@ -70,31 +50,16 @@ class SearchEngine:
         encoder: Callable[[], Encoder] | None = None,
         *,
         clock: Clock,
+        stronger: Stronger | None = None,
     ) -> None:
         self._index = index
         self._clock = clock
-        self._open = encoder
-        self._encoder: Encoder | None = None
-        self._closed = False
-        self._thread: Thread | None = None
-        self._left = 0
-        """How many texts had no vector after the last batch."""
-        self._finding = 0
-        """How many questions are being answered."""
-        self._counting = RLock()
-        self.patience = PATIENCE
-        """Seconds of a search that may go into vectors that are missing."""
-        self.progress: OnProgress = lambda done, total: None
+        self.embedder = Embedder(index, encoder, stronger)
 
     def find(self, query: Query) -> SearchResult:
         """What fits the query best; without text, the newest."""
-        with self._counting:
-            self._finding += 1
-        try:
+        with self.embedder.while_asked():
             return self._find(query)
-        finally:
-            with self._counting:
-                self._finding -= 1
 
     def _find(self, query: Query) -> SearchResult:
         if not query.text.strip() or query.limit <= 0:
@@ -107,7 +72,7 @@ class SearchEngine:
         hits = self._told(self._ranked(found, query, limit=query.limit), found, query)
         return SearchResult(
             self._filled(hits, found, query),
-            mode=_mode(found, asked),
+            mode=self._mode(found, asked),
             degraded=degraded,
             nearest=() if hits else self._nearest(found, query),
         )
@@ -212,129 +177,20 @@ class SearchEngine:
         last = hits[-1].score if hits else 1.0
         return [*hits, *(_further(each, query, last) for each in rest)]
 
+    def _mode(self, found: Sequence[Candidate], asked: Asked | None) -> str:
+        """What an answer rests on."""
+        if asked is None:
+            return "words"
+        mode = "hybrid" if any(each.words_rank >= 0 for each in found) else "vectors"
+        return f"{mode}-static" if self.embedder.stands_in(asked.model) else mode
+
     def asked(self, text: str) -> tuple[Asked | None, str]:
         """The question as a vector, and what its answer will lack."""
-        if self._open is None:
-            return None, ""
-        if self._index.without_vectors:
-            return None, f"Words alone: {self._index.without_vectors}"
-        try:
-            encoder = self.encoder()
-            degraded = self._some(encoder)
-            vector, norm = encoder.encode_query(text, self._worth)
-        except CommonplaceError as error:
-            return None, f"Words alone: {error}"
-        return (Asked(encoder.model, vector, norm) if norm else None), degraded
-
-    def _worth(self, words: Sequence[str]) -> dict[str, float]:
-        return {word: rare**0.5 for word, rare in self._index.rarity(words).items()}
-
-    def encoder(self) -> Encoder:
-        """The encoder, opened when it is first needed."""
-        if self._encoder is None:
-            assert self._open is not None, "there is an encoder"
-            self._encoder = self._open()
-        return self._encoder
-
-    def use(self, encoder: Encoder) -> None:
-        """Go on with this encoder."""
-        self._encoder = encoder
-
-    def _some(self, encoder: Encoder) -> str:
-        """Make vectors for a moment, unless they are being made; say what is left without one."""
-        left = self._left if self._is_at_work() else self._made(encoder)
-        if not left:
-            return ""
-        self._go_on()
-        return (
-            f"{left:,} texts have no vector yet and are found by their words alone. More get "
-            "theirs at each search, all of them with `commonplace rebuild`."
-        )
-
-    def _made(self, encoder: Encoder) -> int:
-        """Make vectors for a moment; how many are left."""
-        deadline = monotonic() + self.patience
-        left = self._batch(encoder)
-        total = left + BATCH
-        while left and monotonic() < deadline:
-            left = self._batch(encoder)
-            self.progress(total - left, total)
-        return left
-
-    def _batch(self, encoder: Encoder, limit: int = BATCH) -> int:
-        """Give some texts their vectors; how many are left without."""
-        rows, total = self._index.unembedded(
-            encoder.model, dim=encoder.dim, limit=limit, sensitive=not encoder.leaves_machine
-        )
-        if rows:
-            vectors = encoder.encode([text for _, text in rows])
-            made = ((key, *vector) for (key, _), vector in zip(rows, vectors, strict=True))
-            self._index.embed(encoder.model, dim=encoder.dim, rows=made)
-            if total == len(rows):
-                self._drop_others(encoder.model)
-        self._left = total - len(rows)
-        return self._left
-
-    def _drop_others(self, model: str) -> None:
-        """Once a model's vectors are complete, let go of another's that search used before."""
-        from commonplace.search.encoders.hashed import HashedEncoder
-
-        # Claw's recall has vectors of its own.
-        self._index.keep_models((model, HashedEncoder.model))
-
-    def embed_all(self, progress: OnProgress) -> None:
-        """Give every text its vector."""
-        if self._open is None or self._index.without_vectors:
-            return
-        encoder = self.encoder()
-        left = self._batch(encoder, MANY)
-        total = left + MANY
-        while left:
-            progress(total - left, total)
-            left = self._batch(encoder, MANY)
-        progress(total, total)
-
-    def _go_on(self) -> None:
-        """Make the other vectors in the background, as long as this process asks questions."""
-        from threading import Thread
-
-        if not self._is_at_work():
-            self._thread = Thread(target=self._in_background, name="vectors", daemon=True)
-            self._thread.start()
-
-    def _is_at_work(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
-
-    def _in_background(self) -> None:
-        from contextlib import suppress
-
-        encoder = self.encoder()
-        # Whoever searches next meets the same trouble, and says it.
-        with suppress(CommonplaceError):
-            while not self._closed and self._batch(encoder, FEW):
-                self._give_way()
-
-    def _give_way(self) -> None:
-        """Let others go first: two that compute in one process take turns of many milliseconds."""
-        from time import sleep
-
-        sleep(PAUSE)
-        for _ in range(PAUSES):
-            if self._finding and not self._closed:
-                sleep(PAUSE)
+        return self.embedder.asked(text)
 
     def close(self) -> None:
         """Leave the rest for another time."""
-        self._closed = True
-        if self._thread is not None:
-            self._thread.join()
-
-
-def _mode(found: Sequence[Candidate], asked: Asked | None) -> str:
-    """What an answer rests on."""
-    if asked is None:
-        return "words"
-    return "hybrid" if any(each.words_rank >= 0 for each in found) else "vectors"
+        self.embedder.close()
 
 
 def _further(hit: Hit, query: Query, last: float) -> Hit:

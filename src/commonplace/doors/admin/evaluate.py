@@ -194,15 +194,15 @@ class CaseVault:
             text_limit=LONGEST_TURN,
             document_limit=0,
         )
-        engine = self.memory.library.engine
-        engine.use(remembering.over(engine.encoder()))
+        embedder = self.memory.library.engine.embedder
+        embedder.use(remembering.over(embedder.encoder()))
         self.turns: dict[str, str] = {}
         """The turn that each record id was made of."""
         for session, turns in _by_session(case.turns):
             self._store(session, turns)
         self.memory.session = ""
         self.memory.library.refresh()
-        self.memory.library.engine.embed_all(lambda done, total: None)
+        embedder.embed_all(lambda done, total: None)
 
     def _store(self, session: str, turns: Sequence[Turn]) -> None:
         self.clock.put(turns[0].time)

@@ -298,8 +298,8 @@ def wait_for_vectors(memory: Memory) -> None:
             bars.append(progress_bar("Vectors"))
         bars[0](done, total)
 
-    memory.library.engine.patience = VECTOR_SECONDS
-    memory.library.engine.progress = progress
+    memory.library.engine.embedder.patience = VECTOR_SECONDS
+    memory.library.engine.embedder.progress = progress
 
 
 def complain(troubles: Iterable[str]) -> None:

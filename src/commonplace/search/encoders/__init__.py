@@ -10,6 +10,8 @@ from operator import mul
 from struct import pack
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from commonplace.model.options import Options
 
@@ -41,6 +43,16 @@ class Encoder(Protocol):
         Where the encoder adds up words, `weigh` says how much each is worth: the rarer it is in
         the vault, the more. It is asked once, for words in small letters without accents.
         """
+
+
+class Stronger(Struct, frozen=True):
+    """An encoder that takes long to open, beside one that is quick."""
+
+    model: str
+    """The name of its model, known before it is open."""
+    is_there: Callable[[], bool]
+    """Whether it is installed."""
+    open: Callable[[], Encoder]
 
 
 def encoder_named(

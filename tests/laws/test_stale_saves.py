@@ -13,7 +13,9 @@ import pytest
 
 from commonplace.library import document_watch, transactions
 from commonplace.memory import Memory
-from commonplace.storage.vault import Stat
+from commonplace.model.errors import Busy
+from commonplace.storage.file_vault import FileVault
+from commonplace.storage.vault import Stat, Unsettled
 from tests.support.clocks import FixedClock
 
 AGENT = """
@@ -129,6 +131,96 @@ def test_a_text_that_an_agent_appended_is_put_back_like_a_record(tmp_path: Path)
         path.write_text(buffer, encoding="utf-8")
         memory.library.refresh()
         assert "A whole paragraph by an agent." in memory.read().text
+
+
+def taken_in_but_not_put_back(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at a save while another one keeps its lost lines from being put back."""
+    tried = []
+
+    def saved_again(name: str, pieces: object) -> None:
+        tried.append(name)
+        raise Unsettled(0.1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(memory.library.writer, "put_back", saved_again)
+        with pytest.raises(Busy):
+            memory.library.locked(memory.library.refresh)
+    assert tried
+
+
+@pytest.mark.parametrize("index_is", ["kept", "made anew", "deleted"])
+def test_a_line_that_is_still_to_be_put_back_is_not_lost_and_a_deleted_one_not_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index_is: str
+) -> None:
+    """Another save may come between taking one in and putting back the lines it lacked."""
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path, lock_seconds=2) as memory:
+        memory.store("the first")
+        memory.store("to be deleted")
+        time.sleep(0.02)
+        buffer = path.read_text(encoding="utf-8").split("\n")
+        time.sleep(0.02)
+        stored = memory.store("stored while the editor was open")
+        time.sleep(2.1)
+        saved = "\n".join(line for line in buffer if "to be deleted" not in line)
+        path.write_text(saved, encoding="utf-8")
+        taken_in_but_not_put_back(memory, monkeypatch)
+    if index_is == "deleted":
+        for file in (tmp_path / ".commonplace").glob("index.db*"):
+            file.unlink()
+    with Memory.open(tmp_path) as memory:
+        if index_is == "made anew":
+            memory.rebuild()
+        memory.library.refresh()
+        text = memory.read().text
+        assert text.count(stored.id) == 1
+        assert "to be deleted" not in text
+        memory.rebuild()
+        assert memory.read().text == text
+
+
+def test_a_line_that_was_put_back_and_then_deleted_does_not_return(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        buffer = path.read_text(encoding="utf-8")
+        time.sleep(0.02)
+        stored = memory.store("stored while the editor was open")
+        path.write_text(buffer, encoding="utf-8")
+        memory.library.refresh()
+        assert stored.id in memory.read().text
+        saved_without(path, stored.id, after=5)
+        memory.library.refresh()
+        memory.rebuild()
+        assert stored.id not in memory.read().text
+
+
+def test_a_save_in_the_middle_of_an_append_is_seen_as_a_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken for a power cut it would bring the deleted line back."""
+    path = tmp_path / "MEMORY.md"
+    stamped = FileVault._stamped
+
+    def saved_meanwhile(vault: FileVault, descriptor: int, before: os.stat_result) -> Stat:
+        monkeypatch.undo()
+        path.write_text(saved, encoding="utf-8")
+        return stamped(vault, descriptor, before)
+
+    with Memory.open(tmp_path) as memory:
+        memory.store("the first")
+        memory.store("to be deleted " * 30)
+        time.sleep(2.1)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        saved = "\n".join(line for line in lines if "to be deleted" not in line)
+        time.sleep(0.02)
+        monkeypatch.setattr(FileVault, "_stamped", saved_meanwhile)
+        stored = memory.store("stored while the editor saved")
+    with Memory.open(tmp_path) as memory:
+        memory.library.refresh()
+        text = memory.read().text
+        assert "to be deleted" not in text
+        assert text.count(stored.id) == 1
 
 
 def test_nothing_we_do_looks_as_if_somebody_had_read_the_document(tmp_path: Path) -> None:

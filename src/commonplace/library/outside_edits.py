@@ -22,7 +22,7 @@ from commonplace.model.files import Known
 from commonplace.model.records import DERIVED, SYSTEM, Author, Origin, Record
 from commonplace.search.index import Query
 from commonplace.storage.brackets import Brackets
-from commonplace.storage.journal import Gone, Op, Text, document_at
+from commonplace.storage.journal import OWES, Gone, Op, Text, document_at
 from commonplace.storage.notices import Notice, Notices
 from commonplace.storage.vault import Stat
 
@@ -103,7 +103,7 @@ class OutsideEdits:
             expected = document_at(self.journal, name, since=base)
             # Even of a text that the journal has: whoever noted it may not have come further.
             lost, gone = self.stale.missing(name, known, stat, data)
-        elif known and expected != data:
+        elif known and (expected != data or known.glimpse):
             lost, gone = self.stale.missing(name, known, stat, data)
         ours: list[Appended] = []
         if expected is None:
@@ -112,7 +112,7 @@ class OutsideEdits:
             ours = self._unknown_elsewhere(name, data, expected, parsed)
             back = {piece.key for piece in lost}
             lost += [piece for piece in ours if piece.key not in back]
-            base = self._journal_edit(name, data, expected, parsed, lost)
+            base = self._journal_edit(name, data, expected, parsed, lost, since=known.base)
             if gone and not ours:
                 self._tell_taken_out(name, base, gone)
         now = Known(self.sync.signature(stat, data), parsed.lines, base)
@@ -181,17 +181,29 @@ class OutsideEdits:
         self.sync.index_whole(name, parsed, pending)
         self.sync.progress.documents[name] = now
         saved, merged = texts
-        if merged is None:
-            self.writer.put_back(name, [(piece.id, piece.line) for piece in lost])
-        else:
-            self.writer.put_back_text(name, saved, merged)
+        try:
+            if merged is None:
+                self.writer.put_back(name, [(piece.id, piece.line) for piece in lost])
+            else:
+                self.writer.put_back_text(name, saved, merged)
+        except BaseException:
+            self.sync.progress.documents.pop(name, None)
+            raise
         if self.sync.progress.documents.get(name) is now:
             # Nothing may be written here.
             self.index.note(name, known=now)
 
     def _journal_edit(
-        self, name: str, data: bytes, expected: bytes, parsed: Parsed, lost: list[Appended]
+        self,
+        name: str,
+        data: bytes,
+        expected: bytes,
+        parsed: Parsed,
+        lost: list[Appended],
+        *,
+        since: int,
     ) -> int:
+        """Note what an edit did. The lines that are `lost` were written `since` that position."""
         now = {item.record.id: item.record.text for item in parsed.items}
         before = self.reader.parse(name, decoded(name, expected, lenient=True))
         was = {item.record.id: item.record.text for item in before.items}
@@ -208,7 +220,7 @@ class OutsideEdits:
             author,
             ids=changed + removed,
             removed=removed,
-            data={record.id: _whose(author) for record in fresh},
+            data={record.id: _whose(author) for record in fresh} | ({OWES: since} if lost else {}),
         )
         if author.origin != Origin.OWNER:
             self._hold(fresh, author)

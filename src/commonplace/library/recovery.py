@@ -173,6 +173,8 @@ class Recovery:
         """What to start from when the journal is all that can be trusted."""
         if base < 0:
             return None
+        if owed := self.watch.edits.stale.owed(name, base):
+            return owed
         known = self.sync.known_of(name)
         return replace(known, base=base) if known else Known(Signature(0, 0, 0), 0, base)
 

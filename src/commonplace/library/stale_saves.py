@@ -19,8 +19,17 @@ from commonplace.library.index_sync import IndexSync, went_back
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.merge import merged_bytes
 from commonplace.model.clock import from_ns, parse_stamp
-from commonplace.model.files import Known
-from commonplace.storage.journal import Append, Entry, Journal, Op, Text, after_entry
+from commonplace.model.files import Known, Signature
+from commonplace.storage.journal import (
+    OWES,
+    Append,
+    Entry,
+    Journal,
+    Op,
+    Text,
+    after_entry,
+    document_at,
+)
 from commonplace.storage.vault import Stat
 
 UNKNOWN = -1
@@ -82,6 +91,21 @@ class StaleSaves:
                 replaced=stat.inode != known.signature.inode,
             ),
         )
+
+    def owed(self, name: str, base: int) -> Known | None:
+        """What to start from when the lines that the save at `base` lacked are not all put back.
+
+        The save may be taken in and its taker dead, or another save may have come.
+        """
+        save = next(iter(self.sync.journal.entries(since=base)), None)
+        if save is None or OWES not in save.data:
+            return None
+        known = Known(Signature(-1, 0, 0), 0, save.data[OWES])
+        pieces = self._written_since(name, known)
+        said = document_at(self.sync.journal, name, since=base) or b""
+        there = self._are_there(name, pieces, said)
+        back = tuple(piece.id for piece, found in zip(pieces, there) if piece.id and not found)
+        return replace(known, glimpse=SaveObservation(0, back).written()) if back else None
 
     def merged(
         self, name: str, known: Known, lost: Sequence[Appended], *, ours: bytes, theirs: bytes

@@ -183,6 +183,9 @@ class FileVault:
             stat_now = self._stamped(descriptor, found)
             if not self._is_in_place(name, found):
                 raise Moved(name)
+            if stat_now.size != at + len(data):
+                # Somebody saved it meanwhile, which our time must not hide.
+                self._stamped(descriptor, found)
             return stat_now
         except OSError as error:
             raise trouble(error, name) from None

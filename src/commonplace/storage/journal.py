@@ -78,6 +78,10 @@ class Gone(Struct, frozen=True, array_like=True, tag="gone"):
 
 
 Change = Append | Cut | Text | Gone
+OWES = "owes"
+"""In the data of an outside save that lacks lines of ours, which are put back next: the position
+from which on they were written.
+"""
 BLANK = b"\x7f"
 """What stands for each byte of a forgotten text, so that positions stay true."""
 
@@ -98,7 +102,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     Of a trim, what was taken out, be it appended somewhere or not.
     """
     data: dict[str, Any] = field(default_factory=dict)
-    """What a record carries that its written form does not show."""
+    """What a record carries that its written form does not show, by its id; or `OWES`."""
     origin: str = ""
     session: str = ""
     why: str = ""

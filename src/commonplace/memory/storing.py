@@ -44,6 +44,18 @@ class _Stored(Struct, frozen=True):
     """Of records in the user's words, the ids of the agents' wordings that wait."""
 
 
+class _Judged(Struct):
+    """Memories by what is to become of them."""
+
+    ready: list[Record] = field(default_factory=list)
+    """Those to be stored."""
+    there: list[Record] = field(default_factory=list)
+    """Records that said the same before."""
+    waiting: list[Record] = field(default_factory=list)
+    wordings: dict[str, Record] = field(default_factory=dict)
+    """The agents' wordings, by the ids of the records in the user's words."""
+
+
 def remember(memory: Memory, text: str, *, kind: str = "note", **rest: Any) -> Remembered:
     done = _store_all(memory, [{"text": text, "kind": kind, **rest}])
     if done.waiting:
@@ -64,7 +76,7 @@ def store_all(
 def _store_all(
     memory: Memory, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
 ) -> _Stored:
-    """The same. Returns what was stored, and what waits."""
+    """Store several memories as one change. Returns what was stored, and what waits."""
     memories = list(memories)
     if any(each.get("supersedes") for each in memories):
         # What is replaced must still be there when what replaces it is written.
@@ -74,47 +86,57 @@ def _store_all(
 
 def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day: bool) -> _Stored:
     author = memory.author
-    quotes = [each.get("quote") or "" for each in memories]
-    plain = [{name: each[name] for name in each if name != "quote"} for each in memories]
-    records = given = [record_of(memory, author, **each) for each in plain]
     named = [each["id"] for each in memories if each.get("id")]
     # Elsewhere everything that is told is written: there a document is a log.
     once = memory.layout.name == "native" and not of_the_day and not named
-    if memory.origin == Origin.IMPORT:
-        records = memory.library.locked(lambda: memory.library.tombstones.without_forgotten(given))
-    given_quotes = {record.id: quote for record, quote in zip(given, quotes)}
-    ready: list[Record] = []
-    wordings: dict[str, Record] = {}
-    waiting: list[Record] = []
-    there: list[Record] = []
-    for record in records:
-        grounds = _grounds(memory, record, given_quotes[record.id])
-        if grounds.told:
-            ready.append(grounds.told)
-            if grounds.held:
-                wordings[grounds.told.id] = grounds.held
-        elif grounds.held:
-            held, old = grounds.held, memory.library.store.already(record) if once else None
-            (there if old else waiting).append(old or memory.library.hold(held, author=author))
-    if not ready:
-        return _Stored(tuple(there), waiting, frozenset())
-    window_limits = _window(memory)
-    roles = memory.layout.logs if of_the_day else memory.layout.writes
-    to = targets(memory, roles)
-    stored, back = memory.library.store.admit(ready, to=to, author=author, named=named, once=once)
-    waiting += back
-    if window_limits:
-        window.trim(memory.library, window_limits)
+    judged = _judged(memory, memories, author, once=once)
+    if not judged.ready:
+        return _Stored(tuple(judged.there), judged.waiting, frozenset())
+    to = targets(memory, memory.layout.logs if of_the_day else memory.layout.writes)
+    stored, back = memory.library.store.admit(
+        judged.ready, to=to, author=author, named=named, once=once
+    )
+    trim(memory)
     if memory.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
         upkeep.compact_in_background(memory)
-    new = frozenset(record.id for record in (ready if once else stored))
-    kept = [record for record in ready if record not in back]
-    waits = {
-        now.id: _hold_wording(memory, now, wordings[told.id], author).id
-        for told, now in zip(kept, stored)
-        if told.id in wordings
-    }
-    return _Stored((*there, *stored), waiting, new, waits)
+    kept = [record for record in judged.ready if record not in back]
+    return _Stored(
+        (*judged.there, *stored),
+        [*judged.waiting, *back],
+        frozenset(record.id for record in (judged.ready if once else stored)),
+        {
+            now.id: _hold_wording(memory, now, judged.wordings[told.id], author).id
+            for told, now in zip(kept, stored)
+            if told.id in judged.wordings
+        },
+    )
+
+
+def _judged(
+    memory: Memory, memories: Sequence[Mapping[str, Any]], author: Author, *, once: bool
+) -> _Judged:
+    """Make the records of memories, and hold those that wait whole."""
+    quotes: dict[str, str] = {}
+    records: list[Record] = []
+    for each in memories:
+        record = record_of(memory, author, **{name: each[name] for name in each if name != "quote"})
+        quotes[record.id] = each.get("quote") or ""
+        records.append(record)
+    if memory.origin == Origin.IMPORT:
+        given, tombstones = records, memory.library.tombstones
+        records = memory.library.locked(lambda: tombstones.without_forgotten(given))
+    judged = _Judged()
+    for record in records:
+        grounds = _grounds(memory, record, quotes[record.id])
+        if grounds.told:
+            judged.ready.append(grounds.told)
+            if grounds.held:
+                judged.wordings[grounds.told.id] = grounds.held
+        elif grounds.held and once and (old := memory.library.store.already(record)):
+            judged.there.append(old)
+        elif grounds.held:
+            judged.waiting.append(memory.library.hold(grounds.held, author=author))
+    return judged
 
 
 def _grounds(memory: Memory, record: Record, quote: str) -> quoting.Grounds:
@@ -160,14 +182,11 @@ def _hold_wording(memory: Memory, told: Record, wording: Record, author: Author)
 
 
 def trim(memory: Memory) -> tuple[str, ...]:
-    window_limits = _window(memory)
-    return window.trim(memory.library, window_limits) if window_limits else ()
-
-
-def _window(memory: Memory) -> window.Window | None:
-    if not (memory.options.memory_max_records or memory.options.memory_max_chars):
-        return None
-    return window.window_of(memory.layout, memory.options)
+    options = memory.options
+    if not (options.memory_max_records or options.memory_max_chars):
+        return ()
+    limited = window.window_of(memory.layout, options)
+    return window.trim(memory.library, limited) if limited else ()
 
 
 def checkpoint(memory: Memory) -> Record:

@@ -13,7 +13,7 @@ from commonplace.markdown.documents import (
     PASSAGE_LIMIT,
     Parsed,
     Section,
-    addition,
+    apart,
     append_to_section,
     carried,
     closed,
@@ -48,6 +48,11 @@ def records(parsed: Parsed) -> list[Record]:
 
 def passages(text: str) -> list[str]:
     return [item.record.text for item in read(text).items if item.record.kind == PASSAGE]
+
+
+def appended(text: str, more: str) -> str:
+    """A document with more below its text, which starts on a line of its own."""
+    return text + ("" if ends_clean(text) else "\n") + apart(more)
 
 
 def bullets(text: str) -> list[str]:
@@ -270,7 +275,7 @@ def test_a_line_appended_to_any_text_is_read_and_changes_nothing_before_it(
 ) -> None:
     before = [(item.record, item.line, item.start) for item in read(text).items]
     assume(record.id not in {other.id for other, _, _ in before})
-    whole = text + addition(text.encode(), record_lines.write(record, form))
+    whole = appended(text, record_lines.write(record, form))
     *others, last = read(whole).items
     assert [(item.record, item.line, item.start) for item in others] == before
     assert last.record == record
@@ -286,7 +291,7 @@ def test_a_line_without_data_appended_to_any_text_is_read(
 ) -> None:
     before = bullets(text)
     line = record_lines.write(replace(RECORD, text=written), form)
-    after = bullets(text + addition(text.encode(), line))
+    after = bullets(appended(text, line))
     if form == "earl":
         assert after == [*before, record_lines.canonical(written)]
     else:
@@ -314,26 +319,6 @@ def test_striking_an_item_leaves_all_others_as_they_were(
 def test_striking_takes_out_exactly_these_stretches() -> None:
     assert strike("abcdef", [(4, 5), (0, 2), (1, 3)]) == "df"
     assert strike("abc", []) == "abc"
-
-
-@pytest.mark.parametrize(
-    ("tail", "text", "added"),
-    [
-        (b"", "- a\n", "- a\n"),
-        (b"x\n", "- a\n", "- a\n"),
-        (b"x", "- a\n", "\n- a\n"),
-        (b"x\r\ny", "- a\n  b\n", "\r\n- a\r\n  b\r\n"),
-        (b"x\r\n", "- a\r\n", "- a\r\n"),
-        (b"x\r\ny\r", "- a\n", "\n- a\r\n"),
-        (b"x\r\ny\n", "- a\n", "- a\n"),
-        (b"\xff\0\0", "- a\n", "\n- a\n"),
-        (b"- a\n", "  b\n", "<!-- -->\n  b\n"),
-        (b"- a\r\n", "\n\tb\n", "<!-- -->\r\n\r\n\tb\r\n"),
-        (b"", "  b\n", "  b\n"),
-    ],
-)
-def test_what_is_appended_starts_on_its_own_line(tail: bytes, text: str, added: str) -> None:
-    assert addition(tail, text) == added
 
 
 NOTES = """\
@@ -453,7 +438,7 @@ def test_nothing_below_a_closed_text_can_hide_what_is_above(text: str, more: str
     assume("\0" not in text)
     mended = closed(text)
     assert closed(mended) == mended
-    below = mended + addition(mended.encode(), record_lines.write(RECORD, "native") + more)
+    below = appended(mended, record_lines.write(RECORD, "native") + more)
     assume(RECORD.id not in {record.id for record in records(read(mended))})
     assert RECORD.id in {record.id for record in records(read(below))}
 
@@ -613,7 +598,7 @@ def test_disarming_keeps_what_is_in_the_vault_already(
     text: str, written: Record, form: str
 ) -> None:
     assume("\0" not in text)
-    whole = text + addition(text.encode(), record_lines.write(written, form))
+    whole = appended(text, record_lines.write(written, form))
     assert disarm(whole, keep=carried(whole)) == whole
     assert disarm(whole.replace("\n", "\r\n"), keep=carried(whole)) == whole.replace("\n", "\r\n")
 
@@ -625,7 +610,7 @@ def test_disarming_keeps_what_is_in_the_vault_already(
 @example("- **14:30 UTC** | tea\n", "  \n")
 def test_what_is_appended_changes_no_record_above(text: str, more: str) -> None:
     assume("\0" not in text and not text.startswith(("---", "\ufeff---")) and closed(text) == text)
-    whole = text + addition(text.encode(), closed(disarm(more)))
+    whole = appended(text, closed(disarm(more)))
     before, after = records(read(text)), records(read(whole))
     assert after[: len(before)] == before
 

@@ -256,18 +256,6 @@ def ends_clean(text: str) -> bool:
     return not text or text.endswith("\n")
 
 
-def addition(tail: bytes, text: str) -> str:
-    """What to append to a file that ends in `tail` so that `text` starts on a line of its own.
-
-    The last line break in the tail says how the document breaks its lines, so give some lines.
-    Text that starts with an indented line is kept from joining the list item above it.
-    """
-    written = tail.decode("latin-1")
-    newline = newline_of(written)
-    guard = "" if ends_clean(written) else "\n" if written.endswith("\r") else newline
-    return guard + with_newlines(apart(text) if tail else text, newline)
-
-
 def apart(text: str) -> str:
     """The text as it can stand below anything: indented lines at its start join no list item."""
     return "<!-- -->\n" + text if INDENTED.match(text.replace("\0", "")) else text

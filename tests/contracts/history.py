@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from commonplace.history.messages import Conversation, History, Message
 from commonplace.history.sql_questions import IN_SQLITE
 from commonplace.model.clock import stamp
-from commonplace.model.errors import BadInput, BadStatement
+from commonplace.model.errors import BadInput
 from commonplace.model.records import MESSAGE, Hit
 from commonplace.search.index import Query
 from tests.contracts.index import HOSTILE, SCRIPTS
@@ -402,7 +402,7 @@ class HistoryContract:
         self, history: History, statement: str
     ) -> None:
         history.append([message(1)])
-        with pytest.raises(BadStatement, match="Ask with one SELECT over messages"):
+        with pytest.raises(BadInput, match="Ask with one SELECT over messages"):
             history.sql(statement, limit=10)
         assert history.last("", 9) == [message(1)]
         assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)
@@ -418,7 +418,7 @@ class HistoryContract:
             | st.text(max_size=60)
         )
         def law(statement: str) -> None:
-            with suppress(BadStatement):
+            with suppress(BadInput):
                 history.sql(statement, limit=5)
             assert history.last("", 9) == [message(1), message(2)]
 

@@ -21,7 +21,7 @@ from commonplace.doors.admin.evaluate import (
 )
 from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue, NoSuchModel
+from commonplace.model.errors import BadModel, BadValue
 
 LINES = """{"id": "a", "text": "The kettle is blue.", "session": "s", "username": "Ann"}
 {"id": "b", "text": "The lamp is green."}
@@ -86,7 +86,7 @@ def test_the_encoder_that_the_environment_names_is_measured(
     cases = cases_in(written(tmp_path, LINES))
     monkeypatch.setenv("COMMONPLACE_ENCODER", "onnx")
     monkeypatch.setenv("COMMONPLACE_ENCODER_PATH", str(tmp_path / "absent"))
-    with pytest.raises(NoSuchModel, match="absent"):
+    with pytest.raises(BadModel, match="absent"):
         run(cases)
 
 

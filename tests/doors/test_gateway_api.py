@@ -231,7 +231,7 @@ def test_redo_takes_back_the_last_undo_or_one_by_its_position(browser: TestClien
     browser.post(f"{AT}/redo", json={"position": first["position"]})
     assert browser.get(at).json()["text"] == "one\ntwo\n"
     answer = browser.post(f"{AT}/redo")
-    assert (answer.status_code, answer.json()["error"]) == (404, "NothingToRedo")
+    assert (answer.status_code, answer.json()["error"]) == (404, "NothingToUndo")
     last = browser.get(f"{AT}/log", params={"limit": 1}).json()["changes"][0]
     assert last["op"] == "redo"
     assert last["undoes"] is not None

@@ -629,7 +629,7 @@ def test_a_claw_gateway_has_no_tool_of_another_dialect(
     claw: TestClient, name: str, given: dict[str, Any]
 ) -> None:
     answer = claw.post(f"{AT}/tools/{name}", json=given)
-    assert (answer.status_code, answer.json()["error"]) == (400, "UnknownTool")
+    assert (answer.status_code, answer.json()["error"]) == (400, "BadInput")
     assert "remember_this" in answer.json()["detail"]
 
 

@@ -553,7 +553,7 @@ def test_an_unreadable_document(vault: Path, event: str, monkeypatch: pytest.Mon
 
 def test_options_that_cannot_be_read(vault: Path) -> None:
     (vault / "commonplace.toml").write_text("not [toml")
-    assert_silent(piped("--vault", vault, "hook", "session-start"), because="BrokenOptions")
+    assert_silent(piped("--vault", vault, "hook", "session-start"), because="BadOption")
 
 
 def test_a_broken_history(vault: Path) -> None:

@@ -34,8 +34,6 @@ from commonplace.model.errors import (
     NoSuchDocument,
     NoSuchRecord,
     NoSuchVault,
-    UnknownDialect,
-    UnknownTool,
 )
 from commonplace.tools.tool import Answer, Argument, Tool, tool
 from commonplace.trust.neutralise import FRAMING
@@ -454,7 +452,8 @@ def test_params_that_do_not_fit_are_invalid_params(
 
 def test_an_unknown_tool_is_told_with_the_tools_there_are(shared: Path) -> None:
     code, message = error_of(talk(shared, call("sing")))
-    assert (code, message) == (-32602, str(UnknownTool("sing", list(tools.table("native")))))
+    known = ", ".join(tools.table("native"))
+    assert (code, message) == (-32602, f"There is no tool 'sing' here. Use {known}.")
 
 
 def test_a_refusal_is_a_result_that_says_the_next_step(shared: Path) -> None:
@@ -467,7 +466,7 @@ def test_a_refusal_is_a_result_that_says_the_next_step(shared: Path) -> None:
 
 def test_an_unknown_dialect_is_said_to_who_asks_for_its_tools(shared: Path) -> None:
     answers = talk(shared, mcp.initialize(), ask("tools/list"), call("x", id=2), dialect="klingon")
-    sentence = str(UnknownDialect("klingon", list(tools.DIALECTS)))
+    sentence = f"There is no dialect 'klingon'. Use {', '.join(tools.DIALECTS)}."
     assert "result" in answers[0]
     assert error_of(answers, 1) == error_of(answers, 2) == (-32603, sentence)
 

@@ -19,7 +19,7 @@ from commonplace.history.messages import History
 from commonplace.history.sql_questions import SqlLimits
 from commonplace.history.sqlite import STEPS, SqliteHistory
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue, ReadOnly, SecretFound, TooSlow, VaultTrouble
+from commonplace.model.errors import BadValue, ReadOnly, Refused, SecretFound, VaultTrouble
 from tests.contracts.history import RUNAWAY, HistoryContract, message, told
 from tests.support.clocks import FixedClock
 
@@ -112,7 +112,7 @@ def test_a_question_without_end_is_stopped(
     path: Path, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("commonplace.history.sql_questions.SQL_LIMITS", SqlLimits(seconds=0.05))
-    with pytest.raises(TooSlow, match="stopped"):
+    with pytest.raises(Refused, match="stopped"):
         SqliteHistory(path).sql(statement, limit=5)
 
 

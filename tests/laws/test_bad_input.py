@@ -20,6 +20,7 @@ from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import (
+    BadInput,
     BadName,
     BadOption,
     BadValue,
@@ -31,9 +32,6 @@ from commonplace.model.errors import (
     NoSuchVault,
     NothingToUndo,
     Refused,
-    TooLong,
-    UnknownDialect,
-    UnknownTool,
     Unreadable,
     VaultTrouble,
     WouldLose,
@@ -97,7 +95,7 @@ def refused(memory: Memory, call: Call) -> CommonplaceError:
 
 
 BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
-    "a text too long": (lambda m: m.store("x" * 2001), TooLong, "split it into several"),
+    "a text too long": (lambda m: m.store("x" * 2001), BadValue, "split it into several"),
     "no text": (lambda m: m.store(""), BadValue, "Say what is to be remembered."),
     "a text of blanks": (lambda m: m.store(" \n\t "), BadValue, "Say what is to be remembered."),
     "a text that is a number": (lambda m: m.store(7), BadValue, "Send a text."),  # type: ignore[arg-type]
@@ -117,7 +115,7 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     "a tag that is a number": (lambda m: m.store("x", tags=[7]), BadValue, "Send a text."),
     "an empty tag": (lambda m: m.store("x", tags=[""]), BadValue, "a word or two"),
     "a tag of two lines": (lambda m: m.store("x", tags=["a\nb"]), BadValue, "on one line"),
-    "a tag too long": (lambda m: m.store("x", tags=["t" * 51]), TooLong, "at most 50"),
+    "a tag too long": (lambda m: m.store("x", tags=["t" * 51]), BadValue, "at most 50"),
     "a tag with half a character": (lambda m: m.store("x", tags=["\udc00"]), BadValue, "a tag"),
     "too many tags": (lambda m: m.store("x", tags=list("abcdefghijk")), BadValue, "at most 10"),
     "a bad id": (lambda m: m.get("no such id!"), BadValue, "Use the id of a search result"),
@@ -152,7 +150,7 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     "a time that is none": (lambda m: m.store("x", valid_from="soon"), BadValue, "ISO 8601"),
     "a time that is a number": (lambda m: m.store("x", valid_to=7), BadValue, "ISO 8601"),
     "a user of two lines": (lambda m: m.store("x", username="a\nb"), BadValue, "one plain line"),
-    "a user too long": (lambda m: m.store("x", username="u" * 201), TooLong, "at most 200"),
+    "a user too long": (lambda m: m.store("x", username="u" * 201), BadValue, "at most 200"),
     "a query that is a number": (lambda m: m.search(7), BadValue, "Send a text."),  # type: ignore[arg-type]
     "a day that is a number": (lambda m: m.search("tea", since=5), BadValue, "Send a text."),
     "a last day that is a list": (lambda m: m.search("tea", until=["x"]), BadValue, "Send a text."),
@@ -162,12 +160,12 @@ BAD_CALLS: dict[str, tuple[Call, type[CommonplaceError], str]] = {
     "recalling many": (lambda m: m.recall("tea", limit="many"), BadValue, "Use 1 to"),  # type: ignore[arg-type]
     "a context in no dialect": (
         lambda m: m.context(dialect="zz"),
-        UnknownDialect,
+        BadInput,
         "Use native, earl, journal",
     ),
     "a query too long for its tool": (
         lambda m: tools.call(m, "memory_search", {"query": "x" * 501}, dialect="typed"),
-        TooLong,
+        BadValue,
         "at most 500 are taken. Ask with fewer words",
     ),
     "no results": (lambda m: m.search("tea", limit=0), BadValue, "Use 1 to"),
@@ -509,7 +507,7 @@ def test_a_bad_options_file_is_named_in_the_error(
 @pytest.mark.parametrize("dialect", ["klingon", "", "Native", "../native"])
 def test_an_unknown_dialect_is_refused_with_those_that_are_known(vault: Path, dialect: str) -> None:
     if dialect:
-        with pytest.raises(UnknownDialect, match="Use native, earl, journal, notebook, claw"):
+        with pytest.raises(BadInput, match="Use native, earl, journal, notebook, claw"):
             opened(vault, dialect=dialect)
     else:
         with opened(vault, dialect=dialect) as memory:
@@ -594,7 +592,7 @@ BAD_ARGUMENTS: dict[str, tuple[str, str, type[CommonplaceError], str]] = {
     "a number for a text": ("store", '{"text": 7}', BadValue, "Send a text."),
     "no list": ("store", '{"text": "x", "tags": {"a": 1}}', BadValue, "a list of texts"),
     "numbers in a list": ("store", '{"text": "x", "tags": [7]}', BadValue, "a list of texts"),
-    "a text too long": ("store", json.dumps({"text": "x" * 2001}), TooLong, "split it"),
+    "a text too long": ("store", json.dumps({"text": "x" * 2001}), BadValue, "split it"),
     "a truth for a number": ("search", '{"limit": true}', BadValue, "a whole number"),
     "a number too high": ("search", '{"limit": 101}', BadValue, "Use 1 to 100."),
     "a number too low": ("search", '{"limit": 0}', BadValue, "Use 1 to 100."),
@@ -606,7 +604,12 @@ BAD_ARGUMENTS: dict[str, tuple[str, str, type[CommonplaceError], str]] = {
         BadValue,
         "Use preference, fact, instruction, context, correction.",
     ),
-    "a query too long": ("memory_search", json.dumps({"query": "x" * 501}), TooLong, "at most 500"),
+    "a query too long": (
+        "memory_search",
+        json.dumps({"query": "x" * 501}),
+        BadValue,
+        "at most 500",
+    ),
     "an unknown mode": (
         "update",
         '{"document": "USER.md", "content": "x", "mode": "prepend"}',
@@ -616,7 +619,7 @@ BAD_ARGUMENTS: dict[str, tuple[str, str, type[CommonplaceError], str]] = {
     "a bad name": ("read", '{"document": "../x.md"}', BadName, "such as home.md"),
     "a bad id": ("delete", '{"id": "a b"}', BadValue, "search result"),
     "an id nobody has": ("delete", '{"id": "mem-never"}', NoSuchRecord, "Search for it first"),
-    "an unknown tool": ("remember", "{}", UnknownTool, "Use store, search, brief"),
+    "an unknown tool": ("remember", "{}", BadInput, "Use store, search, brief"),
 }
 
 

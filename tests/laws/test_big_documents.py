@@ -12,7 +12,7 @@ import pytest
 from commonplace.doors.admin import doctor
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory, storing
-from commonplace.model.errors import DocumentFull, Refused, TooBig
+from commonplace.model.errors import DocumentFull, Refused, Unreadable
 
 LIMIT = 4_000
 
@@ -43,7 +43,7 @@ print([hit.record.text for hit in found], found.degraded)
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert "Prefers dark mode" in done.stdout
-    assert "notes/huge.md is left out" in done.stdout
+    assert "notes/huge.md cannot be read: it is" in done.stdout
     assert "document_limit" in done.stdout
 
 
@@ -52,9 +52,9 @@ def test_status_and_doctor_name_it_and_it_is_read_again_when_it_is_split(tmp_pat
     with Memory.open(tmp_path, document_limit=LIMIT) as memory:
         path.write_text("- A line about gardens\n" * 300, encoding="utf-8")
         [trouble] = memory.status()["troubles"]
-        assert trouble.startswith("notes.md is left out")
-        assert any("notes.md is left out" in it.says for it in doctor.examine(memory))
-        with pytest.raises(TooBig, match="Split it"):
+        assert trouble.startswith("notes.md cannot be read: it is")
+        assert any("notes.md cannot be read: it is" in it.says for it in doctor.examine(memory))
+        with pytest.raises(Unreadable, match="Split it"):
             memory.read("notes.md")
         path.write_text("- A line about gardens\n", encoding="utf-8")
         found = memory.search("gardens")
@@ -70,7 +70,7 @@ def test_what_was_known_of_a_document_that_grew_too_long_stays_known(tmp_path: P
             file.truncate(LIMIT * 2)
         found = memory.search("dark")
         assert [hit.record.id for hit in found] == [record.id]
-        assert "MEMORY.md is left out" in found.degraded
+        assert "MEMORY.md cannot be read: it is" in found.degraded
         assert [entry.op for entry in memory.log()] == ["add"]
 
 

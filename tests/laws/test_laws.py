@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 
 from commonplace.library.record_reader import decoded
 from commonplace.memory import Memory
-from commonplace.model.errors import AlreadyReplaced, NothingToUndo, Unreadable
+from commonplace.model.errors import Conflict, NothingToUndo, Unreadable
 from commonplace.model.records import Record
 from commonplace.search.sqlite.index import SqliteIndex
 from commonplace.search.vectors.cosine import code_of
@@ -84,7 +84,9 @@ class VaultMachine(RuleBasedStateMachine):
             return multiple()
         try:
             record = self.memory.supersede(old.id, text)
-        except AlreadyReplaced:
+        except Conflict as error:
+            if "was replaced already" not in str(error):
+                raise
             return multiple()
         self.expected[record.id] = record.text
         return record

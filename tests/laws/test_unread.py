@@ -37,7 +37,7 @@ def a_link(path: Path) -> str:
 
 def too_big(path: Path) -> str:
     path.write_bytes(b"- a line\n" * LIMIT)
-    return "is left out"
+    return "documents are read up to"
 
 
 HARMS = (not_utf8, a_directory, a_link, too_big)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from commonplace.memory import Memory, storing
-from commonplace.model.errors import AlreadyReplaced, NoSuchRecord
+from commonplace.model.errors import Conflict, NoSuchRecord
 from commonplace.model.records import Origin, Record
 from commonplace.storage.journal import Op
 from tests.laws.test_laws import rebuilt
@@ -168,7 +168,7 @@ def test_undoing_the_middle_of_a_chain_brings_nothing_back_while_a_later_one_sta
         adds = {entry.ids[0]: entry.position for entry in memory.log()}
         memory.undo(adds[second.id])
         assert current(memory) == {third.id}
-        with pytest.raises(AlreadyReplaced, match=third.id):
+        with pytest.raises(Conflict, match=third.id):
             memory.supersede(first.id, "The office is in another house")
         memory.undo(adds[third.id])
         assert current(memory) == {first.id}
@@ -178,7 +178,7 @@ def test_what_was_replaced_meanwhile_is_not_replaced_again(place: str) -> None:
     with opened(place) as one, opened(place) as other:
         old = one.store("The office is on floor 1", kind="fact")
         new = other.supersede(old.id, "The office is on floor 2")
-        with pytest.raises(AlreadyReplaced, match=f"supersede {new.id}"):
+        with pytest.raises(Conflict, match=f"supersede {new.id}"):
             one.supersede(old.id, "The office is on floor 3")
         assert current(one) == {new.id}
         last = one.supersede(new.id, "The office is on floor 3")
@@ -203,20 +203,20 @@ def test_a_held_record_is_not_let_in_over_one_that_came_meanwhile(place: str) ->
         )
         memory.library.hold(record, author=memory.author)
         new = memory.supersede(old.id, "Answer in German")
-        with pytest.raises(AlreadyReplaced, match=new.id):
+        with pytest.raises(Conflict, match=new.id):
             memory.approve(record.id)
         assert current(memory) == {new.id}
 
 
 SUPERSEDING = """
 import sys
-from commonplace.model.errors import AlreadyReplaced
+from commonplace.model.errors import Conflict
 from commonplace.memory import Memory
 place, key, name = sys.argv[1:]
 with Memory.open(place) as memory:
     try:
         print(memory.supersede(key, f"The office is where {name} says").id)
-    except AlreadyReplaced as error:
+    except Conflict as error:
         print("refused", error)
 """
 
@@ -349,7 +349,7 @@ class ChainMachine(RuleBasedStateMachine):
     def supersede(self, number: int) -> None:
         old = self.chosen(number)
         if self.later(old):
-            with pytest.raises(AlreadyReplaced):
+            with pytest.raises(Conflict, match="was replaced already"):
                 self.memory.supersede(old, self.text())
         else:
             self.put(self.memory.supersede(old, self.text()), old)

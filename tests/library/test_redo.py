@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.doors.admin.init import begin, begin_at
 from commonplace.memory import Memory
-from commonplace.model.errors import NothingToRedo, NothingToUndo, Refused
+from commonplace.model.errors import NothingToUndo, Refused
 from commonplace.model.options import is_url
 from commonplace.model.records import OWNER, Origin
 from commonplace.storage.journal import Op, Text
@@ -198,7 +198,7 @@ def test_redo_makes_every_byte_of_a_change_again(furnished: Memory, deed: str) -
     done = memory.redo()
     assert done.entry == change
     assert lasting(memory) == changed
-    with pytest.raises(NothingToRedo, match="no undo is left"):
+    with pytest.raises(NothingToUndo, match="no undo is left"):
         memory.redo()
     assert memory.undo().entry == change
     assert lasting(memory) == before
@@ -254,9 +254,9 @@ def test_an_undo_of_a_given_number_is_redone_plainly_and_by_number(
     memory.undo()
     memory.redo(first if named_by == "the change" else undone)
     assert "One" in [hit.record.text for hit in memory.search("One")]
-    with pytest.raises(NothingToRedo, match=f"change {first} is not taken back"):
+    with pytest.raises(NothingToUndo, match=f"change {first} is not taken back"):
         memory.redo(first)
-    with pytest.raises(NothingToRedo, match="there is no change 999999"):
+    with pytest.raises(NothingToUndo, match="there is no change 999999"):
         memory.redo(999999)
 
 
@@ -268,7 +268,7 @@ def test_redo_of_a_session_takes_back_only_the_undos_of_that_session(furnished: 
     two.undo(session="s-2")
     one.redo(session="s-1")
     assert [hit.record.text for hit in one.search("session")] == ["Of the first session"]
-    with pytest.raises(NothingToRedo):
+    with pytest.raises(NothingToUndo, match="Nothing was redone"):
         one.redo(session="s-1")
 
 
@@ -277,7 +277,7 @@ def test_what_was_forgotten_meanwhile_is_not_made_again(furnished: Memory) -> No
     record = memory.store("The safe opens with 4711")
     memory.undo()
     memory.delete(record.id)
-    with pytest.raises(NothingToRedo):
+    with pytest.raises(NothingToUndo, match="Nothing was redone"):
         memory.redo()
     assert b"4711" not in b"".join(documents_of(memory).values())
 
@@ -289,7 +289,7 @@ def test_who_has_read_untrusted_text_redoes_its_own_undos_only(furnished: Memory
     person.undo()
     agent = furnished.for_session("s-9", origin=Origin.AGENT)
     agent.taint()
-    with pytest.raises(NothingToRedo):
+    with pytest.raises(NothingToUndo, match="Nothing was redone"):
         agent.redo()
     with pytest.raises(Refused, match="may not take it back"):
         agent.redo(change)

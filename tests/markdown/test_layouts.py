@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.markdown.layouts import LAYOUTS, detect, layout_named
 from commonplace.memory import Memory
-from commonplace.model.errors import UnknownDialect
+from commonplace.model.errors import BadInput
 from commonplace.model.records import Problem, Record
 from commonplace.storage.option_files import FILE
 from tests.data import EXAMPLES, clock_at, contents, example
@@ -470,7 +470,7 @@ def test_a_dialect_of_tools_alone_has_the_native_layout(dialect: str) -> None:
 
 
 def test_a_dialect_that_is_not_known_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UnknownDialect, match="Use native, earl, journal, notebook, claw"):
+    with pytest.raises(BadInput, match="Use native, earl, journal, notebook, claw"):
         layout_named("klingon")
 
 

@@ -16,7 +16,7 @@ from commonplace.history.messages import History
 from commonplace.history.sql_questions import IN_POSTGRES, SqlLimits
 from commonplace.history.sqlite import SqliteHistory, _SqliteSource
 from commonplace.model.clock import Clock
-from commonplace.model.errors import BadStatement, BadValue, DatabaseTrouble, TooSlow
+from commonplace.model.errors import BadInput, BadValue, DatabaseTrouble, Refused
 from commonplace.postgres.connection import Database
 from commonplace.postgres.history import PostgresHistory
 from commonplace.postgres.read_only_sql import make_reader
@@ -97,7 +97,7 @@ def test_no_question_gets_more_rights_than_to_read_the_views(
     history: PostgresHistory, statement: str
 ) -> None:
     history.append([message(1)])
-    with pytest.raises(BadStatement, match="Ask with one SELECT over messages"):
+    with pytest.raises(BadInput, match="Ask with one SELECT over messages"):
         history.sql(statement, limit=5)
     assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)
 
@@ -126,7 +126,7 @@ def test_a_question_without_end_is_stopped(
 ) -> None:
     monkeypatch.setattr("commonplace.postgres.read_only_sql.SQL_LIMITS", SqlLimits(seconds=0.05))
     for statement in RUNAWAY:
-        with pytest.raises(TooSlow, match="stopped"):
+        with pytest.raises(Refused, match="stopped"):
             history.sql(statement, limit=5)
 
 

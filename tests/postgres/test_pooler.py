@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.doors.admin import doctor
 from commonplace.memory import Memory
-from commonplace.model.errors import BadStatement
+from commonplace.model.errors import BadInput
 from tests.data import documents_of
 from tests.laws.test_laws import rebuilt
 from tests.support.postgres import own_server, pooled_url
@@ -46,7 +46,7 @@ def test_everything_works_through_a_pooler() -> None:
         memory.store("Likes cake", kind="preference")
         memory.undo()
         assert memory.conversations.ask("select content from messages").rows == (("Which tea?",),)
-        with pytest.raises(BadStatement):
+        with pytest.raises(BadInput, match="Ask with one SELECT"):
             memory.conversations.ask("select 1; select 2")
         assert memory.compact(forced=True).status in ("done", "skipped")
         assert memory.library.index.dump() == rebuilt(memory)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.doors.cli.main import main
-from commonplace.model.errors import BadValue, NoHub, NoSuchModel
+from commonplace.model.errors import BadModel, BadValue, NoAnswer
 from commonplace.search.encoders.download import Fetched, fetch
 from commonplace.search.encoders.onnx import OnnxEncoder
 from tests.search.test_onnx_encoder import DIM, write_model
@@ -97,7 +97,7 @@ def test_what_is_there_is_not_fetched_again(hub: Hub, tmp_path: Path) -> None:
 
 def test_a_file_that_ends_early_is_not_left_behind(hub: Hub, tmp_path: Path) -> None:
     hub.cut = 5
-    with pytest.raises(NoHub, match="it ended after"):
+    with pytest.raises(NoAnswer, match="it ended after"):
         fetched(hub, tmp_path / "tiny")
     assert not any((tmp_path / "tiny").iterdir())
     hub.cut = 0
@@ -106,7 +106,7 @@ def test_a_file_that_ends_early_is_not_left_behind(hub: Hub, tmp_path: Path) -> 
 
 def test_a_model_without_an_onnx_file_is_said_to_be_none(hub: Hub, tmp_path: Path) -> None:
     del hub.files["model.onnx"]
-    with pytest.raises(NoSuchModel, match=r"onnx/model\.onnx"):
+    with pytest.raises(BadModel, match=r"onnx/model\.onnx"):
         fetched(hub, tmp_path)
 
 
@@ -114,12 +114,12 @@ def test_a_hub_that_refuses_is_told_apart_from_a_file_that_is_not_there(
     hub: Hub, tmp_path: Path
 ) -> None:
     hub.status = 403
-    with pytest.raises(NoHub, match="403"):
+    with pytest.raises(NoAnswer, match="403"):
         fetched(hub, tmp_path)
 
 
 def test_no_hub_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(NoHub, match="ConnectionRefusedError"):
+    with pytest.raises(NoAnswer, match="ConnectionRefusedError"):
         fetch(MODEL, str(tmp_path), hub="http://127.0.0.1:9", progress=quietly)
 
 

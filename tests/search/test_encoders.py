@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.model.errors import BadModel, BadOption, NoSuchModel
+from commonplace.model.errors import BadModel, BadOption
 from commonplace.model.options import Options
 from commonplace.search.encoders import Encoder, encoder_named
 from commonplace.search.encoders.hashed import HashedEncoder
@@ -199,7 +199,7 @@ def test_a_model_that_is_cut_short_is_said_to_be_unusable(tmp_path: Path, keep: 
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchModel, match=r"gone\.bin"):
+    with pytest.raises(BadModel, match=r"gone\.bin"):
         StaticEncoder(str(tmp_path / "gone.bin"))
 
 

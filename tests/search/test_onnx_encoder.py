@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.model.errors import BadModel, MissingExtra, NoSuchModel
+from commonplace.model.errors import BadModel, MissingExtra
 from commonplace.model.options import Options
 from commonplace.search.encoders import Encoder, encoder_named
 from commonplace.search.encoders.onnx import OnnxEncoder
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_model_is_said_to_be_unusable(folder: Path) -> None:
 
 @pytest.mark.parametrize("path", ["", "nowhere"])
 def test_a_folder_without_a_model_is_named(tmp_path: Path, path: str) -> None:
-    with pytest.raises(NoSuchModel, match="encoder_path"):
+    with pytest.raises(BadModel, match="encoder_path"):
         OnnxEncoder(str(tmp_path / path) if path else "")
 
 

@@ -14,7 +14,7 @@ from commonplace.doors.cli.main import main
 from commonplace.doors.mcp.prompts import INSTRUCTIONS, SWEEP
 from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
-from commonplace.model.errors import BadValue, CommonplaceError, NoSuchRecord, Refused, TooLong
+from commonplace.model.errors import BadValue, CommonplaceError, NoSuchRecord, Refused
 from commonplace.trust.neutralise import FRAMING
 from tests.data import clock_at
 from tests.support.clocks import FixedClock, SkippingClock
@@ -238,7 +238,7 @@ def test_a_query_may_be_left_out_and_has_up_to_500_characters(place: str) -> Non
         found = run(memory, "memory_search", limit=3)
         assert [each["content"] for each in found] == ["Fact 3", "Fact 2", "Fact 1"]
         run(memory, "memory_search", query="x" * 500)
-        with pytest.raises(TooLong, match="501 characters, and at most 500"):
+        with pytest.raises(BadValue, match="501 characters, and at most 500"):
             run(memory, "memory_search", query="x" * 501)
 
 
@@ -388,7 +388,7 @@ ERRORS: dict[str, tuple[str, dict[str, Any], type[CommonplaceError], str]] = {
     "text too long": (
         "memory_store",
         {"type": "fact", "content": "x" * 2001},
-        TooLong,
+        BadValue,
         "Write a shorter, self-contained summary",
     ),
     "an empty text": ("memory_store", {"type": "fact", "content": " "}, BadValue, "Say what"),
@@ -402,7 +402,7 @@ ERRORS: dict[str, tuple[str, dict[str, Any], type[CommonplaceError], str]] = {
     "a tag too long": (
         "memory_store",
         {"type": "fact", "content": "x", "tags": ["x" * 51]},
-        TooLong,
+        BadValue,
         "at most 50",
     ),
     "superseding nothing": (

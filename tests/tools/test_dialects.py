@@ -18,12 +18,11 @@ from commonplace.markdown import record_lines as lines
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.model.errors import (
+    BadInput,
     BadName,
     BadValue,
     CommonplaceError,
     NotFound,
-    TooLong,
-    UnknownTool,
 )
 from commonplace.tools import anthropic
 from commonplace.tools.tool import Parameter, Tool
@@ -632,7 +631,7 @@ def test_the_sdk_is_loaded_only_by_the_function_that_needs_it() -> None:
 TROUBLE: dict[str, tuple[str, str, dict[str, Any], type[CommonplaceError], str]] = {
     "earl: no text": ("earl", "save_memory", {"text": " \n"}, BadValue, "Say what is to be"),
     "earl: no note": ("earl", "save_memory", {"text": "USER.md:"}, BadValue, "Say what is to be"),
-    "earl: text too long": ("earl", "save_memory", {"text": "x" * 2001}, TooLong, "split it into"),
+    "earl: text too long": ("earl", "save_memory", {"text": "x" * 2001}, BadValue, "split it into"),
     "earl: an odd user": (
         "earl",
         "save_memory",
@@ -693,7 +692,7 @@ TROUBLE: dict[str, tuple[str, str, dict[str, Any], type[CommonplaceError], str]]
         NotFound,
         "Search for it first",
     ),
-    "native: another tool": ("native", "forget", {}, UnknownTool, "Use store, search"),
+    "native: another tool": ("native", "forget", {}, BadInput, "Use store, search"),
 }
 
 

@@ -16,8 +16,8 @@ from commonplace.model.errors import (
     Conflict,
     HeldForReview,
     NoSuchRecord,
+    NotFound,
     NothingToUndo,
-    NotWaiting,
     Refused,
     SecretFound,
     WouldLose,
@@ -122,7 +122,7 @@ def test_a_decision_on_many_names_all_that_do_not_wait_and_makes_none(
                 memory.store(text, kind="instruction")
     with opened(place, session="", origin=Origin.OWNER) as memory:
         waiting = french, tabs = memory.review()
-        with pytest.raises(NotWaiting, match="mem-unknown, mem-nowhere"):
+        with pytest.raises(NotFound, match="mem-unknown, mem-nowhere"):
             memory.decide(decision, [french.id, "mem-unknown", tabs.id, "mem-nowhere"])
         with pytest.raises(Conflict, match=f"{tabs.id} reads otherwise"):
             memory.decide(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, TCP_NODELAY, create_server, socket
 from typing import TYPE_CHECKING, Any
 
-from commonplace.model.errors import CannotListen
+from commonplace.model.errors import VaultTrouble
 
 if TYPE_CHECKING:
     from asyncio import Protocol
@@ -22,7 +22,12 @@ def listen(host: str, port: int) -> socket:
     try:
         listener = create_server((host, port), family=family, backlog=1024)
     except OSError as error:
-        raise CannotListen(host, port, error) from None
+        why = (error.strerror or str(error)).lower()
+        raise VaultTrouble(
+            f"Nothing can be served at {host}:{port}: {why}.",
+            next_step="If a gateway runs there already, 'commonplace serve --link' prints a link "
+            "to it; else choose another port.",
+        ) from None
     # Those it accepts take it over. Without it the second part of an answer waits 40 ms for the
     # other side to say that it has the first; asyncio sees to that for its own listeners alone.
     listener.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from commonplace.history.messages import Table
 from commonplace.model.clock import monotonic
-from commonplace.model.errors import BadStatement, TooSlow
+from commonplace.model.errors import BadInput, Refused
 from commonplace.model.files import StrPath
 from commonplace.storage import machine_files
 
@@ -69,15 +69,30 @@ def asked(path: StrPath, statement: str, *, limit: int) -> Table:
         db.set_progress_handler(lambda: monotonic() > deadline, STEPS)
         cursor = db.execute(statement)
         if cursor.description is None:
-            raise BadStatement("it asks nothing", views=VIEWS)
+            raise bad_statement("it asks nothing")
         columns = tuple(name for name, *_ in cursor.description)
         return table(columns, cursor, limit=limit, limits=limits)
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
         if _code(error) == sqlite3.SQLITE_INTERRUPT:
-            raise TooSlow(limits.seconds) from None
-        raise BadStatement(_problem(error), views=VIEWS) from None
+            raise too_slow(limits.seconds) from None
+        raise bad_statement(_problem(error)) from None
     finally:
         db.close()
+
+
+def bad_statement(problem: str) -> BadInput:
+    """The error for SQL that is wrong, or that does more than ask."""
+    return BadInput(
+        f"The statement was not run: {problem.rstrip('.')}.",
+        next_step=f"Ask with one SELECT over {VIEWS}.",
+    )
+
+
+def too_slow(seconds: float) -> Refused:
+    return Refused(
+        f"The statement took over {seconds:g} s and was stopped.",
+        next_step="Ask for less: fewer rows, a WHERE on session or time, no cross joins.",
+    )
 
 
 def _opened(path: StrPath) -> sqlite3.Connection:

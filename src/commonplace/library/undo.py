@@ -18,7 +18,7 @@ from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.merge import merged_bytes
 from commonplace.model.clock import stamp
-from commonplace.model.errors import NoSuchDocument, NothingToRedo, NothingToUndo
+from commonplace.model.errors import NoSuchDocument, NothingToUndo
 from commonplace.model.records import SYSTEM, Author
 from commonplace.search.chains import Marks
 from commonplace.storage.journal import (
@@ -260,7 +260,9 @@ def redo(
             undone = undo_of(library, position)
             texts = _texts_without(library, undone)
         if not texts:
-            raise NothingToRedo("what it would bring back is there already, or was forgotten")
+            raise NothingToUndo(
+                "what it would bring back is there already, or was forgotten", wanted="redone"
+            )
         library.tombstones.refuse_forgotten(texts, author=author)
         changes = _changes(library, texts)
         library.replace_texts(
@@ -280,7 +282,7 @@ def undo_of(library: Library, position: int) -> Entry:
     if found is None:
         there = any(entry.position == position for entry in entries)
         why = f"change {position} is not taken back" if there else f"there is no change {position}"
-        raise NothingToRedo(why)
+        raise NothingToUndo(why, wanted="redone")
     return found
 
 
@@ -290,7 +292,7 @@ def _last_redoable(library: Library, session: str) -> tuple[Entry, Texts]:
         mine = not session or entry.session == session
         if mine and (texts := _texts_without(library, entry)):
             return entry, texts
-    raise NothingToRedo("no undo is left to take back")
+    raise NothingToUndo("no undo is left to take back", wanted="redone")
 
 
 def _undos(entries: Sequence[Entry]) -> list[Entry]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.model.errors import BadName, BadOption, UnknownDialect
+from commonplace.model.errors import BadInput, BadName, BadOption
 from commonplace.model.options import Options
 
 DAY = r"\d{4}-\d{2}-\d{2}\Z"
@@ -218,7 +218,8 @@ def layout_named(dialect: str) -> Layout:
     try:
         return LAYOUTS[SHARED.get(dialect, dialect)]
     except KeyError:
-        raise UnknownDialect(dialect, [*LAYOUTS, *SHARED]) from None
+        known = ", ".join((*LAYOUTS, *SHARED))
+        raise BadInput(f"There is no dialect {dialect!r}.", next_step=f"Use {known}.") from None
 
 
 def configured(layout: Layout, options: Options) -> Layout:

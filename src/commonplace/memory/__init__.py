@@ -387,9 +387,9 @@ class Memory:
         """
         _session.taint(self, what)
 
-    def review(self) -> list[Record]:
-        """The records that wait for a person's approval, oldest first."""
-        return self.library.approvals.held()
+    def review(self, ids: Iterable[str] | None = None) -> list[Record]:
+        """The records that wait for a person's approval, oldest first; or those named by id."""
+        return _review.waiting(self, ids)
 
     def review_reasons(self) -> dict[str, str]:
         """Why records wait, by their ids, where it is not that they tell agents how to behave."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.library import accounts, steering
 from commonplace.memory import storing
-from commonplace.model.errors import Conflict, NotWaiting
+from commonplace.model.errors import Conflict, NotFound
 from commonplace.model.records import Origin, Place, Record
 
 if TYPE_CHECKING:
@@ -19,6 +19,20 @@ def accounts_of(memory: Memory, records: Iterable[Record]) -> dict[str, accounts
     targets, said = storing.targets(memory), memory.conversations.of_user
     found = accounts.Accounts(library, memory.sessions, of_user=said, targets=targets)
     return {record.id: found.of(record) for record in records}
+
+
+def waiting(memory: Memory, ids: Iterable[str] | None) -> list[Record]:
+    held = memory.library.approvals.held()
+    if ids is None:
+        return held
+    known = {record.id: record for record in held}
+    keys = dict.fromkeys(map(memory.meant_of_held, ids))
+    if unknown := [key for key in keys if key not in known]:
+        raise NotFound(
+            f"Nothing waits for approval as {', '.join(unknown)}; nothing was decided.",
+            next_step="'commonplace review' lists what waits.",
+        )
+    return [known[key] for key in keys]
 
 
 def one(memory: Memory, record_id: str) -> tuple[Record, tuple[Place, ...]]:
@@ -45,16 +59,13 @@ def decide(
     decide = {"approve": memory.approve, "reject": memory.reject}[decision]
 
     def work() -> list[Record]:
-        keys = dict.fromkeys(map(memory.meant_of_held, ids))
-        waiting = {record.id: record for record in memory.review()}
-        if unknown := [key for key in keys if key not in waiting]:
-            raise NotWaiting(unknown)
+        named = {record.id: record for record in memory.review(ids)}
         for record in shown:
-            if waiting.get(record.id, record) != record:
+            if named.get(record.id, record) != record:
                 raise Conflict(
                     f"{record.id} reads otherwise than when it was shown; nothing was decided.",
                     next_step=f"Look at it again: 'commonplace review {record.id}'.",
                 )
-        return [decide(key) for key in keys]
+        return [decide(key) for key in named]
 
     return memory.library.locked(work)

@@ -6,53 +6,37 @@ nobody catches by its name, is its parent with a sentence of its own.
     CommonplaceError
     ├── BadInput              2  400   the call itself is wrong
     │   ├── BadValue                   one argument is not what it must be
-    │   │   └── TooLong                … because it is too long
     │   ├── BadName                    a document name outside the vault's grammar
-    │   ├── BadStatement               SQL that is wrong, or more than a question
-    │   ├── BadOption                  an unknown option or a value it does not take
-    │   │   └── BrokenOptions          … or a file of options that is no TOML
-    │   ├── UnknownTool                no tool of that name in the dialect
-    │   └── UnknownDialect             no dialect of that name
+    │   └── BadOption                  an unknown option, a value it does not take, or no TOML
     ├── NotFound              3  404   what was asked for is not there
     │   ├── NoSuchVault
     │   ├── NoSuchDocument
     │   ├── NoSuchRecord
-    │   ├── NotWaiting                 a record that waits for no approval
-    │   ├── NothingToUndo
-    │   └── NothingToRedo
+    │   └── NothingToUndo              no change, or no undo, that can be taken back
     ├── Conflict              4  409   it changed meanwhile, or a person must confirm
     │   ├── DocumentChanged      412
     │   ├── WouldLose                  a rewrite that drops much, without its confirm token
-    │   ├── AlreadyExists
-    │   └── AlreadyReplaced            a record that another one has replaced meanwhile
+    │   └── AlreadyExists
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
-    │   ├── TooSlow                    a question in SQL that takes too long
     │   ├── DocumentFull         507   a document would become longer than documents may be
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   └── HeldForReview        202   it waits until a person approves it
-    ├── VaultTrouble          6  500   the disk or the files do not do what they should
+    ├── VaultTrouble          6  500   a disk, a file or a port does not do what it should
     │   ├── Unreadable                 a document that is there but cannot be read
-    │   │   ├── TooBig                 … because it is too long
     │   │   └── NoDirectory            … because what should be its directory is none
     │   ├── StrangeFile                a machine file that is a link, or somebody else's
     │   ├── ReadOnly             503
     │   ├── DatabaseTrouble            PostgreSQL answers with an error
-    │   │   ├── NoServer         503   … or does not let us in
-    │   │   ├── ReadOnlyDatabase 503   … or is a replica that takes no writes
-    │   │   └── PoolFull         503   … or all our connections are in use
+    │   │   └── NoServer         503   … or gives us no connection
     │   ├── DiskFull             507
     │   ├── CutShort             503   the process that did it ended before it was done
     │   ├── ToBeFinished         503   it could be neither done nor taken back yet
     │   └── Busy                 503   another process holds the lock too long
-    ├── CannotListen          6  503   a port is taken, or not ours to take
     ├── MissingExtra          7  501   the door or engine asked for needs an extra package
-    ├── EncoderTrouble        8  503   there are no vectors of the encoder asked for
-    │   ├── NoSuchModel                its files are not where they should be
-    │   ├── BadModel                   its files cannot be used
-    │   ├── NoHub                502   they cannot be fetched
-    │   └── NoAnswer             502   the endpoint does not answer as it should
-    └── SummarizerFailed      9  502   who was to sum up records did not
+    ├── BadModel              8  503   the files of an encoder are not there, or cannot be used
+    ├── NoAnswer              8  502   a hub or an endpoint does not give what an encoder needs
+    └── SummarizerFailed      9  502   the program or endpoint that sums up records failed
 """
 
 from __future__ import annotations
@@ -87,21 +71,6 @@ class BadValue(BadInput):
         super().__init__(f"{argument}: {problem}.", next_step=next_step)
 
 
-SPLIT = "Write a shorter, self-contained summary, or split it into several records."
-FEWER = "Ask with fewer words: those that tell most."
-
-
-class TooLong(BadValue):
-    """One argument is longer than it may be."""
-
-    def __init__(self, argument: str, *, length: int, limit: int, next_step: str = "") -> None:
-        super().__init__(
-            argument,
-            f"{length:,} characters, and at most {limit:,} are taken",
-            next_step=next_step or (FEWER if argument == "query" else SPLIT),
-        )
-
-
 class BadName(BadInput):
     """A document name outside the vault's grammar."""
 
@@ -116,52 +85,19 @@ class BadName(BadInput):
         super().__init__(what, next_step=next_step)
 
 
-class BadStatement(BadInput):
-    """SQL that is wrong, or that does more than ask."""
-
-    def __init__(self, problem: str, *, views: str) -> None:
-        super().__init__(
-            f"The statement was not run: {problem.rstrip('.')}.",
-            next_step=f"Ask with one SELECT over {views}.",
-        )
-
-
 class BadOption(BadInput):
-    """An unknown option or a value it does not take."""
+    """An unknown option, a value it does not take, or a file of options that is no TOML."""
 
     def __init__(self, option: str, problem: str, *, source: str) -> None:
+        """`option` is empty where the whole file cannot be read."""
         self.option = option
         self.problem = problem
         super().__init__(
-            f"Option {option} ({source}): {problem}.",
+            f"Option {option} ({source}): {problem}."
+            if option
+            else f"{source} cannot be read as options: {problem}. Mend it in an editor.",
             next_step="'commonplace status --options' lists every option with what it takes.",
         )
-
-
-class BrokenOptions(BadOption):
-    """A file of options that is no TOML."""
-
-    def __init__(self, path: str, problem: str) -> None:
-        BadInput.__init__(
-            self,
-            f"{path} cannot be read as options: {problem}.",
-            next_step="Mend it in an editor; "
-            "'commonplace status --options' lists every option with what it takes.",
-        )
-
-
-class UnknownTool(BadInput):
-    """No tool of that name in the dialect."""
-
-    def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f"There is no tool {name!r} here.", next_step=f"Use {', '.join(known)}.")
-
-
-class UnknownDialect(BadInput):
-    """No dialect of that name."""
-
-    def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f"There is no dialect {name!r}.", next_step=f"Use {', '.join(known)}.")
 
 
 class NotFound(CommonplaceError):
@@ -208,33 +144,17 @@ class NoSuchRecord(NotFound):
         super().__init__(f"There is no record {record_id}.{what}", next_step=step)
 
 
-class NotWaiting(NotFound):
-    """Ids of records that do not, or no longer, wait for a person's approval."""
-
-    def __init__(self, ids: Sequence[str]) -> None:
-        super().__init__(
-            f"Nothing waits for approval as {', '.join(ids)}; nothing was decided.",
-            next_step="'commonplace review' lists what waits.",
-        )
-
-
 class NothingToUndo(NotFound):
-    """The journal holds no change that can be taken back."""
+    """The journal holds no change, or no undo, that can be taken back."""
 
-    def __init__(self, why: str, *, next_step: str = "") -> None:
-        super().__init__(
-            f"Nothing was undone: {why}.",
-            next_step=next_step or "'commonplace log' lists the changes.",
-        )
-
-
-class NothingToRedo(NotFound):
-    """The journal holds no undo that can be taken back."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"Nothing was redone: {why}.", next_step="'commonplace log' lists the changes."
-        )
+    def __init__(
+        self,
+        why: str,
+        *,
+        wanted: str = "undone",
+        next_step: str = "'commonplace log' lists the changes.",
+    ) -> None:
+        super().__init__(f"Nothing was {wanted}: {why}.", next_step=next_step)
 
 
 class Conflict(CommonplaceError):
@@ -289,16 +209,6 @@ class AlreadyExists(Conflict):
         super().__init__(f"{name} is there already.", next_step=next_step)
 
 
-class AlreadyReplaced(Conflict):
-    """A record that was replaced by another one in the meantime."""
-
-    def __init__(self, record_id: str, *, by: str) -> None:
-        super().__init__(
-            f"{record_id} was replaced already, by {by}.",
-            next_step=f"Read {by}; if it is wrong too, supersede {by}.",
-        )
-
-
 class Refused(CommonplaceError):
     """Allowed in principle, not to this caller or not now."""
 
@@ -318,16 +228,6 @@ class BudgetSpent(Refused):
         )
 
 
-class TooSlow(Refused):
-    """A question in SQL that takes too long."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(
-            f"The statement took over {seconds:g} s and was stopped.",
-            next_step="Ask for less: fewer rows, a WHERE on session or time, no cross joins.",
-        )
-
-
 class DocumentFull(Refused):
     """A document would become longer than documents may be."""
 
@@ -335,14 +235,14 @@ class DocumentFull(Refused):
 
     def __init__(self, name: str, *, size: int, limit: int) -> None:
         super().__init__(
-            f"{name} would be {_megabytes(size)} long, and a document has at most "
-            f"{_megabytes(limit)}. Nothing was changed.",
+            f"{name} would be {megabytes(size)} long, and a document has at most "
+            f"{megabytes(limit)}. Nothing was changed.",
             next_step="Let old records become summaries ('commonplace compact --force'), move some "
             "of it into documents of their own, or raise the option document_limit.",
         )
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size:,} bytes"
 
 
@@ -386,33 +286,23 @@ class HeldForReview(Refused):
 
 
 class VaultTrouble(CommonplaceError):
-    """The disk or the files do not do what they should."""
+    """A disk, a file or a port does not do what it should."""
 
     exit_code = 6
     status = 500
 
 
+MEND = (
+    "Mend the file (save it as UTF-8, give permission to read it, or put a plain file there), "
+    "then run 'commonplace doctor'."
+)
+
+
 class Unreadable(VaultTrouble):
-    """A document that is there but cannot be read as text."""
+    """A document that is there but cannot be read: it is no text, or too long."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(
-            f"{name} cannot be read: {why}. Nothing was changed.",
-            next_step="Mend the file (save it as UTF-8, give permission to read it, or put a plain "
-            "file there), then run 'commonplace doctor'.",
-        )
-
-
-class TooBig(Unreadable):
-    """A document that is longer than documents are read."""
-
-    def __init__(self, name: str, *, size: int, limit: int) -> None:
-        VaultTrouble.__init__(
-            self,
-            f"{name} is left out: it is {_megabytes(size)} long, and documents are read up to "
-            f"{_megabytes(limit)}.",
-            next_step="Split it into several documents, or raise the option document_limit.",
-        )
+    def __init__(self, name: str, why: str, *, next_step: str = MEND) -> None:
+        super().__init__(f"{name} cannot be read: {why}. Nothing was changed.", next_step=next_step)
 
 
 class NoDirectory(Unreadable):
@@ -439,15 +329,18 @@ class StrangeFile(VaultTrouble):
 
 
 class ReadOnly(VaultTrouble):
-    """The vault or its state directory does not take writes."""
+    """The vault, its state directory or its database does not take writes."""
 
     status = 503
 
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            f"{path} cannot be written. Nothing was changed.",
-            next_step="Give this user write permission, or set state_dir to a place that has it.",
-        )
+    def __init__(
+        self,
+        path: str,
+        *,
+        next_step: str = "Give this user write permission, "
+        "or set state_dir to a place that has it.",
+    ) -> None:
+        super().__init__(f"{path} cannot be written. Nothing was changed.", next_step=next_step)
 
 
 class DatabaseTrouble(VaultTrouble):
@@ -458,38 +351,12 @@ class DatabaseTrouble(VaultTrouble):
 
 
 class NoServer(DatabaseTrouble):
-    """PostgreSQL is not there, or does not let us in."""
+    """PostgreSQL is not there or does not let us in, or our connections are all in use."""
 
     status = 503
 
     def __init__(self, where: str, said: str, *, next_step: str) -> None:
         super().__init__(where, f"no connection ({said})", next_step=next_step)
-
-
-class ReadOnlyDatabase(DatabaseTrouble):
-    """The database takes no writes."""
-
-    status = 503
-
-    def __init__(self, where: str) -> None:
-        super().__init__(
-            where,
-            "it takes no writes, as a replica does",
-            next_step="Name the primary server in the URL.",
-        )
-
-
-class PoolFull(DatabaseTrouble):
-    """All connections of this process are in use."""
-
-    status = 503
-
-    def __init__(self, where: str, size: int, seconds: float) -> None:
-        super().__init__(
-            where,
-            f"all {size} connections of this process have been in use for {seconds:.0f} s",
-            next_step="Try again, or do less at the same time.",
-        )
 
 
 class DiskFull(VaultTrouble):
@@ -556,20 +423,6 @@ class SummarizerFailed(CommonplaceError):
         )
 
 
-class CannotListen(CommonplaceError):
-    """A port is taken, or not ours to take."""
-
-    exit_code = 6
-    status = 503
-
-    def __init__(self, host: str, port: int, why: OSError) -> None:
-        super().__init__(
-            f"Nothing can be served at {host}:{port}: {(why.strerror or str(why)).lower()}.",
-            next_step="If a gateway runs there already, 'commonplace serve --link' prints a link "
-            "to it; else choose another port.",
-        )
-
-
 class MissingExtra(CommonplaceError):
     """The door or engine asked for needs an extra package."""
 
@@ -583,52 +436,35 @@ class MissingExtra(CommonplaceError):
         )
 
 
-class EncoderTrouble(CommonplaceError):
-    """There are no vectors of the encoder asked for."""
+class BadModel(CommonplaceError):
+    """The files of an encoder are not there, or cannot be used."""
 
     exit_code = 8
     status = 503
 
-
-class NoSuchModel(EncoderTrouble):
-    """The files of a model are not where they should be."""
-
-    def __init__(self, encoder: str, path: str) -> None:
-        super().__init__(
-            f"The encoder {encoder} finds no model at {path}.",
-            next_step="Set encoder_path to where it is, or encoder to 'static'.",
-        )
-
-
-class BadModel(EncoderTrouble):
-    """The files of a model cannot be used."""
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(
-            f"The model {path} cannot be used: {problem}.",
-            next_step="Put a whole copy in its place, or set encoder to 'static'.",
-        )
+    def __init__(
+        self,
+        path: str,
+        problem: str,
+        *,
+        next_step: str = "Put a whole copy in its place, or set encoder to 'static'.",
+    ) -> None:
+        super().__init__(f"The model {path} cannot be used: {problem}.", next_step=next_step)
 
 
-class NoHub(EncoderTrouble):
-    """A hub does not give what is asked of it."""
+class NoAnswer(CommonplaceError):
+    """A hub does not give a model, or an endpoint no vectors."""
 
+    exit_code = 8
     status = 502
 
-    def __init__(self, hub: str, problem: str) -> None:
-        super().__init__(
-            f"{hub} did not give the model: {problem}.",
-            next_step="Look at the name and the network, name another --hub, or copy the folder.",
-        )
-
-
-class NoAnswer(EncoderTrouble):
-    """The endpoint does not answer as it should."""
-
-    status = 502
-
-    def __init__(self, url: str, problem: str) -> None:
-        super().__init__(
-            f"{url} gave no vectors: {problem}.",
-            next_step="Look at encoder_url, encoder_model and the key, or set encoder to 'static'.",
-        )
+    def __init__(
+        self,
+        url: str,
+        problem: str,
+        *,
+        wanted: str = "vectors",
+        next_step: str = "Look at encoder_url, encoder_model and the key, "
+        "or set encoder to 'static'.",
+    ) -> None:
+        super().__init__(f"{url} gave no {wanted}: {problem}.", next_step=next_step)

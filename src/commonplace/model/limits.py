@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Any
 
 from commonplace.model.clock import end_of, parse_stamp, stamp, start_of
-from commonplace.model.errors import BadValue, TooLong
+from commonplace.model.errors import BadValue
 from commonplace.model.options import Options
 from commonplace.model.records import CATEGORIES, ID, KIND, PASSAGE, TYPES, Sensitivity
 
@@ -21,6 +21,16 @@ MOST_LISTED, LONGEST_LISTED = 100, 2000
 """How many texts any list may have, and how many characters each of them."""
 HALF = re.compile("[\\ud800-\\udfff]")
 UNPLAIN = re.compile("[\\x00-\\x1f\\ud800-\\udfff]")
+SPLIT = "Write a shorter, self-contained summary, or split it into several records."
+FEWER = "Ask with fewer words: those that tell most."
+
+
+def too_long(argument: str, *, length: int, limit: int, next_step: str = "") -> BadValue:
+    return BadValue(
+        argument,
+        f"{length:,} characters, and at most {limit:,} are taken",
+        next_step=next_step or (FEWER if argument == "query" else SPLIT),
+    )
 
 
 def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
@@ -35,7 +45,7 @@ def check_text(text: Any, *, limit: int, argument: str = "text") -> str:
             next_step="Send the text as valid Unicode.",
         )
     if len(text) > limit:
-        raise TooLong(argument, length=len(text), limit=limit)
+        raise too_long(argument, length=len(text), limit=limit)
     return str(text)
 
 
@@ -90,13 +100,13 @@ def check_list(texts: Sequence[str], *, argument: str) -> None:
         )
     for text in texts:
         if len(text) > LONGEST_LISTED:
-            raise TooLong(argument, length=len(text), limit=LONGEST_LISTED)
+            raise too_long(argument, length=len(text), limit=LONGEST_LISTED)
 
 
 def check_tag(tag: Any, *, limit: int) -> str:
     check_type(tag, str, "tags")
     if len(tag) > limit:
-        raise TooLong("tags", length=len(tag), limit=limit, next_step="Shorten it.")
+        raise too_long("tags", length=len(tag), limit=limit, next_step="Shorten it.")
     if not tag.strip() or _is_unplain(tag):
         raise BadValue(
             "tags", f"{tag!r} is not a tag", next_step="A tag is a word or two on one line."
@@ -140,7 +150,7 @@ def check_word(value: Any, *, argument: str, limit: int = 200) -> str:
     """A name on one line, or nothing: a session, a channel, a user."""
     check_type(value, str, argument)
     if len(value) > limit:
-        raise TooLong(argument, length=len(value), limit=limit, next_step="Shorten it.")
+        raise too_long(argument, length=len(value), limit=limit, next_step="Shorten it.")
     if _is_unplain(value):
         raise BadValue(argument, "it holds control characters", next_step="Use one plain line.")
     return str(value)

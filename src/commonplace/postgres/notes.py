@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 from commonplace.model.clock import Clock, stamp
-from commonplace.model.errors import Busy, DatabaseTrouble
+from commonplace.model.errors import Busy, VaultTrouble
 from commonplace.model.files import digest
 from commonplace.postgres.connection import Database
 from commonplace.storage.leases import LONG_AGO, Lease
@@ -112,7 +112,7 @@ class PostgresNotes:
                 yield ()
             finally:
                 # A server that is gone lets go of it by itself.
-                with suppress(DatabaseTrouble):
+                with suppress(VaultTrouble):
                     self._database.rows(LET_GO, (*row, me))
 
 
@@ -143,7 +143,7 @@ class PostgresLeases:
             try:
                 yield Lease(session, stamp(last))
             finally:
-                with suppress(DatabaseTrouble):
+                with suppress(VaultTrouble):
                     self._end(holder)
 
     def running(self) -> list[Lease]:
@@ -170,7 +170,7 @@ def renewed(renew: Callable[[], object]) -> Iterator[None]:
 
     def speak() -> None:
         while not done.wait(HELD_SECONDS / 3):
-            with suppress(DatabaseTrouble):
+            with suppress(VaultTrouble):
                 renew()
 
     speaker = threading.Thread(target=speak, name="commonplace-lease", daemon=True)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.markdown.layouts import LAYOUTS, SHARED, Layout, configured, layout_named
 from commonplace.model.clock import Clock
-from commonplace.model.errors import CommonplaceError, ReadOnlyDatabase
+from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import StrPath
 from commonplace.model.options import Options
 from commonplace.postgres.connection import Database
 from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.journal import PostgresJournal
 from commonplace.postgres.notes import PostgresLeases, PostgresNotes
+from commonplace.postgres.server import takes_no_writes
 from commonplace.postgres.urls import parse_url
 from commonplace.postgres.vault import PostgresVault, ProgressRow
 from commonplace.storage.error_log import log_path
@@ -86,7 +87,7 @@ class PostgresParts:
         return self.database
 
     def refusal(self) -> CommonplaceError:
-        return ReadOnlyDatabase(self.shown)
+        return takes_no_writes(self.shown)
 
     def sweep(self) -> tuple[str, ...]:
         self.database.sweep()

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from commonplace.model.errors import PoolFull
+from commonplace.model.errors import NoServer
 from commonplace.postgres.server import SETTINGS
 
 SIZE = 10
@@ -61,7 +61,11 @@ class Pool:
     def take(self, *, seconds: float, where: str) -> PoolConnection:
         """An open connection; it may have broken since it was last used."""
         if not self._free.acquire(timeout=seconds):
-            raise PoolFull(where, self.size, seconds)
+            raise NoServer(
+                where,
+                f"all {self.size} connections of this process are in use since {seconds:.0f} s",
+                next_step="Try again, or do less at the same time.",
+            )
         try:
             return self._idle.pop()
         except IndexError:

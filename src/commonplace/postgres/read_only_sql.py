@@ -21,8 +21,8 @@ import psycopg
 from msgspec import Struct
 
 from commonplace.history.messages import Table
-from commonplace.history.sql_questions import SQL_LIMITS, VIEW_NAMES, VIEWS, table
-from commonplace.model.errors import BadStatement, BadValue, DatabaseTrouble, NotFound, TooSlow
+from commonplace.history.sql_questions import SQL_LIMITS, VIEW_NAMES, bad_statement, table, too_slow
+from commonplace.model.errors import BadValue, DatabaseTrouble, NotFound
 from commonplace.postgres.connection import Database
 from commonplace.postgres.server import Interrupted, may_succeed_again
 
@@ -80,7 +80,7 @@ def ask(database: Database, statement: str, *, limit: int) -> Table:
         asker = _asker(database)
         return database.again(lambda: _asked(database, asked, asker, limit))
     except _Unfit as unfit:
-        raise BadStatement(str(unfit), views=VIEWS) from None
+        raise bad_statement(str(unfit)) from None
 
 
 def _asked(database: Database, asked: _Question, asker: str, limit: int) -> Table:
@@ -130,7 +130,7 @@ def _plain(value: Any) -> Any:
 def _judged(error: psycopg.Error, database: Database, seconds: float) -> Exception:
     code = error.sqlstate or ""
     if code == STOPPED:
-        return TooSlow(seconds)
+        return too_slow(seconds)
     if may_succeed_again(error):
         return Interrupted(error)
     if not code or code.startswith(NO_FAULT_OF_THE_STATEMENT):

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from commonplace.model.errors import DatabaseTrouble, NoSuchVault, ReadOnlyDatabase
+from commonplace.model.errors import DatabaseTrouble, NoSuchVault
 from commonplace.postgres.server import (
     ASKED_FOR,
     GRAPHS,
@@ -23,6 +23,7 @@ from commonplace.postgres.server import (
     kept_apart,
     known_everywhere,
     probe,
+    takes_no_writes,
 )
 
 TRIES = 20
@@ -297,7 +298,7 @@ def migrate(
     if not found and not create:
         raise NoSuchVault(where)
     if engine.replica:
-        raise ReadOnlyDatabase(where)
+        raise takes_no_writes(where)
     if not engine.vectors:
         add_vectors(connection)
     _make_schema(connection, schema)

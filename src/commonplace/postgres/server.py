@@ -17,7 +17,7 @@ from commonplace.model.errors import (
     DatabaseTrouble,
     DiskFull,
     NoServer,
-    ReadOnlyDatabase,
+    ReadOnly,
 )
 
 OLDEST = 140000
@@ -152,7 +152,7 @@ def error_for(error: psycopg.Error, *, where: str, seconds: float) -> Commonplac
     """Our error for an error of the server."""
     code, said = error.sqlstate or "", _first_line(error)
     if code == "25006":
-        return ReadOnlyDatabase(where)
+        return takes_no_writes(where)
     if code == "55P03":
         return Busy(where, seconds)
     if code in ("53100", "54000"):
@@ -166,6 +166,13 @@ def error_for(error: psycopg.Error, *, where: str, seconds: float) -> Commonplac
     if not code and isinstance(error, psycopg.OperationalError):
         return NoServer(where, said, next_step="Check that the server runs and the URL names it.")
     return DatabaseTrouble(where, said, next_step="'commonplace doctor' says more.")
+
+
+def takes_no_writes(where: str) -> ReadOnly:
+    return ReadOnly(
+        where,
+        next_step="The server takes no writes, as a replica does: name the primary in the URL.",
+    )
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from commonplace.model.errors import AlreadyReplaced
+from commonplace.model.errors import Conflict
 from commonplace.model.records import Record
 from commonplace.search.index import Index
 
@@ -65,7 +65,10 @@ class Chains(Struct, frozen=True):
         old = self.index.get(record.supersedes) if record.supersedes else None
         taken = self.newer(old.record) if old else ()
         if taken:
-            raise AlreadyReplaced(record.supersedes, by=taken[0])
+            raise Conflict(
+                f"{record.supersedes} was replaced already, by {taken[0]}.",
+                next_step=f"Read {taken[0]}; if it is wrong too, supersede {taken[0]}.",
+            )
 
     def loss(self, leaving: Sequence[Record]) -> ChainLoss:
         """What must be marked when these records leave the documents."""

@@ -12,11 +12,11 @@ from functools import lru_cache
 
 from commonplace.markdown.layouts import DEPTH, SKIPPED, Layout, check_name, copy_of, is_plain
 from commonplace.model.clock import Clock
-from commonplace.model.errors import NoSuchDocument, TooBig, Unreadable
+from commonplace.model.errors import NoSuchDocument, Unreadable
 from commonplace.model.files import StrPath
 from commonplace.storage.locks import Lock
 from commonplace.storage.machine_files import DESCRIPTORS, LEAF, SHARED_FILE, is_shared
-from commonplace.storage.safe_paths import NO_ATIME, Tree, trouble
+from commonplace.storage.safe_paths import NO_ATIME, Tree, too_big, trouble
 from commonplace.storage.vault import Listing, Moved, Staged, Stat
 
 SETTLED = 0.05
@@ -95,7 +95,7 @@ class FileVault:
         if original := copy_of(name):
             into.copies[name] = original
         elif self._limit and found.st_size > self._limit:
-            why = TooBig(name, size=found.st_size, limit=self._limit)
+            why = too_big(name, size=found.st_size, limit=self._limit)
             into.unreadable[name] = str(why)
         else:
             into.documents[name] = self._stat(found)

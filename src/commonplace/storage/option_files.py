@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from commonplace.model.errors import BadOption, BrokenOptions, Unreadable
+from commonplace.model.errors import BadOption, Unreadable
 from commonplace.model.files import StrPath
 from commonplace.model.options import DEFAULTS, Options, flattened, is_harmless, snake
 from commonplace.storage.trusted import Trusted, lapsed, trusted, unheeded
@@ -201,16 +201,16 @@ def _read(path: str) -> dict[str, Any]:
     except OSError as error:
         raise Unreadable(path, error.strerror or str(error)) from None
     if len(data) > LONGEST:
-        raise BrokenOptions(path, f"it is longer than {LONGEST:,} bytes")
+        raise BadOption("", f"it is longer than {LONGEST:,} bytes", source=path)
     try:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BrokenOptions(path, f"it is not UTF-8 (at line {line})") from None
+        raise BadOption("", f"it is not UTF-8 (at line {line})", source=path) from None
     except ValueError as error:
-        raise BrokenOptions(path, str(error)) from None
+        raise BadOption("", str(error), source=path) from None
     except RecursionError:
-        raise BrokenOptions(path, "it is nested too deeply") from None
+        raise BadOption("", "it is nested too deeply", source=path) from None
 
 
 def _user_file(environ: Mapping[str, str]) -> str:

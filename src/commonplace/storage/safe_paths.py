@@ -18,9 +18,9 @@ from commonplace.model.errors import (
     NoDirectory,
     NoSuchVault,
     ReadOnly,
-    TooBig,
     Unreadable,
     VaultTrouble,
+    megabytes,
 )
 from commonplace.model.files import StrPath
 from commonplace.storage.machine_files import DESCRIPTORS, LEAF, SHARED_DIRECTORY, SHARED_FILE
@@ -156,7 +156,7 @@ class Tree:
     def read(self, name: str, *, most: int = -1, limit: int = 0) -> bytes:
         """A file, or the start of it, without a trace in its access time where that can be had.
 
-        `TooBig` for one that is longer than the limit, of which nothing is read.
+        A file that is longer than the limit is refused as `Unreadable`.
         """
         try:
             descriptor = self.open(name, os.O_RDONLY | NO_ATIME)
@@ -164,8 +164,16 @@ class Tree:
             descriptor = self.open(name, os.O_RDONLY)
         with open(descriptor, "rb") as file:
             if limit and (size := os.fstat(descriptor).st_size) > limit:
-                raise TooBig(name, size=size, limit=limit)
+                raise too_big(name, size=size, limit=limit)
             return file.read(most)
+
+
+def too_big(name: str, *, size: int, limit: int) -> Unreadable:
+    return Unreadable(
+        name,
+        f"it is {megabytes(size)} long, and documents are read up to {megabytes(limit)}",
+        next_step="Split it into several documents, or raise the option document_limit.",
+    )
 
 
 class InTheWay(NotADirectoryError):

@@ -6,12 +6,12 @@ It may import every room below it. It does not know how a door shows the tools.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue, UnknownDialect, UnknownTool
+from commonplace.model.errors import BadInput, BadValue
 from commonplace.model.lazy import module
 from commonplace.tools.tool import Answer, Tool
 
@@ -22,7 +22,7 @@ DIALECTS = ("native", "earl", "journal", "notebook", "claw", "typed", "anthropic
 def table(dialect: str) -> dict[str, Tool]:
     """The tools of a dialect by name."""
     if dialect not in DIALECTS:
-        raise UnknownDialect(dialect, list(DIALECTS))
+        raise BadInput(f"There is no dialect {dialect!r}.", next_step=f"Use {', '.join(DIALECTS)}.")
     return {tool.name: tool for tool in module(f"tools.{dialect}").TOOLS}
 
 
@@ -35,8 +35,13 @@ def own(name: str, *, dialect: str) -> Tool:
     """The tool of that name, of this dialect alone."""
     tools = table(dialect)
     if name not in tools:
-        raise UnknownTool(name, list(tools))
+        raise unknown(name, tools)
     return tools[name]
+
+
+def unknown(name: str, tools: Iterable[str]) -> BadInput:
+    """The error for a name that none of these tools has."""
+    return BadInput(f"There is no tool {name!r} here.", next_step=f"Use {', '.join(tools)}.")
 
 
 def find(name: str, *, dialect: str) -> Tool:

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from msgspec import Struct
 
-from commonplace.model.errors import BadValue, TooLong
-from commonplace.model.limits import check_list
+from commonplace.model.errors import BadValue
+from commonplace.model.limits import check_list, too_long
 
 JSON_TYPES: dict[Any, str] = {
     str: "string",
@@ -116,7 +116,7 @@ class Parameter(Struct, frozen=True):
         if self.type == "array":
             check_list(value, argument=self.name)
         if about.max_length is not None and len(value) > about.max_length:
-            raise TooLong(self.name, length=len(value), limit=about.max_length)
+            raise too_long(self.name, length=len(value), limit=about.max_length)
         low, high = about.minimum, about.maximum
         if (low is not None and value < low) or (high is not None and value > high):
             bounds = f"{low} to {high}" if high is not None else f"{low} or more"

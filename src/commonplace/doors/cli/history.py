@@ -26,7 +26,7 @@ from commonplace.doors.cli.main import (
 )
 from commonplace.doors.cli.parser import AddArguments, add
 from commonplace.doors.cli.terminal import paint
-from commonplace.model.errors import BadValue, TooSlow
+from commonplace.model.errors import BadValue
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
 
@@ -186,7 +186,9 @@ def _stopped_in_time() -> Iterator[None]:
 def _give_up(seconds: float) -> None:
     import os
 
-    error = TooSlow(seconds)
+    from commonplace.history.sql_questions import too_slow
+
+    error = too_slow(seconds)
     print(f"commonplace: {error}", file=sys.stderr, flush=True)
     # Nothing was written, so there is nothing to put in order.
     os._exit(error.exit_code)

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from commonplace.doors.caller import agent_above, require_person
@@ -20,7 +20,6 @@ from commonplace.model.errors import (
     CommonplaceError,
     Conflict,
     NotFound,
-    NotWaiting,
     Refused,
 )
 from commonplace.model.options import is_url, shown_value
@@ -238,9 +237,7 @@ def _list_waiting(memory: Memory, arguments: argparse.Namespace) -> int:
 
 def _decide(memory: Memory, arguments: argparse.Namespace) -> int:
     """Approve or reject what is named, or all, or of each in turn what the person says yes to."""
-    waiting = memory.review()
-    if arguments.id:
-        waiting = _waiting_named(memory, waiting, arguments.id)
+    waiting = memory.review(arguments.id or None)
     in_turn = not (arguments.id or arguments.all)
     if in_turn and waiting:
         _check_can_ask(waiting, arguments)
@@ -252,14 +249,6 @@ def _decide(memory: Memory, arguments: argparse.Namespace) -> int:
     elif not waiting:
         print("Nothing waits for approval.")
     return 0
-
-
-def _waiting_named(memory: Memory, waiting: Sequence[Record], parts: Iterable[str]) -> list[Record]:
-    known = {record.id: record for record in waiting}
-    keys = dict.fromkeys(map(memory.meant_of_held, parts))
-    if unknown := [key for key in keys if key not in known]:
-        raise NotWaiting(unknown)
-    return [known[key] for key in keys]
 
 
 def _check_can_ask(waiting: Sequence[Record], arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.doors.mcp import prompts, versions
 from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
-from commonplace.model.errors import BadName, CommonplaceError, NoSuchDocument, UnknownTool
+from commonplace.model.errors import BadName, CommonplaceError, NoSuchDocument
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -109,7 +109,9 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
         raise Fault(INVALID_PARAMS, "arguments: they are not an object.")
     tools = offered()
     if name not in tools:
-        raise Fault(INVALID_PARAMS, str(UnknownTool(name, list(tools))))
+        from commonplace.tools import unknown
+
+        raise Fault(INVALID_PARAMS, str(unknown(name, tools)))
     try:
         memory = recall()
         memory.conversations.note()

@@ -18,7 +18,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from msgspec import Struct
 
-from commonplace.model.errors import BadValue, NoHub, NoSuchModel
+from commonplace.model.errors import BadModel, BadValue, NoAnswer
 
 HUB = "https://huggingface.co"
 NAME = re.compile(r"(?!\.)[\w.-]+/(?!\.)[\w.-]+")
@@ -52,11 +52,20 @@ def fetch(
         _make(folder)
         for names in (MODELS, VOCABULARIES):
             if not source.has_one_of(names, progress):
-                raise NoSuchModel("onnx", source.address(names[0]))
+                raise BadModel(
+                    source.address(names[0]),
+                    "the hub has no such file",
+                    next_step="Name a model that comes with ONNX files.",
+                )
         for name in SETTINGS:
             source.has_one_of((name,), progress)
     except (URLError, HTTPException, OSError) as error:
-        raise NoHub(hub, _said(error)) from None
+        raise NoAnswer(
+            hub,
+            _said(error),
+            wanted="model",
+            next_step="Look at the name and the network, name another --hub, or copy the folder.",
+        ) from None
     return Fetched(model, folder, tuple(source.fetched), source.bytes)
 
 

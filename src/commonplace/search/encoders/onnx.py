@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 from zlib import crc32
 
-from commonplace.model.errors import BadModel, MissingExtra, NoSuchModel
+from commonplace.model.errors import BadModel, MissingExtra
 from commonplace.search.encoders import Weigh, rounded
 from commonplace.search.encoders.wordpiece import pieces, words
 
@@ -126,7 +126,11 @@ def _model_file(folder: str) -> str:
         path = os.path.join(folder, name)
         if folder and os.path.isfile(path):
             return path
-    raise NoSuchModel("onnx", os.path.join(folder, FILES[0]) if folder else "encoder_path, unset")
+    raise BadModel(
+        os.path.join(folder, FILES[0]) if folder else "onnx",
+        "there is no such file" if folder else "encoder_path is not set",
+        next_step="Set encoder_path to where it is, or encoder to 'static'.",
+    )
 
 
 def _vocabulary(folder: str) -> dict[str, int]:

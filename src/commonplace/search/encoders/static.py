@@ -26,7 +26,7 @@ from struct import Struct, pack
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from commonplace.model.errors import BadModel, NoSuchModel
+from commonplace.model.errors import BadModel
 from commonplace.search.encoders import Weigh, rounded
 from commonplace.search.encoders.wordpiece import pieces, words
 
@@ -62,7 +62,7 @@ class Weights:
             with open(path, "rb") as file:
                 self._bytes = mmap(file.fileno(), 0, access=ACCESS_READ)
         except FileNotFoundError:
-            raise NoSuchModel("static", path) from None
+            raise BadModel(path, "there is no such file") from None
         except (OSError, ValueError) as error:
             raise BadModel(path, str(error)) from None
         if len(self._bytes) < HEADER.size or self._bytes[: len(MAGIC)] != MAGIC:

@@ -32,6 +32,8 @@ from commonplace.doors.mcp.http import token_in
 from commonplace.history.messages import Message
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, StrangeFile
+from commonplace.search.sqlite import connections
+from commonplace.search.sqlite.connections import Connections
 from commonplace.storage import error_log
 from commonplace.storage.journal_format import entry_in
 from commonplace.storage.machine_files import make, opened, read, share, unfinished, write
@@ -437,6 +439,58 @@ def test_users_of_a_group_share_a_vault(home: Path) -> None:
             assert all(text.count(f"number {number} of {user} ") for number in range(count))
         assert {path.stat().st_uid for path in (root / STATE).glob("lock")} == {users[0]}
         assert not any(list((home / ".local/share/commonplace").glob("state/*")) for home in homes)
+
+
+HOLDING = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("SELECT * FROM t").fetchall()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def _written_as_another(path: str, ask: int, answer: int) -> int:
+    """A process of the group that writes a row. It asks before it opens the file again."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setgroups([])
+        os.setgid(SHARING)
+        os.setuid(4712)
+        connections.sleep = lambda _: (os.write(ask, b"?"), os.read(answer, 1))  # type: ignore
+        Connections(path, version=1).run("INSERT INTO t VALUES (1)")
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640])
+def test_a_user_who_comes_before_the_group_may_write_opens_the_index_again(mode: int) -> None:
+    as_root()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o2770)
+        os.chown(directory, 4711, SHARING)
+        share(directory)
+        path = f"{directory}/index.db"
+        Connections(path, schema=["CREATE TABLE t (x)"], version=1).close()
+        os.chown(path, 4711, SHARING)
+        (asked, ask), (told, tell) = os.pipe(), os.pipe()
+        command = [sys.executable, "-c", HOLDING, path]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdout
+            assert holder.stdout.readline() == b"held\n"
+            os.chmod(f"{path}-shm", mode)
+            child = _written_as_another(path, ask, told)
+            os.close(ask)
+            assert os.read(asked, 1) == b"?"
+            os.chmod(f"{path}-shm", 0o660)
+            os.write(tell, b"!" * 25)
+            assert os.waitpid(child, 0)[1] == 0
+            holder.communicate()
 
 
 def test_a_file_of_a_shared_directory_is_its_groups_as_soon_as_it_is_there(tmp_path: Path) -> None:

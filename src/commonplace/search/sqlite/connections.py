@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from threading import RLock, local
+from time import sleep
 from typing import Any
 from weakref import WeakSet, ref
 
@@ -30,6 +31,9 @@ PRAGMAS = (
 )
 ROOM = 65_536
 """Bytes that SQLite wants at once, with some to spare."""
+REFUSALS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+TRIES, PAUSE_SECONDS = 25, 0.02
+"""How often a file of a shared vault is opened again, and after how long."""
 PAGES = "page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 Row = tuple[Any, ...]
 
@@ -71,15 +75,18 @@ class Connections:
         self._using: AbstractContextManager[object] = nullcontext() if self.path else self._writing
 
     @contextmanager
-    def lent(self) -> Iterator[sqlite3.Connection]:
-        """The connection of this thread's transaction, or one that nobody uses just now."""
+    def lent(self, *, begin: str = "") -> Iterator[sqlite3.Connection]:
+        """The connection of this thread's transaction, or one that nobody uses just now.
+
+        `begin` is the statement that begins a transaction of its own.
+        """
         if self._held.db is not None:
             yield self._held.db
             return
         idle = self._idle
         try:
             with self._using:
-                db = self._take()
+                db = self._begun(begin)
                 try:
                     yield db
                 finally:
@@ -95,8 +102,7 @@ class Connections:
         if self._held.db is not None:
             yield self._held.db
             return
-        with self._writing, self.lent() as db:
-            db.execute("BEGIN IMMEDIATE")
+        with self._writing, self.lent(begin="BEGIN IMMEDIATE") as db:
             self._held.db = db
             try:
                 yield db
@@ -141,6 +147,36 @@ class Connections:
         """Close those that nobody uses; they open again when they are wanted."""
         while self._idle:
             self._idle.pop().close()
+
+    def _begun(self, begin: str) -> sqlite3.Connection:
+        """A connection that has begun its transaction.
+
+        SQLite makes its shared memory before it gives the group the right to write there. A user
+        of a shared vault who comes between the two is refused until the file is opened again.
+        """
+        shared = self.path and machine_files.is_shared(os.path.dirname(self.path))
+        for _ in range(TRIES if shared else 0):
+            try:
+                return self._begin(begin)
+            except sqlite3.DatabaseError as error:
+                if _code(error) not in REFUSALS:
+                    raise
+            # All of this process share what was opened first.
+            for each in list(_living):
+                if each.path == self.path:
+                    each.close()
+            sleep(PAUSE_SECONDS)
+        return self._begin(begin)
+
+    def _begin(self, begin: str) -> sqlite3.Connection:
+        db = self._take()
+        try:
+            if begin:
+                db.execute(begin)
+        except sqlite3.DatabaseError:
+            self._give(db, self._idle)
+            raise
+        return db
 
     def _take(self) -> sqlite3.Connection:
         try:
@@ -276,7 +312,7 @@ def _in_our_words(error: sqlite3.DatabaseError, path: str | None, *, kept: bool)
     code = _code(error)
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and path and _is_full(path)):
         return DiskFull(where)
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+    if code in REFUSALS:
         return ReadOnly(where)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(where, WAIT_SECONDS)

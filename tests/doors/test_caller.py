@@ -278,3 +278,13 @@ def test_every_act_of_the_person_can_ask_one_function(monkeypatch: pytest.Monkey
     monkeypatch.setenv("CLAUDECODE", "1")
     with pytest.raises(Refused, match="Only the person may pin a memory"):
         caller.require_person("pin a memory")
+
+
+@pytest.mark.parametrize("data", [b"[" * 100_000, b'{"a": ' * 100_000, b"\xff", b"[]", b'{"a": 1}'])
+def test_a_strange_note_of_clients_is_none_and_is_written_anew(tmp_path: Path, data: bytes) -> None:
+    notes = FileNotes(str(tmp_path))
+    (tmp_path / caller.NOTE).write_bytes(data)
+    run = next(iter(keys_above()))
+    assert caller.noted_session(notes, [run, "a"]) == ""
+    caller.note_session(notes, run, "abc")
+    assert caller.noted_session(notes, [run]) == "abc"

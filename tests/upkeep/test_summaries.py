@@ -28,6 +28,7 @@ from commonplace.upkeep.compaction.extractive import (
     shortened,
 )
 from commonplace.upkeep.compaction.summarizers import (
+    TOKENS,
     Chat,
     Command,
     DailyTokens,
@@ -184,7 +185,7 @@ class Endpoint(BaseHTTPRequestHandler):
             self.send_header("Location", self.redirect)
             self.end_headers()
             return
-        data = json.dumps(self.answer).encode()
+        data = self.answer if isinstance(self.answer, bytes) else json.dumps(self.answer).encode()
         self.send_response(200)
         self.end_headers()
         self.wfile.write(data)
@@ -265,6 +266,20 @@ def test_an_answer_without_a_text_is_an_error(endpoint: str, tmp_path: Path, ans
     Endpoint.answer = answer
     with pytest.raises(SummarizerFailed, match="no text"):
         chat(endpoint, tmp_path, 10_000).body([record("x")], characters=100)
+
+
+DEEP = b"[" * 100_000
+
+
+def test_an_answer_that_is_nested_too_deeply_is_an_error(endpoint: str, tmp_path: Path) -> None:
+    Endpoint.answer = DEEP
+    with pytest.raises(SummarizerFailed, match="nested too deeply"):
+        chat(endpoint, tmp_path, 10_000).body([record("x")], characters=100)
+
+
+def test_a_count_of_tokens_that_is_nested_too_deeply_starts_anew(tmp_path: Path) -> None:
+    (tmp_path / TOKENS).write_bytes(DEEP)
+    assert chat("http://127.0.0.1:9", tmp_path, 10_000).tokens.spent() == 0
 
 
 def options(**given: Any) -> Options:

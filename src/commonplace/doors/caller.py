@@ -226,8 +226,10 @@ def _is_marked(mark: str, environ: Mapping[str, str]) -> bool:
 
 
 def _kept(data: bytes | None) -> dict[str, str]:
+    from commonplace.storage.machine_files import parsed
+
     try:
-        kept = json.loads(data or b"{}")
+        kept = parsed(data or b"{}")
     except ValueError:
         return {}
     return dict(_plain(kept)) if isinstance(kept, dict) else {}

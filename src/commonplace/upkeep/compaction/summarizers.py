@@ -17,6 +17,7 @@ from commonplace.model.clock import Clock, DayOf, utc_day
 from commonplace.model.errors import BadOption, SummarizerFailed
 from commonplace.model.options import Options
 from commonplace.model.records import SHAREABLE, Record
+from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction.extractive import Extractive, Summarizer, sentences
@@ -133,7 +134,7 @@ class DailyTokens:
 
     def _spent(self, note: bytes | None) -> int:
         try:
-            kept = json.loads(note or b"")
+            kept = parsed(note or b"")
             return int(kept["tokens"]) if kept["day"] == str(self.clock.today()) else 0
         except (ValueError, KeyError, TypeError):
             return 0
@@ -191,7 +192,7 @@ class Chat:
         request = Request(self.url, json.dumps(value).encode(), headers)
         try:
             with build_opener(_no_redirects()).open(request, timeout=SECONDS) as response:
-                answer = json.loads(response.read(LONGEST))
+                answer = parsed(response.read(LONGEST))
         except (URLError, HTTPException, OSError, ValueError) as error:
             if isinstance(error, HTTPError):
                 error.close()

@@ -15,6 +15,7 @@ from commonplace.model.files import Known, Signature
 from commonplace.model.records import Hit, Place, Record, wording_key
 from commonplace.search.encoders.hashed import HashedEncoder
 from commonplace.search.index import Asked, Candidate, Index, Query
+from commonplace.search.typos import readings
 
 RANK = LAYOUTS["native"].rank
 MEMORY, DAILY, OTHER = "MEMORY.md", "memory/2026-11-15.md", "notes/home.md"
@@ -647,6 +648,44 @@ class IndexContract:
         rarity = index.rarity(["teas", "quince", "nowhere", "", "\0"])
         assert rarity["teas"] < 0.05 < 3 < rarity["quince"] < rarity["nowhere"]
         assert rarity[""] == rarity["\0"] == rarity["nowhere"]
+
+    @pytest.mark.parametrize(
+        ("asked", "meant"),
+        [
+            ("recippes", "recipes"),
+            ("imsulin", "insulin"),
+            ("tniking", "tinkering"),
+            ("Fzzwick", "fizzwick"),
+            ("hosue", "house"),
+            ("qunice", "quince"),
+            ("tinkeing", "tinkering"),
+            ("Deutchlanticket", "deutschlandticket"),
+            ("postgr", "postgresql"),
+            ("велосепед", "велосипед"),
+        ],
+    )
+    def test_a_misspelt_word_is_read_as_the_nearest_of_a_record_that_fits(
+        self, index: Index, asked: str, meant: str
+    ) -> None:
+        texts = (
+            "Insulin recipes of Fizzwick", "House with a quince", "tinkering", "Deutschlandticket",
+            "PostgreSQL 17", "Новый велосипед",
+        )  # fmt: skip
+        fill(index, *(record(number, text) for number, text in enumerate(texts)))
+        expected = {} if asked == "tniking" else {asked: meant}
+        assert readings(f"what of {asked}?", index, Query(f"what of {asked}?")) == expected
+
+    def test_what_a_record_has_is_read_as_it_stands(self, index: Index) -> None:
+        fill(index, record(1, "Fizzwick"), record(2, "Fizwick in Fizzel"))
+        asked = Query("Fizwicks, fizzel, FIZZ, wizard and 4izzwick")
+        assert readings(asked.text, index, asked) == {}
+
+    def test_no_word_is_read_as_one_of_a_secret(self, index: Index) -> None:
+        fill(index, record(1, "Fizzwick", sensitivity="secret"))
+        asked = Query("Fizzwik")
+        assert readings(asked.text, index, asked) == {}
+        shown = replace(asked, include_secret=True)
+        assert readings(asked.text, index, shown) == {"Fizzwik": "fizzwick"}
 
     def test_anew_forgets_everything(self, index: Index) -> None:
         fill(index, record(1, "quince"))

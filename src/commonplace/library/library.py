@@ -192,7 +192,7 @@ class Library:
             found = self.engine.find(query)
         if self.troubles or self.watch.copies:
             lacking = " ".join((found.degraded, *self.troubles.values(), *self.unmerged())).strip()
-            found = SearchResult(found, mode=found.mode, degraded=lacking, nearest=found.nearest)
+            found.degraded = lacking
         return found
 
     def recall(self, text: str, *, limit: int, newest: int, writes: bool) -> list[Hit]:

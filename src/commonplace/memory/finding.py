@@ -146,4 +146,5 @@ def _merged(hits: SearchResult, said: SearchResult, query: Query) -> SearchResul
         mode=hits.mode,
         degraded=hits.degraded,
         nearest=() if both else hits.nearest,
+        readings=hits.readings,
     )

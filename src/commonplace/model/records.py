@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from hashlib import blake2b
@@ -287,6 +287,7 @@ class SearchResult(list[Hit]):
         mode: str = "words",
         degraded: str = "",
         nearest: Sequence[Hit] = (),
+        readings: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(hits)
         self.mode = mode
@@ -295,6 +296,8 @@ class SearchResult(list[Hit]):
         """Why it may have found less than it could; empty when nothing was wanting."""
         self.nearest = tuple(nearest)
         """What came nearest to the question, where nothing was near enough to be found."""
+        self.readings = dict(readings or {})
+        """Misspelt words of the question, each with the word that it was read as."""
 
     @property
     def is_weak(self) -> bool:

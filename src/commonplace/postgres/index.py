@@ -26,11 +26,12 @@ from commonplace.postgres.index_queries import (
     query_of,
     still_level,
     tag_of,
+    unkept,
 )
 from commonplace.postgres.index_rows import PostgresRecords, record_in
 from commonplace.postgres.index_vectors import PostgresVectors
 from commonplace.search.filters import narrow
-from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
+from commonplace.search.index import FORMS, Asked, Candidate, Entry, Followed, Query, Result
 from commonplace.search.rows import (
     SHOWN,
     IndexRow,
@@ -43,6 +44,7 @@ from commonplace.search.rows import (
     score,
 )
 from commonplace.search.sqlite.candidates import CountCache
+from commonplace.search.typos import Slipped
 from commonplace.search.words import STOP, cut_terms_of
 
 # The journal is in the same database.
@@ -120,6 +122,20 @@ HAVING = """select l.records, t.at, (select count(*) from record r
         where r.profile = %(profile)s and r.words @@ t.query::tsquery)
     from level l cross join unnest(%(queries)s::text[]) with ordinality t(query, at)
     where l.profile = %(profile)s and t.query is not null"""
+# A record may begin its words in many ways: the condition finds it, and then they are looked at.
+STEMS = """select distinct substr(w.lexeme, %(tagged)s) from record r
+    cross join lateral unnest(r.words) w
+    where r.profile = %(profile)s and r.words @@ %(query)s::tsquery
+        and starts_with(w.lexeme, %(beginning)s)
+    union select substr(t.lexeme, %(tagged)s) from unnest(%(undone)s::text[]) t(lexeme)
+    where exists(select 1 from record r
+        where r.profile = %(profile)s and r.words @@ ('''' || t.lexeme || '''')::tsquery)"""
+HAVING_STEMS = f"""select h.said, (select count(*) from record r
+        where r.profile = %(profile)s and r.words @@ t.query::tsquery)
+    from unnest(%(queries)s::text[]) t(query) cross join lateral (
+        select r.text || ' ' || r.tags || ' ' || r.username as said from record r
+        where r.profile = %(profile)s and r.words @@ t.query::tsquery and {{fits}}
+        order by r.key limit {FORMS}) h"""
 PLANNED = 10
 """How long a list is that PostgreSQL plans for once and for all; for a shorter one it would make a
 plan each time, which takes longer than to count."""
@@ -413,6 +429,24 @@ class PostgresIndex:
                 having[missing[at - 1]] = count
         total = self._vectors.records
         return {word: rarity(word, having=having.get(word, 0), total=total) for word in words}
+
+    def stems(self, word: Slipped) -> list[str]:
+        undone = [term.words[0] for each in cut_terms_of(word.undone) for term in each]
+        beginning = self._tag + word.beginning
+        rows = self._rows(
+            STEMS,
+            tagged=len(self._tag) + 1,
+            query=f"'{beginning}':*",
+            beginning=beginning,
+            undone=[self._tag + each for each in undone],
+        )
+        return [stem for (stem,) in rows]
+
+    def having_stems(self, stems: Sequence[str], query: Query) -> list[tuple[str, int]]:
+        condition = fitting(query)
+        queries = [f"'{self._tag}{stem}'" for stem in stems]
+        rows = self._said(HAVING_STEMS.format(fits=condition.text), condition, queries=queries)
+        return [(unkept(said), count) for said, count in rows]
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from commonplace.model.clock import Clock
 from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
+from commonplace.search import typos
 from commonplace.search.embedder import Embedder
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
 from commonplace.search.words import match
@@ -64,6 +65,7 @@ class SearchEngine:
     def _find(self, query: Query) -> SearchResult:
         if not query.text.strip() or query.limit <= 0:
             return SearchResult(self._index.search(query))
+        query, readings = self._read(query)
         asked, degraded = self.asked(query.text)
         found = self._index.candidates(query, asked)
         if not found:
@@ -75,7 +77,13 @@ class SearchEngine:
             mode=self._mode(found, asked),
             degraded=degraded,
             nearest=() if hits else self._nearest(found, query),
+            readings=readings,
         )
+
+    def _read(self, query: Query) -> tuple[Query, dict[str, str]]:
+        """The query without its misspelt words, and as what each of them is read."""
+        readings = typos.readings(query.text, self._index, query)
+        return replace(query, text=typos.read_as(query.text, readings)), readings
 
     def _nearest(self, found: Sequence[Candidate], query: Query) -> list[Hit]:
         """What comes first of all that is not near enough."""
@@ -106,6 +114,7 @@ class SearchEngine:
             return Miss(hit.record.id, 0, barred)
         if not query.text.strip():
             return Miss(hit.record.id, 0, ("Without words the newest are listed, not the best.",))
+        query, _ = self._read(query)
         asked, degraded = self.asked(query.text)
         found = self._index.candidates(query, asked)
         order = self._ranked(found, query, limit=len(found))

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from commonplace.model.files import Known
 from commonplace.model.records import Hit, Place, Record
+from commonplace.search.typos import Slipped
 
 Result = TypeVar("Result")
 Entry = tuple[Record, int]
@@ -21,6 +22,8 @@ BEST = 100
 """How many candidates the words give."""
 NEAREST = 50
 """How many the vectors give: what is further away is found by its words, or not wanted."""
+FORMS = 20
+"""How many texts show the forms of a stem."""
 STEEP = 10.0
 """The rank that says half as much as the first."""
 
@@ -207,6 +210,18 @@ class Index(Protocol):
 
     def rarity(self, words: Sequence[str]) -> dict[str, float]:
         """How rare each word is here: the logarithm of how many times more records there are."""
+
+    def stems(self, word: Slipped) -> list[str]:
+        """The stems of its words that begin as a misspelt word does, or that it may be undone to.
+
+        Of the words that no slip leads to, none need be there.
+        """
+
+    def having_stems(self, stems: Sequence[str], query: Query) -> list[tuple[str, int]]:
+        """Texts of records that have one of these stems and fit the query, and how many have it.
+
+        For each stem there are `FORMS` texts at most.
+        """
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True

@@ -48,6 +48,36 @@ over own re s same she should so some such t than that the their them then there
 those through to too under until up us ve very was we were what when where which while who whom
 whose why will with would you your"""
 STOP = frozenset(ENGLISH_STOPS.split())
+GERMAN_STOPS = """der die das den dem des ein eine einen einem einer eines und oder aber ist sind
+war waren bin hat habe haben hatte wird werden wurde kann muss soll will nicht kein keine keinen mit
+von vom zu zum zur im am an auf aus bei für nach über um unter vor als wie wo wann was wer wen wem
+welche welcher welches welchen warum wofür ich mich mir mein meine meinen meinem meiner meines du
+dich dir er sie es ihn ihm ihr wir uns unser unsere sich man auch noch nur schon sehr so dass wenn
+ob bis per"""
+FRENCH_STOPS = """le la les un une des du de et ou mais est sont était étais ai as avons ont avait
+être avoir ne pas plus que qui quoi dont où quand comment pourquoi quel quelle quels quelles
+combien je me moi mon ma mes tu te ton ta tes il elle on nous vous ils elles son sa ses notre nos
+leur leurs lui se en au aux avec pour par sur sous dans sans chez ce cet cette ces fait faut doit
+peut"""
+SPANISH_STOPS = """el la los las un una unos unas y o pero es son era fue soy está están estar ser
+hay he ha han había no más que qué quién quien cuál cual cuándo cuando cómo como dónde donde cuánto
+cuánta cuántos por para con sin sobre en de del al a yo me mi mis tú te tu tus él ella se su sus
+nos nuestro nuestra lo le les este esta estos estas eso esa debe tiene tengo"""
+PORTUGUESE_STOPS = """o os as um uma uns umas e ou mas é são era foi sou está estão estar ser há não
+mais que quem qual quando como onde quanto por para com sem sobre em no na nos nas de do da dos das
+ao aos à eu me meu minha meus minhas tu te teu ele ela se seu sua seus suas nós nosso nossa lhe este
+esta isso deve tem tenho"""
+ITALIAN_STOPS = """il lo la i gli le un uno una e o ma è sono era sei siamo ho hai ha hanno aveva
+essere avere non più che chi cosa quale quali quando come dove quanto perché per con senza su in di
+del della dei delle al alla ai alle dal dalla nel nella io mi mio mia miei mie tu ti tuo lui lei si
+suo sua noi ci nostro nostra questo questa deve può"""
+STOPS_OF = {
+    "German": frozenset(GERMAN_STOPS.split()),
+    "French": frozenset(FRENCH_STOPS.split()),
+    "Spanish": frozenset(SPANISH_STOPS.split()),
+    "Portuguese": frozenset(PORTUGUESE_STOPS.split()),
+    "Italian": frozenset(ITALIAN_STOPS.split()),
+}
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 """How FTS5 cuts a text into words."""
 K1, B = 1.2, 0.75
@@ -131,10 +161,26 @@ def spellings(text: str) -> str:
     return "" if text.isascii() else " ".join(_spellings(text))
 
 
+def tokens(text: str) -> list[str]:
+    """The words of a text as they are written; runs of unspaced script whole."""
+    return ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
+
+
+def stops_of(found: Iterable[str]) -> frozenset[str]:
+    """The stop words of the language that words are of: of the one that has most of them.
+
+    English, unless another has two of them at least and more than English has.
+    """
+    said = {word.lower() for word in found}
+    least = max(len(said & STOP), 1)
+    counts = {name: len(said & stops) for name, stops in STOPS_OF.items()}
+    most = max(counts, key=counts.__getitem__)
+    return STOPS_OF[most] if counts[most] > least else STOP
+
+
 def words_of(text: str) -> list[str]:
     """The words of a text that tell something, in small letters; runs of unspaced script whole."""
-    found = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
-    return [word for word in map(str.lower, found) if word not in STOP]
+    return [word for word in map(str.lower, tokens(text)) if word not in STOP]
 
 
 def match(text: str) -> str:
@@ -149,8 +195,8 @@ def any_of(found: Sequence[str]) -> str:
 
 def terms(text: str) -> list[str]:
     """The words of any text as FTS5 takes them, each quoted."""
-    tokens = ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
-    told = [token for token in tokens if token.lower() not in STOP] or tokens
+    every = tokens(text)
+    told = [token for token in every if token.lower() not in STOP] or every
     return list(dict.fromkeys(term for token in told for term in _terms(token)))[:MOST]
 
 
@@ -271,8 +317,8 @@ def _cut_into_words(found: Sequence[str]) -> list[Term]:
         _cut.clear()
         fresh = list(found)
     cut = _tokens([(term.strip('"*'), "") for term in fresh]) if fresh else ()
-    for term, tokens in zip(fresh, cut):
-        told = tuple(word for _, _, word in sorted(tokens) if word)
+    for term, found_words in zip(fresh, cut):
+        told = tuple(word for _, _, word in sorted(found_words) if word)
         _cut[term] = Term(told, term.endswith("*"))
     return [_cut[term] for term in found]
 
@@ -284,18 +330,18 @@ Token = tuple[int, int, str]
 """Whether it is beside the text, its place there, and the word."""
 
 
-def _joined(tokens: Sequence[Token]) -> Lexemes:
+def _joined(cut: Sequence[Token]) -> Lexemes:
     # No phrase reaches from the text into what is beside it.
-    after = 2 + max((at for beside, at, _ in tokens if not beside), default=-1)
+    after = 2 + max((at for beside, at, _ in cut if not beside), default=-1)
     places: dict[str, list[int]] = {}
     room = ROOM
-    for beside, at, word in sorted(token for token in tokens if token[2]):
+    for beside, at, word in sorted(token for token in cut if token[2]):
         found = places.get(word)
         if found is None:
             room -= len(word.encode()) + SLOT
             found = places.setdefault(word, []) if room >= 0 else []
         found.append(min(1 + at + (after if beside else 0), LAST_PLACE))
-    return Lexemes(places, len(tokens))
+    return Lexemes(places, len(cut))
 
 
 def _tokens(texts: Sequence[tuple[str, str]]) -> list[list[Token]]:

@@ -108,10 +108,13 @@ def search(
         "hits": [found(hit) | _superseded(hit, replaced) for hit in hits],
         "mode": hits.mode,
         "degraded": hits.degraded,
+        "readings": hits.readings,
     }
     for_agent = memory.origin != Origin.OWNER
     text = _listed(hits, memory.clock, replaced, for_agent=for_agent)
-    return Answer(data, text + (f"\n({hits.degraded})" if hits.degraded else ""))
+    read = [f"'{word}' read as '{meant}'" for word, meant in hits.readings.items()]
+    told = [f"({', '.join(read)})" if read else "", f"({hits.degraded})" if hits.degraded else ""]
+    return Answer(data, "\n".join((text, *filter(None, told))))
 
 
 @tool(read_only=True, always=True)

@@ -13,12 +13,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from commonplace.model.clock import monotonic
-from commonplace.search.filters import fits, narrow
-from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
+from commonplace.search.filters import as_json, fits, narrow
+from commonplace.search.index import BEST, FORMS, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.search.sqlite.row_cache import Row, RowCache, Snapshot, first_fitting
-from commonplace.search.words import any_of, terms
+from commonplace.search.words import any_of, cut_terms_of, terms
 
 if TYPE_CHECKING:
+    from commonplace.search.typos import Slipped
     from commonplace.search.vectors.table import Nearest
 
 LEADING = 40
@@ -39,6 +40,13 @@ EVERY = -1
 """No limit."""
 SHARES = tuple(STEEP / (STEEP + rank) for rank in range(BEST))
 """What a rank counts for who leads."""
+STEMS = """SELECT term FROM stems WHERE term >= ? AND term < ?
+    UNION SELECT term FROM stems WHERE term IN (SELECT value FROM json_each(?))"""
+HAVING_STEM = f"""SELECT r.text || ' ' || r.tags || ' ' || r.username,
+        (SELECT doc FROM stems WHERE term = ?)
+    FROM stem_places p CROSS JOIN records r ON r.key = p.doc WHERE p.term = ? AND {{fits}}
+    LIMIT {FORMS}"""
+LAST_LETTER = "\U0010ffff"
 UNFOUND = (0.0, -1)
 UNKNOWN = -1
 HAVING = "SELECT count(*) FROM fts WHERE fts MATCH ?"
@@ -159,6 +167,23 @@ def by_words(
     condition, arguments = fits(query)
     statement = BY_WORDS.format(columns=columns, fits=condition)
     return first_of(db.execute(statement, (words, most, *arguments)), limit)
+
+
+def stems(db: sqlite3.Connection, word: Slipped) -> list[str]:
+    """The stems that begin as a misspelt word does, or that it may be undone to."""
+    undone = [term.words[0] for each in cut_terms_of(word.undone) for term in each]
+    bounds = (word.beginning, word.beginning + LAST_LETTER)
+    return [term for (term,) in db.execute(STEMS, (*bounds, as_json(undone)))]
+
+
+def having_stems(
+    db: sqlite3.Connection, found: Sequence[str], query: Query
+) -> list[tuple[str, int]]:
+    """Texts of records that have one of these stems and fit, and how many records have the stem."""
+    condition, arguments = fits(query)
+    statement = HAVING_STEM.format(fits=condition)
+    every = (db.execute(statement, (stem, stem, *arguments)).fetchall() for stem in found)
+    return [row for rows in every for row in rows]
 
 
 def told_beside(rows: Sequence[Row]) -> tuple[dict[int, int], dict[int, int]]:

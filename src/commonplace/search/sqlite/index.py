@@ -31,10 +31,19 @@ from commonplace.search.rows import (
     score,
 )
 from commonplace.search.sqlite import records as sqlite_records
-from commonplace.search.sqlite.candidates import EVERY, WordCounts, by_words, candidates, in_order
+from commonplace.search.sqlite.candidates import (
+    EVERY,
+    WordCounts,
+    by_words,
+    candidates,
+    having_stems,
+    in_order,
+    stems,
+)
 from commonplace.search.sqlite.connections import Connections, Row, reading
 from commonplace.search.sqlite.row_cache import RowCache
 from commonplace.search.sqlite.schema import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
+from commonplace.search.typos import Slipped
 from commonplace.search.vectors import table as vector_table
 from commonplace.search.words import STOP, match
 
@@ -307,6 +316,14 @@ class SqliteIndex:
     def _having(self, db: sqlite3.Connection, word: str) -> int:
         expression = match(word) if word not in STOP else ""
         return self._counts.having(db, expression) if expression else 0
+
+    def stems(self, word: Slipped) -> list[str]:
+        with self._ready(Query(word.word)) as db:
+            return stems(db, word)
+
+    def having_stems(self, stems: Sequence[str], query: Query) -> list[tuple[str, int]]:
+        with self._ready(query) as db:
+            return having_stems(db, stems, query)
 
     def unembedded(
         self, model: str, *, dim: int, limit: int, sensitive: bool = True

@@ -8,7 +8,7 @@ from commonplace.search.filters import IS_BEHAVIORAL
 from commonplace.search.rows import COLUMNS
 from commonplace.search.words import TOKENIZER
 
-EDITION = 4
+EDITION = 5
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
 edition is dropped.
 """
@@ -45,6 +45,8 @@ SCHEMA = (
         text, words, content='records', content_rowid='key',
         tokenize="{TOKENIZER}"
     )""",
+    "CREATE VIRTUAL TABLE stems USING fts5vocab(fts, 'row')",
+    "CREATE VIRTUAL TABLE stem_places USING fts5vocab(fts, 'instance')",
 )
 VERSION = crc32(f"{EDITION} {SCHEMA}".encode()) & 0x7FFFFFFF
 INDEXES = {

@@ -104,6 +104,7 @@ def search(
     return {
         "mode": found.mode,
         "degraded": found.degraded,
+        "readings": found.readings,
         "hits": [_explained(hit) for hit in found],
     }
 

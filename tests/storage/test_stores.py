@@ -243,3 +243,12 @@ def test_there_are_no_marks_before_the_first(tmp_path: Path) -> None:
     for store in (ProgressFile(tmp_path / "heads.json", root=tmp_path), ProgressRow(database())):
         assert store.load().end == -1
         store.close()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [b"", b"[]", b"{}", b'{"end": "x", "documents": {}}', b'{"unsettled": [1], "documents": {}}'],
+)
+def test_marks_that_cannot_be_read_are_those_of_a_new_vault(tmp_path: Path, written: bytes) -> None:
+    (tmp_path / "heads.json").write_bytes(written + b"\n")
+    assert ProgressFile(tmp_path / "heads.json", root=tmp_path).load() == Progress()

@@ -10,6 +10,9 @@ import json
 import os
 from typing import Protocol
 
+from msgspec import Struct, convert, field
+from msgspec.structs import asdict
+
 from commonplace.model.errors import ReadOnly
 from commonplace.model.files import Known, Signature, StrPath
 from commonplace.storage.machine_files import opened, parsed
@@ -17,34 +20,24 @@ from commonplace.storage.machine_files import opened, parsed
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-class Progress:
+class Progress(Struct):
     """What is known of the documents beyond what the index knows."""
 
-    def __init__(
-        self,
-        end: int = -1,
-        settled: int = -1,
-        boot: str = "",
-        documents: dict[str, Known] | None = None,
-        behind: int = -1,
-        forgot: int = -1,
-        unsettled: dict[str, int] | None = None,
-    ) -> None:
-        self.end = end
-        """The journal position up to which every change is in the documents."""
-        self.settled = settled
-        """The position up to which the documents are on disk."""
-        self.boot = boot
-        self.home = ""
-        """The directory of the documents when this was saved; empty when it is not known."""
-        self.documents = documents or {}
-        """Those that we wrote to since the index came level."""
-        self.behind = behind
-        """The position of a change of whole texts that the index was not told yet; -1 without."""
-        self.forgot = forgot
-        """Where the journal last tells of what the owner forgot; 0: nowhere, -1: not known."""
-        self.unsettled = unsettled or {}
-        """The documents that may not be on disk as they are, and the last change of each."""
+    end: int = -1
+    """The journal position up to which every change is in the documents."""
+    settled: int = -1
+    """The position up to which the documents are on disk."""
+    boot: str = ""
+    documents: dict[str, Known] = field(default_factory=dict)
+    """Those that we wrote to since the index came level."""
+    behind: int = -1
+    """The position of a change of whole texts that the index was not told yet; -1 without."""
+    forgot: int = -1
+    """Where the journal last tells of what the owner forgot; 0: nowhere, -1: not known."""
+    unsettled: dict[str, int] = field(default_factory=dict)
+    """The documents that may not be on disk as they are, and the last change of each."""
+    home: str = ""
+    """The directory of the documents when this was saved; empty when it is not known."""
 
 
 class ProgressStore(Protocol):
@@ -106,34 +99,15 @@ def progress_in(text: str | bytes) -> Progress:
     try:
         value = parsed(text)
         documents = {name: _known(*row) for name, row in value["documents"].items()}
-        behind, forgot = value.get("behind", -1), value.get("forgot", -1)
-        end, settled, boot = value["end"], value["settled"], value["boot"]
-        unsettled = dict(value.get("unsettled", ()))
-        progress = Progress(end, settled, boot, documents, behind, forgot, unsettled)
-        progress.home = value.get("home", "")
-        return progress
-    except (ValueError, KeyError, TypeError):
+        return convert({**value, "documents": documents}, Progress)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return Progress()
 
 
 def text_of(progress: Progress) -> str:
     """The progress as the text that `progress_in` reads."""
     rows = {name: _row(known) for name, known in progress.documents.items()}
-    value = {
-        "end": progress.end,
-        "settled": progress.settled,
-        "boot": progress.boot,
-        "documents": rows,
-    }
-    if progress.home:
-        value["home"] = progress.home
-    if progress.behind >= 0:
-        value["behind"] = progress.behind
-    if progress.forgot >= 0:
-        value["forgot"] = progress.forgot
-    if progress.unsettled:
-        value["unsettled"] = progress.unsettled
-    return json.dumps(value)
+    return json.dumps({**asdict(progress), "documents": rows})
 
 
 def _boot_id() -> str:

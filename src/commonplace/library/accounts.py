@@ -1,7 +1,4 @@
-"""Accounts: what a record rests on and what became of its wording, as a person is shown it.
-
-It reads journal, history and sessions, and changes nothing.
-"""
+"""Tell a person what a record rests on, and what became of the agent's wording."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Unites a document with the copy that a sync program made when two machines changed it at once.
+"""Unite a document with the copy that a sync program made when two machines changed it at once.
 
-Nothing of either is dropped, but for what was deleted here before: lines of the copy that the
-document never had are new, and all others are known. How such copies are named it does not know.
+Lines of the copy that the document never had are added. Lines that were deleted here stay deleted.
 """
 
 from __future__ import annotations

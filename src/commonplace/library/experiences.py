@@ -1,7 +1,6 @@
-"""The experience store: of all that was remembered, the records that were unlike the ones before.
+"""Keep the experiences: the records that were unlike all records before them.
 
-A small note of vectors and ids: it can be made again from the records, and holds no word of them.
-When it is time to take in new ones it does not know.
+A small note holds their vectors and ids, and none of their words. It can be made again.
 """
 
 from __future__ import annotations

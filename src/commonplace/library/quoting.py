@@ -1,7 +1,7 @@
-"""Quoting: a rule that comes from a session which has read untrusted text is told in the user's
-own words, and the agent's wording waits for a person.
+"""Find the user's sentence that a memory rests on.
 
-It knows records and what the user said; how either is kept it does not know.
+A rule from a session that has read untrusted text is stored in the user's own words. The agent's
+wording waits for a person.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Reads documents as records, with what the journal knows of those whose lines do not say it.
-
-Where the documents are, and how they got there, it does not know.
-"""
+"""Read documents as records. The journal adds the data that a record's line does not carry."""
 
 from __future__ import annotations
 

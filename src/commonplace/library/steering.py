@@ -1,7 +1,6 @@
-"""Steering: changes of the documents that prompts are made of, which wait for a person.
+"""Let changes of the documents that prompts are made of wait for a person.
 
-What the user said of them is written there at once, in the user's words. Who must wait it does not
-know.
+The sentences among them that the user said are written at once, in the user's words.
 """
 
 from __future__ import annotations

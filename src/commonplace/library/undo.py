@@ -1,6 +1,6 @@
-"""What was: the history of a record, any text at any time, and undo.
+"""Show the history of a record or a text, take changes back, and make them again.
 
-Everything is read from the journal; it knows nothing of search.
+All of it is read from the journal.
 """
 
 from __future__ import annotations

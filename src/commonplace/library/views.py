@@ -1,6 +1,6 @@
-"""What a session was last shown of each document, and how much its rewrites have taken out.
+"""Note what each session was last shown of each document, and how much its rewrites took out.
 
-A small note a session, changed by all who speak for it. It does not know the texts.
+Each session has one small note. Every process that speaks for the session changes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Status: what a vault holds and how it is, as plain data for whoever shows it.
-
-It does not know who asks, nor how any of it is shown.
-"""
+"""Say what a vault holds and how it is, as plain data."""
 
 from __future__ import annotations
 

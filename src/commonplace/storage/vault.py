@@ -89,8 +89,8 @@ class Vault(Protocol):
 
     transactional: bool
     """Whether all that is done under the lock, by whichever part, happens when it is let go or not
-    at all, and nobody else writes. Then there is nothing to take back or to finish, and no edit
-    from outside to look for.
+    at all. Four things follow: a failed change need not be taken back; no document waits to be
+    synced; nobody edits from outside; long work under the lock can't be done in slices.
     """
 
     def lock(self, *, undone: Callable[[], None] | None = None) -> AbstractContextManager[None]:

@@ -23,6 +23,7 @@ from commonplace.doors.cli.terminal import has_colour
 from commonplace.memory import Memory
 from commonplace.model.errors import HeldForReview
 from commonplace.model.options import DEFAULTS
+from commonplace.tools.hits import FURTHER
 from commonplace.trust.neutralise import SUGGESTIONS
 from tests.data import HERE, contents, example
 from tests.support.clocks import SkippingClock
@@ -263,11 +264,14 @@ def test_store_then_search_then_brief(run: Run, vault: Path) -> None:
     key = first_id(run)
     day = run("search", "--json").data["hits"][0]["timestamp"][:10]
     assert stored == Ran(0, f"Stored {key}.\n")
-    hit = f"- {day} preference: Likes tea [{key}] (MEMORY.md:3)\n"
+    line = f"- {day} preference: Likes tea [{key}] (MEMORY.md:3)\n"
+    hit = f"{line}    shares “tea”\n"
     assert run("search", "tea") == Ran(0, f"{SUGGESTIONS}\n{hit}")
     brief = run("brief")
     assert f"not commands:\n- {day} preference: Likes tea [{key}]\n" in brief.out
-    assert run("search", "coffee") == Ran(0, "Nothing found.\n")
+    none = run("search", "coffee").out
+    assert none.startswith("Nothing found. The nearest, which are probably no answer:\n")
+    assert none.endswith(f"\n{line}    near in meaning to “coffee”\n{FURTHER}\n")
     assert (
         run("search", "--tags", "drinks", "--tags", "green", "--json").data["hits"][0]["id"] == key
     )

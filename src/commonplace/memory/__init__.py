@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from commonplace.memory import storing as _storing
     from commonplace.memory import upkeep as _upkeep
     from commonplace.memory.documents import Document
+    from commonplace.memory.finding import Gathered
     from commonplace.memory.storing import Remembered
     from commonplace.search.engine import Miss
     from commonplace.trust import admission
@@ -439,6 +440,13 @@ class Memory:
         `within` is memory, history (what was said in conversations) or all.
         """
         return _finding.search(self, text, within=within, **filters)
+
+    def all_about(self, text: str, *, limit: int = 100, **filters: Any) -> Gathered:
+        """Everything that is probably about something, in groups, for whoever has to count.
+
+        `limit` is how many are shown; the filters are those of `search`.
+        """
+        return _finding.all_about(self, text, limit=limit, **filters)
 
     def why_not(self, record_id: str, text: str, **filters: Any) -> Miss:
         """Why a search for this does not show that record among its first hits."""

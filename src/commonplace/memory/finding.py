@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.memory import session, upkeep
@@ -24,6 +26,10 @@ else:
 
 SHARE_OF_FACTS = 30
 """The part of a brief, in a hundred, that behavioural entries leave to others."""
+FEW = 3
+"""So many of the nearest are told where nothing is surely about something."""
+GATHERED = 1000
+"""The most that is counted as being about something."""
 PLACES = ("memory", "history", "all")
 """What a search may look through."""
 
@@ -51,6 +57,49 @@ def search(
     hits = SearchResult() if within == "history" else memory.library.find(query)
     memory.note_shown(it for hit in (*hits, *hits.nearest) for it in hit.shown)
     return hits if within == "memory" else _merged(hits, _said(memory, query), query)
+
+
+class Gathered(Struct, frozen=True):
+    """Everything that is probably about something."""
+
+    text: str
+    groups: dict[str, list[Hit]]
+    """By kind, and by document what is not a record: the fullest first, each the newest first."""
+    count: int
+    """How many there are, shown or not."""
+    nearest: tuple[Hit, ...]
+    """What comes nearest, where there are none."""
+    found: SearchResult
+    """The search that it was gathered from."""
+
+    @property
+    def more(self) -> int:
+        """How many are not shown."""
+        return self.count - sum(map(len, self.groups.values()))
+
+    def in_order(self) -> Iterator[tuple[str, Hit]]:
+        """Each hit with the name of its group."""
+        return ((name, hit) for name, hits in self.groups.items() for hit in hits)
+
+
+def all_about(memory: Memory, text: str, *, limit: int = 100, **filters: Any) -> Gathered:
+    limits.check_type(text, str, "query")
+    if not text.strip():
+        raise BadValue("query", "it is empty", next_step="Say what to gather everything about.")
+    found = search(memory, text, limit=GATHERED, **filters)
+    about = [hit for hit in found if not hit.is_weak]
+    groups: dict[str, list[Hit]] = {}
+    for hit in sorted(about[:limit], key=lambda hit: hit.record.said_at, reverse=True):
+        groups.setdefault(_group(hit), []).append(hit)
+    fullest = dict(sorted(groups.items(), key=lambda pair: -len(pair[1])))
+    nearest = () if about else (*found[:FEW], *found.nearest)
+    return Gathered(text, fullest, len(about), nearest, found)
+
+
+def _group(hit: Hit) -> str:
+    if hit.record.kind == PASSAGE and hit.places:
+        return hit.places[0].document
+    return hit.record.kind
 
 
 def _said(memory: Memory, query: Query) -> SearchResult:

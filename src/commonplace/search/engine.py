@@ -13,7 +13,6 @@ from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
 from commonplace.search import typos
 from commonplace.search.embedder import Embedder
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
-from commonplace.search.words import match
 
 if TYPE_CHECKING:
     from commonplace.search.encoders import Encoder, Stronger
@@ -119,9 +118,10 @@ class SearchEngine:
         found = self._index.candidates(query, asked)
         order = self._ranked(found, query, limit=len(found))
         place = {each.candidate.id: at for at, each in enumerate(order, 1)}.get(hit.record.id, 0)
-        lacking = (degraded,) if degraded else ()
         if not place:
-            return Miss(hit.record.id, 0, (*_uncompared(hit, query, len(found)), *lacking))
+            is_compared = any(each.id == hit.record.id for each in found)
+            told = _unlike(hit, query) if is_compared else _uncompared(hit, query, len(found))
+            return Miss(hit.record.id, 0, (*told, *((degraded,) if degraded else ())))
         its = order[place - 1]
         below = _below(its, order[query.limit - 1], place) if place > query.limit else ()
         return Miss(hit.record.id, place, below, tuple(its.parts().items()))
@@ -222,22 +222,32 @@ def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Neighbour, .
     return tuple(Neighbour(it.id, it.timestamp, it.username, it.text, it.origin) for it in near)
 
 
+def _unlike(hit: Hit, query: Query) -> tuple[str, ...]:
+    """Why one that was compared is not shown."""
+    return (f"{_words_shared(hit, query)} Its meaning is near, but not near enough to be shown.",)
+
+
 def _uncompared(hit: Hit, query: Query, count: int) -> tuple[str, ...]:
     """Why it was not even a candidate."""
-    asked = set(match(query.text).lower().replace('"', " ").split()) - {"or"}
-    shared = sorted(asked.intersection(match(hit.record.text).lower().replace('"', " ").split()))
-    words = (
-        f"It shares {', '.join(shared)} with the question, but too many others share more."
-        if shared
-        else "It shares no word with the question."
-    )
+    words = _words_shared(hit, query)
     return (words, f"Its meaning is not among the nearest either; {count} others were compared.")
+
+
+def _words_shared(hit: Hit, query: Query) -> str:
+    from commonplace.search.reasons import quoted, shared
+
+    found = shared(query.text, hit.record.text)
+    if not found:
+        return "It shares no word with the question."
+    return f"It shares {quoted(found)} with the question, but too many others share more."
 
 
 def _below(its: Ranked, last: Ranked, place: int) -> tuple[str, ...]:
     """What the last that was shown has over one that was not."""
+    from commonplace.search.reasons import label
+
     mine, theirs = its.parts(), last.parts()
     lead = {name: theirs.get(name, 0.0) - mine.get(name, 0.0) for name in {*mine, *theirs}}
     most = sorted((name for name in lead if lead[name] > 0), key=lambda name: -lead[name])[:3]
-    told = ", ".join(f"{name.replace('_', ' ')} {lead[name]:+.2f}" for name in most)
+    told = ", ".join(f"{label(name)} {lead[name]:+.2f}" for name in most)
     return (f"It is number {place}. The last that is shown is ahead by {told or 'its age'}.",)

@@ -86,7 +86,7 @@ def reasons(each: Ranked, question: str, by_key: Mapping[int, Candidate]) -> tup
 def by_words(question: str, text: str) -> tuple[str, ...]:
     """Why a text was found that has words of the question."""
     found = shared(question, text)
-    return (f"shares {_quoted(found)}",) if found else ("shares a word in its tags, name or date",)
+    return (f"shares {quoted(found)}",) if found else ("shares a word in its tags, name or date",)
 
 
 def shared(question: str, text: str) -> list[str]:
@@ -117,15 +117,17 @@ def _reasons(
     own = {"words": it.words_rank >= 0, "meaning": it.cosine_rank >= 0 and is_like(it)}
     if own["words"]:
         yield from by_words(question, it.text)
-    if own["meaning"] and not (own["words"] and _by_words_rather(parts)):
+    if own["meaning"] and not (own["words"] and _by_words_rather(parts, question, it.text)):
         yield _meant(question)
     if not any(own.values()):
         yield _around(it, question, by_key) or _meant(question)
     yield from (said for name, said in TOLD.items() if parts.get(name, 0.0) >= LEAST)
 
 
-def _by_words_rather(parts: Mapping[str, float]) -> bool:
-    """Whether its words count for more than its meaning."""
+def _by_words_rather(parts: Mapping[str, float], question: str, text: str) -> bool:
+    """Whether its words say it all, or count for more than its meaning."""
+    if len(shared(question, text)) == len(terms(question)):
+        return True
     words = sum(parts.get(name, 0.0) for name in ("words", "words_rank", "phrases"))
     return words > sum(parts.get(name, 0.0) for name in ("alike", "alike_rank"))
 
@@ -142,12 +144,12 @@ def _around(it: Candidate, question: str, by_key: Mapping[int, Candidate]) -> st
     for side, key in (("after", it.before), ("before", it.after)):
         if key in by_key and is_like(by_key[key]):
             found = shared(question, by_key[key].text)
-            beside = f"what shares {_quoted(found)}" if found else "what is near in meaning"
+            beside = f"what shares {quoted(found)}" if found else "what is near in meaning"
             return f"{is_said} right {side} {beside}"
     return "said in the same session" if it.session else ""
 
 
-def _quoted(words: Sequence[str]) -> str:
+def quoted(words: Sequence[str]) -> str:
     """A few words in quotation marks, and how many more there are."""
     shown = [f"“{word}”" for word in words[:MOST]]
     if len(words) > MOST:

@@ -12,6 +12,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, NoSuchDocument, NotFound
 from commonplace.model.records import Hit
 from commonplace.tools import pages
+from commonplace.tools.hits import because, judged, notes, verdict
 from commonplace.tools.tool import Answer, Argument, tool
 from commonplace.trust.neutralise import neutralise, one_line
 
@@ -88,12 +89,16 @@ def search_memory(
         raise BadValue("query", "it is empty", next_step="Say what to look for.")
     hits = memory.search(query, limit=limit)
     found = [{"file": _place(hit), "text": hit.record.text} for hit in hits]
-    lines = [one_line(f"- {each['file']}: {each['text']}") for each in found] or ["Nothing found."]
-    lines += [f"({hits.degraded})"] if hits.degraded else []
-    return Answer(found, "\n".join(lines))
+    lines = [_line(hit) for hit in (*hits, *hits.nearest)] or ["Nothing found."]
+    lines = judged(lines, verdict(hits))
+    return Answer(found, "\n".join([*lines, *notes(hits)]))
 
 
 TOOLS = (diary, read_memory, rewrite_memory, search_memory)
+
+
+def _line(hit: Hit) -> str:
+    return one_line(f"- {_place(hit)}: {hit.record.text}") + because(hit)
 
 
 def _place(hit: Hit) -> str:

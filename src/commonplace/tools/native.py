@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
-from commonplace.model.records import BY_TOOL, MESSAGE, PASSAGE, Hit, Origin, Record
+from commonplace.model.records import BY_TOOL, Origin, Record
+from commonplace.tools import hits
+from commonplace.tools.hits import described, line, shortened
 from commonplace.tools.tool import Answer, Argument, tool
-from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, neutralise, one_line
-from commonplace.trust.origins import Trust, trust_of
+from commonplace.trust.neutralise import FRAMING, neutralise, one_line
 
 if TYPE_CHECKING:
     from commonplace.history.messages import Message
@@ -25,11 +25,8 @@ Kind = Annotated[
     Argument("preference, fact, instruction, context, correction, note, learned or your own word."),
 ]
 Tags = Annotated[list[str], Argument("Up to 10.", max_items=10, item_length=50)]
-BESIDE = 200
-"""Characters of a neighbour that a hit shows."""
 Limit = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
-SAID_MOST = 4000
-"""Characters of one message that are shown: a pasted log would fill a context."""
+Most = Annotated[int, Argument("Default 20; all_about 100.", minimum=1, maximum=100)]
 
 
 @tool(always=True)
@@ -85,36 +82,28 @@ def search(
     include_superseded: Annotated[bool, Argument("Also what was replaced.")] = False,
     since: Annotated[str, Argument("From this day on: 2026-03-01, March, last week.")] = "",
     until: Annotated[str, Argument("Up to this day.")] = "",
-    explain: Annotated[bool, Argument("Say why each ranks as it does.")] = False,
+    explain: Annotated[bool, Argument("Add the numbers.")] = False,
     within: Annotated[
         Literal["memory", "history", "all"], Argument("history: past conversations.")
     ] = "memory",
-    limit: Limit = 20,
+    all_about: Annotated[bool, Argument("Everything about it, to count.")] = False,
+    limit: Most = None,  # type: ignore[assignment]
 ) -> Answer:
     """Search all that is remembered: records, documents, diary; best first."""
-    hits = memory.search(
-        query,
-        kinds=(kind,) if kind else (),
-        tags=tuple(tags),
-        include_superseded=include_superseded,
-        since=since,
-        until=until,
-        explain=explain,
-        within=within,
-        limit=limit,
-    )
-    replaced = _replaced(memory, hits) if include_superseded else {}
-    data = {
-        "hits": [found(hit) | _superseded(hit, replaced) for hit in hits],
-        "mode": hits.mode,
-        "degraded": hits.degraded,
-        "readings": hits.readings,
+    filters: dict[str, Any] = {
+        "kinds": (kind,) if kind else (),
+        "tags": tuple(tags),
+        "include_superseded": include_superseded,
+        "since": since,
+        "until": until,
+        "explain": explain,
+        "within": within,
     }
-    for_agent = memory.origin != Origin.OWNER
-    text = _listed(hits, memory.clock, replaced, for_agent=for_agent)
-    read = [f"'{word}' read as '{meant}'" for word, meant in hits.readings.items()]
-    told = [f"({', '.join(read)})" if read else "", f"({hits.degraded})" if hits.degraded else ""]
-    return Answer(data, "\n".join((text, *filter(None, told))))
+    if all_about:
+        return hits.answer_gathered(memory, memory.all_about(query, **filters, limit=limit or 100))
+    found = memory.search(query, **filters, limit=limit or 20)
+    replaced = hits.replaced_among(memory, found) if include_superseded else {}
+    return hits.answer(memory, found, replaced)
 
 
 @tool(read_only=True, always=True)
@@ -254,53 +243,9 @@ def history(
 TOOLS = (store, search, brief, read, update, delete, diary, undo, history)
 
 
-def described(record: Record) -> dict[str, object]:
-    """A record as plain data."""
-    data = {"id": record.id, "kind": record.kind, "text": record.text, **record.data()}
-    return data | {"behavioral": record.behavioral}
-
-
-def found(hit: Hit) -> dict[str, object]:
-    """A hit as plain data: the record, how well it fits, where it stands and what is beside it."""
-    places = [f"{place.document}:{place.line}" for place in hit.places]
-    data = described(hit.record) | {"score": round(hit.score, 4), "places": places}
-    if _is_said(hit):
-        data["text"] = _shortened(hit.record.text)
-    if hit.beside:
-        data["beside"] = [
-            {"id": each.id, "username": each.username, "text": one_line(each.text)[:BESIDE]}
-            for each in hit.beside
-        ]
-    if hit.why:
-        data["why"] = {name: round(part, 2) for name, part in hit.why}
-    return data
-
-
-def _replaced(memory: Memory, hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
-    """The hits that are no longer current, each with what took its place."""
-    chains = memory.library.chains
-    replaced = chains.replaced(hit.record.id for hit in hits)
-    records = [hit.record for hit in hits if hit.record.id in replaced]
-    return {record.id: chains.successors(record) for record in records}
-
-
-def _superseded(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-    key = hit.record.id
-    return {"superseded_by": list(replaced[key])} if key in replaced else {}
-
-
-def _is_said(hit: Hit) -> bool:
-    """Whether it is a message; a record may be of that kind too, but stands somewhere."""
-    return hit.record.kind == MESSAGE and not hit.places
-
-
 def _said(message: Message) -> dict[str, str]:
     """A message as plain data, as much of it as fits a context."""
-    return asdict(message) | {"content": _shortened(message.content)}
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SAID_MOST else text[:SAID_MOST] + "…"
+    return asdict(message) | {"content": shortened(message.content)}
 
 
 def _spoken(found: list[Message]) -> str:
@@ -309,48 +254,6 @@ def _spoken(found: list[Message]) -> str:
         for message in found
     ]
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
-
-
-def _listed(
-    hits: list[Hit], clock: Clock, replaced: Mapping[str, tuple[str, ...]], *, for_agent: bool
-) -> str:
-    if not hits:
-        return "Nothing found."
-    lines = [_line(hit.record, clock, hit) + _fate(hit, replaced) + _reasons(hit) for hit in hits]
-    if any(map(_is_said, hits)):
-        lines.insert(0, FRAMING)
-    elif for_agent and any(_needs_frame(hit.record) for hit in hits):
-        lines.insert(0, SUGGESTIONS)
-    return "\n".join(lines)
-
-
-def _needs_frame(record: Record) -> bool:
-    learned = record.behavioral and record.origin != Origin.OWNER
-    return learned or trust_of(record.origin) == Trust.NONE
-
-
-def _fate(hit: Hit, replaced: Mapping[str, tuple[str, ...]]) -> str:
-    by = replaced.get(hit.record.id)
-    return f", replaced by {', '.join(by)}" if by else ""
-
-
-def _reasons(hit: Hit) -> str:
-    if not hit.why:
-        return ""
-    parts = ", ".join(f"{name.replace('_', ' ')} {part:+.2f}" for name, part in hit.why)
-    return f"\n    {hit.score:.2f} because of {parts}"
-
-
-def _line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
-    """One record on one line: day, kind, text, and how to point at it."""
-    if hit and _is_said(hit):
-        said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
-        return one_line(f"- {said}: {_shortened(record.text)} [{record.id}]")
-    day = clock.day_of(record.said_at) or "undated"
-    place = hit.places[0] if hit and hit.places else None
-    named = "" if record.kind == PASSAGE else f" [{record.id}]"
-    where = f" ({place.document}:{place.line})" if place else ""
-    return one_line(f"- {day} {record.kind}{record.told_text}{named}{where}")
 
 
 def _briefed(records: list[Record], total: int, clock: Clock) -> str:
@@ -366,7 +269,7 @@ def _briefed(records: list[Record], total: int, clock: Clock) -> str:
         "What is known:": [record for record in records if not record.behavioral],
     }
     parts = [
-        "\n".join([title, *(_line(record, clock) for record in found)])
+        "\n".join([title, *(line(record, clock) for record in found)])
         for title, found in told.items()
         if found
     ]

@@ -144,6 +144,7 @@ def _result(hit: Hit) -> dict[str, object]:
         "tags": list(map(one_line, record.tags)),
         "created_at": record.timestamp,
         "relevance_score": round(hit.score, 4),
+        **({"weak": True} if hit.is_weak else {}),
     }
 
 

@@ -22,7 +22,7 @@ from commonplace.doors.cli.terminal import paint
 from commonplace.library import accounts, copies, undo
 from commonplace.markdown import record_lines
 from commonplace.model.errors import BadValue
-from commonplace.tools.native import described
+from commonplace.tools.hits import described
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
 

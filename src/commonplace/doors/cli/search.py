@@ -46,8 +46,10 @@ def why_not(arguments: argparse.Namespace) -> int:
         miss = memory.why_not(arguments.id, arguments.query, limit=arguments.limit)
     lines = list(miss.reasons) or [f"It is found, as number {miss.rank}."]
     if miss.why:
-        parts = ", ".join(f"{name.replace('_', ' ')} {part:+.2f}" for name, part in miss.why)
-        lines.append(f"Its own signals: {parts}.")
+        from commonplace.search.reasons import label
+
+        parts = ", ".join(f"{label(name)} {part:+.2f}" for name, part in miss.why)
+        lines.append(f"What counts for it: {parts}.")
     data = {
         "id": miss.id,
         "found": miss.found,

@@ -38,7 +38,7 @@ from commonplace.storage.trusted import (
     unheeded,
 )
 from commonplace.storage.version_control import is_kept
-from commonplace.tools.native import described
+from commonplace.tools.hits import described
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
 

@@ -19,7 +19,7 @@ Search it
 - before you ask the user something that you may have been told already;
 - before you store something, so that a correction replaces the old memory instead of standing \
 beside it.
-Nothing found means that nothing fits the words: try other words once, then go on without.
+Weak or nothing found means that probably nothing fits: try other words once, then go on without.
 
 Store as you learn, not at the end; a session may stop at any time. Worth keeping is what will \
 still matter in later sessions and changes what you do:

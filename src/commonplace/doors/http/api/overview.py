@@ -15,7 +15,9 @@ from commonplace.context.tokens import estimate
 from commonplace.doors.http.api.records import shown_hit
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Limit, route
 from commonplace.memory import Memory
+from commonplace.memory.finding import Gathered
 from commonplace.model.records import Hit, Origin, Record
+from commonplace.search.reasons import label
 from commonplace.tools.tool import Argument
 
 ON_THE_MAP = 1500
@@ -97,22 +99,43 @@ def search(
         Literal["memory", "history", "all"],
         Argument("in the memory, in what was said in conversations, or in both"),
     ] = "memory",
+    all_about: Annotated[bool, Argument("everything about it, in groups, with its count")] = False,
     limit: Limit = 20,
 ) -> Any:
     """What fits best, how it was found, what each signal gave and what was said around it."""
+    if all_about:
+        return _gathered(memory.all_about(text, within=within, limit=limit, explain=True))
     found = memory.search(text, within=within, limit=limit, explain=True)
     return {
         "mode": found.mode,
         "degraded": found.degraded,
         "readings": found.readings,
+        "weak": found.is_weak,
         "hits": [_explained(hit) for hit in found],
+        "nearest": [_explained(hit) for hit in found.nearest],
+    }
+
+
+def _gathered(gathered: Gathered) -> dict[str, Any]:
+    return {
+        "mode": gathered.found.mode,
+        "degraded": gathered.found.degraded,
+        "readings": gathered.found.readings,
+        "weak": False,
+        "hits": [_explained(hit) | {"group": name} for name, hit in gathered.in_order()],
+        "nearest": [_explained(hit) for hit in gathered.nearest],
+        "count": gathered.count,
+        "more": gathered.more,
+        "groups": {name: len(hits) for name, hits in gathered.groups.items()},
     }
 
 
 def _explained(hit: Hit) -> dict[str, Any]:
     return {
         **shown_hit(hit),
-        "explain": {signal: round(part, 4) for signal, part in hit.why},
+        "weak": hit.is_weak,
+        "reasons": list(hit.reasons),
+        "explain": {label(signal): round(part, 4) for signal, part in hit.why},
         "around": [asdict(each) for each in hit.beside],
     }
 

@@ -1,4 +1,4 @@
-// Search: what was found, how it was found, and what each signal gave.
+// Search: what was found, why each was found, and what each signal gave.
 
 import { get } from "/assets/api.js";
 import { $, h, latest } from "/assets/dom.js";
@@ -11,9 +11,9 @@ export async function show(main, rest, query) {
   const how = h("p", { class: "why" });
   const inside = h("select", { "aria-label": "Where to look", onchange: fill }, ["memory", "history", "all"].map((each) => h("option", {}, each)));
   const draw = latest(() => get("/search", { text: words, within: inside.value, limit: 30 }), (told) => {
-    how.textContent = `${told.hits.length} found by ${told.mode}.` + (told.degraded ? ` Not at its best: ${told.degraded}` : "");
-    refill(list, told.hits.map((hit) => card(hit, { explain: explained(hit) })));
-    if (!told.hits.length) list.append(h("li", { class: "none" }, words ? "Nothing was found." : "Type what you look for."));
+    how.textContent = verdict(told) + (told.degraded ? ` Not at its best: ${told.degraded}` : "");
+    refill(list, [...told.hits, ...told.nearest].map((hit) => card(hit, { explain: explained(hit) })));
+    if (!list.children.length) list.append(h("li", { class: "none" }, words ? "Nothing was found." : "Type what you look for."));
   });
 
   // A search that failed must not look like one that found nothing.
@@ -24,14 +24,23 @@ export async function show(main, rest, query) {
   return { changed: fill };
 }
 
+const BY = { hybrid: "words and meaning", words: "words", vectors: "meaning" };
+
+function verdict(told) {
+  if (told.nearest.length) return "Nothing was found. The nearest, which are probably no answer:";
+  const count = `${told.hits.length} found by ${BY[told.mode] || told.mode}.`;
+  return told.weak ? `${count} Weak: probably none of these is an answer. Try other words.` : count;
+}
+
 // What speaks against a hit is drawn as a bad value, not as one that helped.
 const AGAINST = { optimum: 0, low: 0, high: 0 };
 
 function explained(hit) {
   const signals = Object.entries(hit.explain || {});
   const most = Math.max(...signals.map(([, value]) => Math.abs(value)), 0.001);
-  return h("details", {}, h("summary", { class: "why" }, `score ${hit.score.toFixed(2)}: why`),
-    signals.map(([name, value]) => h("div", { class: "signal" }, h("span", {}, name.replaceAll("_", " ")),
+  return h("details", {}, h("summary", { class: "why" }, hit.reasons.join("; ") || "why"),
+    h("p", { class: "why" }, `score ${hit.score.toFixed(2)}${hit.weak ? ", weak" : ""}`),
+    signals.map(([name, value]) => h("div", { class: "signal" }, h("span", {}, name),
       h("meter", { min: 0, max: most, value: Math.abs(value), ...value < 0 && AGAINST, "aria-label": `${name} ${value}` }), h("span", {}, value.toFixed(2)))),
     (hit.around || []).map((line) => h("p", { class: "why" }, `${line.username || "beside it"}: ${line.text}`)));
 }

@@ -1,0 +1,193 @@
+"""What was found, as plain data for programs and as lines for people and agents.
+
+It does not know how anything is found: hits bring their reasons along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.model.records import MESSAGE, PASSAGE, Hit, Origin, Record, SearchResult
+from commonplace.tools.tool import Answer
+from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, one_line
+from commonplace.trust.origins import Trust, trust_of
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.memory.finding import Gathered
+    from commonplace.model.clock import Clock
+
+BESIDE = 200
+"""Characters of a neighbour that a hit shows."""
+SAID_MOST = 4000
+"""Characters of one message that are shown: a pasted log would fill a context."""
+FURTHER = "To look further: other words, past conversations too, or also what was replaced."
+
+Replaced = Mapping[str, tuple[str, ...]]
+"""The ids of hits that are no longer current, each with what took its place."""
+
+
+def described(record: Record) -> dict[str, object]:
+    """A record as plain data."""
+    data = {"id": record.id, "kind": record.kind, "text": record.text, **record.data()}
+    return data | {"behavioral": record.behavioral}
+
+
+def found(hit: Hit, replaced: Replaced | None = None) -> dict[str, object]:
+    """A hit as plain data: the record, how well it fits, where it stands and what is beside it."""
+    places = [f"{place.document}:{place.line}" for place in hit.places]
+    data = described(hit.record) | {"score": round(hit.score, 4), "places": places}
+    if _is_said(hit):
+        data["text"] = shortened(hit.record.text)
+    if hit.is_weak:
+        data["weak"] = True
+    if hit.reasons:
+        data["reasons"] = list(hit.reasons)
+    if hit.beside:
+        data["beside"] = [
+            {"id": each.id, "username": each.username, "text": one_line(each.text)[:BESIDE]}
+            for each in hit.beside
+        ]
+    if hit.why:
+        data["why"] = {name: round(part, 2) for name, part in hit.why}
+    if replaced and hit.record.id in replaced:
+        data["superseded_by"] = list(replaced[hit.record.id])
+    return data
+
+
+def replaced_among(memory: Memory, hits: Sequence[Hit]) -> Replaced:
+    """The hits that are no longer current, each with what took its place."""
+    chains = memory.library.chains
+    replaced = chains.replaced(hit.record.id for hit in hits)
+    records = [hit.record for hit in hits if hit.record.id in replaced]
+    return {record.id: chains.successors(record) for record in records}
+
+
+def answer(memory: Memory, hits: SearchResult, replaced: Replaced) -> Answer:
+    """The hits of a search, best first."""
+    data = {
+        "hits": [found(hit, replaced) for hit in hits],
+        "weak": hits.is_weak,
+        "nearest": [found(hit, replaced) for hit in hits.nearest],
+        **_how(hits),
+    }
+    return Answer(data, "\n".join(_lines(memory, hits, replaced)))
+
+
+def _lines(memory: Memory, hits: SearchResult, replaced: Replaced) -> list[str]:
+    shown = [*hits, *hits.nearest]
+    lines = _framed(memory, shown, [_told(hit, memory.clock, replaced) for hit in shown])
+    lines = judged(lines or ["Nothing found."], verdict(hits))
+    return [*lines, *notes(hits)]
+
+
+def _how(hits: SearchResult) -> dict[str, object]:
+    return {"mode": hits.mode, "degraded": hits.degraded, "readings": hits.readings}
+
+
+def notes(hits: SearchResult) -> list[str]:
+    """How a question was read, and what its answer lacks, as lines."""
+    read = ", ".join(f"“{word}” read as “{meant}”" for word, meant in hits.readings.items())
+    return [f"({one_line(said)})" for said in (read, hits.degraded) if said]
+
+
+def verdict(hits: SearchResult) -> str:
+    """What is said of hits that are probably no answer."""
+    if hits.nearest:
+        return "Nothing found. The nearest, which are probably no answer:"
+    return "Weak: probably none of these is an answer." if hits.is_weak else ""
+
+
+def judged(lines: list[str], verdict: str) -> list[str]:
+    """The lines below a verdict, with how to go on from there."""
+    return [verdict, *lines, FURTHER] if verdict else lines
+
+
+def answer_gathered(memory: Memory, gathered: Gathered) -> Answer:
+    """Everything about something, in its groups, with how many there are."""
+    data = {
+        "hits": [found(hit) | {"group": name} for name, hit in gathered.in_order()],
+        "count": gathered.count,
+        "more": gathered.more,
+        "groups": {name: len(hits) for name, hits in gathered.groups.items()},
+        "nearest": [found(hit) for hit in gathered.nearest],
+        **_how(gathered.found),
+    }
+    lines = _in_groups(memory, gathered) if gathered.count else _none_about(memory, gathered)
+    return Answer(data, "\n".join([*lines, *notes(gathered.found)]))
+
+
+def _in_groups(memory: Memory, gathered: Gathered) -> list[str]:
+    counted = "1 memory" if gathered.count == 1 else f"{gathered.count} memories"
+    lines = [f"{counted} about “{one_line(gathered.text)}”, the newest of each kind first:"]
+    for name, hits in gathered.groups.items():
+        told = [line(hit.record, memory.clock, hit) for hit in hits]
+        lines += ["", f"{name} ({len(hits)})", *told]
+    if gathered.more:
+        lines += ["", f"+{gathered.more} more: narrow it by kind, tags or days to see them."]
+    return _framed(memory, [hit for _, hit in gathered.in_order()], lines)
+
+
+def _none_about(memory: Memory, gathered: Gathered) -> list[str]:
+    lines = [_told(hit, memory.clock, {}) for hit in gathered.nearest]
+    if not lines:
+        return ["Nothing found."]
+    framed = _framed(memory, gathered.nearest, lines)
+    return judged(framed, f"Nothing is surely about “{one_line(gathered.text)}”. The nearest:")
+
+
+def _framed(memory: Memory, hits: Sequence[Hit], lines: list[str]) -> list[str]:
+    """The lines under what has to be known of those that tell an agent how to behave."""
+    if any(map(_is_said, hits)):
+        return [FRAMING, *lines]
+    if memory.origin != Origin.OWNER and any(_needs_frame(hit.record) for hit in hits):
+        return [SUGGESTIONS, *lines]
+    return lines
+
+
+def _needs_frame(record: Record) -> bool:
+    learned = record.behavioral and record.origin != Origin.OWNER
+    return learned or trust_of(record.origin) == Trust.NONE
+
+
+def _told(hit: Hit, clock: Clock, replaced: Replaced) -> str:
+    by = replaced.get(hit.record.id)
+    fate = f", replaced by {', '.join(by)}" if by else ""
+    return line(hit.record, clock, hit) + fate + because(hit) + _numbers(hit)
+
+
+def because(hit: Hit) -> str:
+    """Why it was found, on a line of its own."""
+    return "\n    " + "; ".join(hit.reasons) if hit.reasons else ""
+
+
+def _numbers(hit: Hit) -> str:
+    if not hit.why:
+        return ""
+    from commonplace.search.reasons import label
+
+    parts = ", ".join(f"{label(name)} {part:+.2f}" for name, part in hit.why)
+    return f"\n    {hit.score:.2f}: {parts}"
+
+
+def line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
+    """One record on one line: day, kind, text, and how to point at it."""
+    if hit and _is_said(hit):
+        said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
+        return one_line(f"- {said}: {shortened(record.text)} [{record.id}]")
+    day = clock.day_of(record.said_at) or "undated"
+    place = hit.places[0] if hit and hit.places else None
+    named = "" if record.kind == PASSAGE else f" [{record.id}]"
+    where = f" ({place.document}:{place.line})" if place else ""
+    return one_line(f"- {day} {record.kind}{record.told_text}{named}{where}")
+
+
+def _is_said(hit: Hit) -> bool:
+    """Whether it is a message; a record may be of that kind too, but stands somewhere."""
+    return hit.record.kind == MESSAGE and not hit.places
+
+
+def shortened(text: str) -> str:
+    """As much of a message as fits a context."""
+    return text if len(text) <= SAID_MOST else text[:SAID_MOST] + "…"

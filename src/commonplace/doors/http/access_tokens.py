@@ -71,15 +71,6 @@ OAUTH = "cpo-"
 """How a token begins that a client got by OAuth."""
 
 
-class NoSuchToken(NotFound):
-    """A token name that is not, or no longer, known."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no token {name!r}.", next_step="'commonplace token list' names them."
-        )
-
-
 class Passes(Protocol):
     """Where passes are kept, each under the hash of its token."""
 
@@ -147,7 +138,9 @@ class AccessTokens:
             return keys
 
         if not self._passes.change(work):
-            raise NoSuchToken(name)
+            raise NotFound(
+                f"There is no token {name!r}.", next_step="'commonplace token list' names them."
+            )
 
     def login_code(self) -> str:
         """A code that lets a person in once, within minutes."""

@@ -31,16 +31,6 @@ class NotAllowed(Refused):
         )
 
 
-class NotLoggedIn(Refused):
-    """A token did what takes the person on the page."""
-
-    def __init__(self, deed: str) -> None:
-        super().__init__(
-            f"Only you, logged in on the page, may {deed}: no token does.",
-            next_step=f"'{LINK}' in a terminal prints a link that lets you in.",
-        )
-
-
 def allowed(request: Request, scope: str, *, for_all: str = "") -> Pass:
     """The pass, which must be good for this scope; `for_all` is the one that is always enough."""
     found = pass_of(request.scope)
@@ -56,7 +46,10 @@ def check_person(request: Request, deed: str) -> None:
     """Only the person says who comes in: no token, whatever its scope."""
     found = pass_of(request.scope)
     if found is None or found.origin != Origin.OWNER:
-        raise NotLoggedIn(deed)
+        raise Refused(
+            f"Only you, logged in on the page, may {deed}: no token does.",
+            next_step=f"'{LINK}' in a terminal prints a link that lets you in.",
+        )
 
 
 def caller_of(request: Request, found: Pass) -> Caller:

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 HISTORY = "history.db"
 DIALECT = "dialect"
+OLD_CODES = "index.db-codes-"
+"""Files of vectors that the index no longer makes; what they tell of erased records goes too."""
 """The file of a state directory that names what its vault was written in."""
 
 
@@ -222,6 +224,9 @@ class FileParts:
         return ReadOnly(self.shown)
 
     def sweep(self) -> tuple[str, ...]:
+        for name in machine_files.names_in(self.state, depth=0):
+            if name.startswith(OLD_CODES):
+                machine_files.remove(os.path.join(self.state, name))
         if self._messages is None:
             return ()
         from commonplace.postgres.opening import SERVERS_OWN

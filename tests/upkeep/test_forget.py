@@ -18,6 +18,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import DocumentChanged, HeldForReview, NoSuchRecord, Refused
 from commonplace.model.records import Origin, Record
 from commonplace.search.index import Query
+from commonplace.storage.state_places import STATE
 from tests.data import clock_at
 from tests.doors.test_cli import on_terminal
 from tests.support.clocks import FixedClock
@@ -155,6 +156,16 @@ def test_who_saves_what_he_had_read_before_does_not_bring_it_back(
     assert traces(memory, ["walrus"]) == []
     assert [hit.record.id for hit in memory.search("boat attic")] == [kept.id]
     assert "# Memory of mine" in person.read("MEMORY.md").text
+
+
+def test_old_files_of_vectors_beside_the_index_go_with_a_record(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, create=True) as memory:
+        record = memory.store("Likes tea")
+        for name in ("index.db-codes-1", "index.db-codes-2-new"):
+            (tmp_path / STATE / name).write_bytes(b"codes")
+        memory.delete(record.id)
+        assert not list((tmp_path / STATE).glob("*-codes-*"))
+        assert (tmp_path / STATE / "index.db").exists()
 
 
 def test_a_line_copied_from_a_record_and_reworded_outlives_it(memory: Memory) -> None:
@@ -449,7 +460,7 @@ def test_a_forgetting_of_what_waited_that_died_is_finished_by_the_next_writer(
 
     journal.scrub = die
     with pytest.raises(KeyboardInterrupt):
-        memory.delete_all([record.id])
+        memory.delete(record.id)
     with Memory.open(memory.root, "native", clock=clock) as later:
         assert later.count() == 0
         assert later.review() == []

@@ -6,6 +6,7 @@ or follows a link, and what is stored is there afterwards, wherever the state is
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -439,6 +440,25 @@ def test_users_of_a_group_share_a_vault(home: Path) -> None:
             assert all(text.count(f"number {number} of {user} ") for number in range(count))
         assert {path.stat().st_uid for path in (root / STATE).glob("lock")} == {users[0]}
         assert not any(list((home / ".local/share/commonplace").glob("state/*")) for home in homes)
+
+
+def _open_below(root: Path) -> list[str]:
+    found = (f"/proc/self/fd/{each}" for each in os.listdir("/proc/self/fd"))
+    places = [os.readlink(each) for each in found if os.path.lexists(each)]
+    return [place for place in places if place.startswith(str(root))]
+
+
+def test_a_memory_that_is_dropped_unclosed_keeps_no_file_open(tmp_path: Path) -> None:
+    if not os.path.isdir("/proc/self/fd"):
+        skip("what is open is not told here", get="Linux")
+    memory: Memory | None = Memory.open(tmp_path, create=True)
+    assert memory
+    memory.store("Likes tea")
+    memory.search("tea")
+    assert _open_below(tmp_path)
+    memory = None
+    gc.collect()
+    assert _open_below(tmp_path) == []
 
 
 HOLDING = """

@@ -35,36 +35,26 @@ class FileJournal:
         self._versions = os.path.join(state, "versions")
         self._copied = copied and os.path.join(copied, "versions")
         self._clock = clock
-        self._descriptor = -1
-        self._process = 0
+        self._file = machine_files.OpenFile(self.path, FLAGS)
         self._mark = ""
         self._written = self._synced = 0
         """How many writes there were, and how many of them are on disk."""
 
     def close(self) -> None:
-        if self._descriptor >= 0 and self._process == os.getpid():
-            os.close(self._descriptor)
-        self._descriptor, self._process = -1, 0
+        self._file.close()
 
     def _open(self) -> int:
-        if self._process != os.getpid():
-            self._reopen()
-        return self._descriptor
+        return self._file.descriptor if self._file.is_open else self._reopen()
 
     def _reopen(self) -> int:
-        self.close()
-        try:
-            self._descriptor = machine_files.opened(self.path, FLAGS)
-        except OSError:
-            raise ReadOnly(os.path.dirname(self.path)) from None
-        self._process = os.getpid()
-        self._mark = self._read_mark()
-        return self._descriptor
+        descriptor = self._file.open()
+        self._mark = self._read_mark(descriptor)
+        return descriptor
 
-    def _read_mark(self) -> str:
-        if not os.fstat(self._descriptor).st_size:
+    def _read_mark(self, descriptor: int) -> str:
+        if not os.fstat(descriptor).st_size:
             self._write(journal_format.first_line(self._clock.new_id(), since=self._clock.stamp()))
-        first = os.pread(self._descriptor, 4096, 0).split(b"\n", 1)[0]
+        first = os.pread(descriptor, 4096, 0).split(b"\n", 1)[0]
         # A damaged first line must not change from one look to the next.
         return journal_format.mark_in(first) or etag_of(first)
 
@@ -89,7 +79,7 @@ class FileJournal:
         return replace(entry, position=position, end=position + sum(map(len, pieces)))
 
     def _write(self, *pieces: bytes) -> int:
-        descriptor = self._descriptor if self._process == os.getpid() else self._open()
+        descriptor = self._open()
         start = os.fstat(descriptor).st_size
         # A torn tail must not swallow the next entry.
         guard = b"\n" if start and os.pread(descriptor, 1, start - 1) != b"\n" else b""

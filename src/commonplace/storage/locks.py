@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from threading import RLock
 
 from commonplace.model.clock import Clock, monotonic
-from commonplace.model.errors import Busy, ReadOnly
+from commonplace.model.errors import Busy
 from commonplace.model.files import StrPath
-from commonplace.storage.machine_files import opened
+from commonplace.storage.machine_files import OpenFile
 
 
 class Lock:
@@ -22,18 +22,16 @@ class Lock:
 
     def __init__(self, path: StrPath, *, seconds: float, clock: Clock, depth: int = 1) -> None:
         self.path = os.fspath(path)
-        self._below = depth
         self.seconds = seconds
         self._clock = clock
         self._threads = RLock()
         self._depth = 0
-        self._descriptor = -1
-        self._process = 0
+        self._file = OpenFile(self.path, depth=depth)
 
     @property
     def descriptor(self) -> int:
         """Handed to a child process, the lock stays taken until it is let go or both have ended."""
-        return self._descriptor
+        return self._file.descriptor
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -48,34 +46,24 @@ class Lock:
             finally:
                 self._depth -= 1
                 if self._depth == 0:
-                    _unlock(self._descriptor)
+                    _unlock(self._file.descriptor)
         finally:
             self._threads.release()
 
     def _take(self) -> None:
         # A descriptor inherited over fork shares its lock with the parent: open one of our own.
         # One whose file was deleted keeps nobody out any more.
-        if self._process != os.getpid() or os.fstat(self._descriptor).st_nlink == 0:
-            self.close()
-            self._open()
+        if not self._file.is_open or os.fstat(self._file.descriptor).st_nlink == 0:
+            self._file.open()
         deadline, pause = monotonic() + self.seconds, 0.0002
-        while not _try_lock(self._descriptor):
+        while not _try_lock(self._file.descriptor):
             if monotonic() > deadline:
                 raise Busy(self.path, self.seconds)
             self._clock.sleep(pause)
             pause = min(pause * 1.5, 0.004)
 
-    def _open(self) -> None:
-        try:
-            self._descriptor = opened(self.path, os.O_RDWR | os.O_CREAT, depth=self._below)
-        except OSError:
-            raise ReadOnly(os.path.dirname(self.path)) from None
-        self._process = os.getpid()
-
     def close(self) -> None:
-        if self._descriptor >= 0 and self._process == os.getpid():
-            os.close(self._descriptor)
-        self._descriptor, self._process = -1, 0
+        self._file.close()
 
 
 if os.name == "nt":  # pragma: no cover - another system's branch

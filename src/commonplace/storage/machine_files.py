@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from commonplace.model.errors import StrangeFile
+from commonplace.model.errors import ReadOnly, StrangeFile
 from commonplace.model.files import StrPath
 
 DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -113,6 +113,39 @@ def _top(path: str, depth: int) -> str:
     for _ in range(depth):
         path = os.path.dirname(path)
     return path
+
+
+class OpenFile:
+    """A file that stays open. A fork opens its own; whoever forgets it closes it."""
+
+    def __init__(self, path: str, flags: int = os.O_RDWR | os.O_CREAT, *, depth: int = 1) -> None:
+        self.path = path
+        self.descriptor = -1
+        self._flags = flags
+        self._depth = depth
+        self._process = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process has opened it."""
+        return self._process == os.getpid()
+
+    def open(self) -> int:
+        """Open the file, anew if it is open. Returns its descriptor."""
+        self.close()
+        try:
+            self.descriptor = opened(self.path, self._flags, depth=self._depth)
+        except OSError:
+            raise ReadOnly(os.path.dirname(self.path)) from None
+        self._process = os.getpid()
+        return self.descriptor
+
+    def close(self) -> None:
+        if self.is_open:
+            os.close(self.descriptor)
+        self.descriptor, self._process = -1, 0
+
+    __del__ = close
 
 
 def read(path: str, *, depth: int = 1, most: int = -1) -> bytes:

@@ -13,9 +13,8 @@ from typing import Protocol
 from msgspec import Struct, convert, field
 from msgspec.structs import asdict
 
-from commonplace.model.errors import ReadOnly
 from commonplace.model.files import Known, Signature, StrPath
-from commonplace.storage.machine_files import opened, parsed
+from commonplace.storage.machine_files import OpenFile, parsed
 
 BOOT = "/proc/sys/kernel/random/boot_id"
 
@@ -67,8 +66,7 @@ class ProgressFile:
         found = os.stat(root) if root else None
         self.boot = f"{_boot_id()} {found.st_dev}" if found else _boot_id()
         self.home = str(found.st_ino) if found else ""
-        self._descriptor = -1
-        self._process = 0
+        self._file = OpenFile(self.path)
 
     def load(self) -> Progress:
         return progress_in(os.pread(self._open(), 1 << 20, 0).split(b"\n", 1)[0])
@@ -78,20 +76,10 @@ class ProgressFile:
         os.pwrite(self._open(), text_of(progress).encode() + b"\n", 0)
 
     def _open(self) -> int:
-        if self._process == os.getpid():
-            return self._descriptor
-        self.close()
-        try:
-            self._descriptor = opened(self.path, os.O_RDWR | os.O_CREAT)
-        except OSError:
-            raise ReadOnly(os.path.dirname(self.path)) from None
-        self._process = os.getpid()
-        return self._descriptor
+        return self._file.descriptor if self._file.is_open else self._file.open()
 
     def close(self) -> None:
-        if self._descriptor >= 0 and self._process == os.getpid():
-            os.close(self._descriptor)
-        self._descriptor, self._process = -1, 0
+        self._file.close()
 
 
 def progress_in(text: str | bytes) -> Progress:

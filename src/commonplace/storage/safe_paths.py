@@ -33,7 +33,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Tree:
-    """The files below `root`."""
+    """The files below `root`. Whoever forgets it closes it."""
+
+    _descriptor = -1
 
     def __init__(self, root: StrPath, *, shared: bool = False) -> None:
         """`shared`: what is made is for the group of its directory too."""
@@ -69,6 +71,8 @@ class Tree:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    __del__ = close
 
     @contextmanager
     def directory(self, steps: list[str], *, make: bool = False) -> Iterator[int | None]:

@@ -279,6 +279,27 @@ class IndexContract:
         for asked in ("TypeScript", "日本", "alice", "2026-11-01", "2026-11", "November"):
             assert found(index, asked) == ["mem-00001"], asked
 
+    @pytest.mark.parametrize(
+        ("text", "asked", "other"),
+        [
+            ("Allergic to penicillin", "allergies", "Alliances"),
+            ("Went to the photographer", "go photography", "Photons gone wild"),
+            ("The key is maxRetryCount", "retry count", "It was reset"),
+            ("The flag dark-mode", "darkMode", "Marked lines"),
+            ("Scale up to 5kg", "5 kg", "Scale up to 5,000 km"),
+            ("Waits 30 minutes", "30min", "Waits in the mine"),
+            ("Since version 2", "v2", "Since we were three"),
+            ("PostgreSQL 17", "postgres", "Posted 17"),
+            ("Script rotate_logs.sh", "logs", "Rotten blogs"),
+            ("The children ran", "child runs", "Childish runes"),
+        ],
+    )
+    def test_words_are_found_by_their_kin_and_names_by_their_parts(
+        self, index: Index, text: str, asked: str, other: str
+    ) -> None:
+        fill(index, record(1, other), record(2, text))
+        assert found(index, asked)[:1] == ["mem-00002"]
+
     def test_stop_words_count_only_when_there_is_nothing_else(self, index: Index) -> None:
         fill(index, record(1, "the tea"), record(2, "the who"))
         assert found(index, "what is the tea") == ["mem-00001"]
@@ -660,7 +681,7 @@ class IndexContract:
             ("qunice", "quince"),
             ("tinkeing", "tinkering"),
             ("Deutchlanticket", "deutschlandticket"),
-            ("postgr", "postgresql"),
+            ("deutschl", "deutschlandticket"),
             ("велосепед", "велосипед"),
         ],
     )

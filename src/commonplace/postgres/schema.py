@@ -246,6 +246,11 @@ def evidence(_: Engine) -> list[str]:
     ]
 
 
+def forms_of_words(_: Engine) -> list[str]:
+    """Records are read anew from the documents, with other forms of their words beside them."""
+    return ["update level set mark = ''"]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -255,6 +260,7 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     times_of_messages,
     chains_and_duplicates,
     evidence,
+    forms_of_words,
 )
 
 

@@ -18,6 +18,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from commonplace.model.records import BEHAVIORAL, Record
+from commonplace.search.word_forms import forms_of, is_name
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -151,9 +152,24 @@ def indexed(record: Record) -> str:
     beside = " ".join(said)
     if record.kind in BEHAVIORAL:
         beside += " " + record.kind
+    forms = dict.fromkeys(form for word in tokens(record.text) for form in _forms(word))
     if record.text.isascii() and beside.isascii():
-        return beside
-    return " ".join((beside, *_spellings(f"{record.text} {beside}")))
+        return " ".join((beside, *forms))
+    return " ".join((beside, *forms, *_spellings(f"{record.text} {beside}")))
+
+
+def in_forms(question: str) -> str:
+    """A question to records in the forms of its words, which `indexed` puts beside a text."""
+    return _token(question).sub(lambda found: _in_forms(found.group()), question)
+
+
+def _in_forms(word: str) -> str:
+    forms = _forms(word)
+    return " ".join(forms) if forms and not is_name(word) else " ".join((word, *forms))
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    return forms_of(word) if word.isascii() and word.lower() not in STOP else ()
 
 
 def spellings(text: str) -> str:
@@ -163,7 +179,11 @@ def spellings(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """The words of a text as they are written; runs of unspaced script whole."""
-    return ASCII_TOKEN.findall(text) if text.isascii() else _patterns().token.findall(text)
+    return _token(text).findall(text)
+
+
+def _token(text: str) -> re.Pattern[str]:
+    return ASCII_TOKEN if text.isascii() else _patterns().token
 
 
 def stops_of(found: Iterable[str]) -> frozenset[str]:

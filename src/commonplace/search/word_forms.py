@@ -1,0 +1,88 @@
+"""Forms of Latin words that are searched as one, beyond the stems that FTS5 makes.
+
+Porter's stems join "databases" with "database". These forms join what he leaves apart: "allergies"
+with "allergic", "ran" with "run", "retry count" with "maxRetryCount", "5 kg" with "5kg". A record's
+forms stand beside its text in the index. A question's words are looked for in their forms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+ENDINGS = """ies y ic ics ical ically ist ists istic er ers or ors ery eries ian ians al als ial
+ials iology iologies iologist ology ologies ological ologist ologists ade ades ated ates ating"""
+SHORTEST = 5
+"""Letters that are left at least."""
+IRREGULAR_FORMS = """
+eat:ate,eaten become:became begin:began,begun bend:bent bite:bitten blow:blew,blown bleed:bled
+buy:bought breed:bred break:broke,broken bring:brought build:built burn:burnt come:came
+catch:caught choose:chose,chosen creep:crept deal:dealt drink:drank,drunk draw:drew,drawn
+drive:drove,driven dig:dug dream:dreamt feed:fed fall:fell,fallen feel:felt flee:fled
+fly:flew,flown forbid:forbade,forbidden forget:forgot,forgotten forgive:forgave fight:fought
+find:found freeze:froze,frozen give:gave,given go:went,gone grow:grew,grown hear:heard hold:held
+hide:hid,hidden hang:hung keep:kept know:knew,known lay:laid lean:leant learn:learnt leave:left
+lend:lent lose:lost make:made mean:meant meet:met pay:paid run:ran ring:rang,rung ride:rode,ridden
+say:said sit:sat see:saw,seen send:sent sew:sewn shake:shook,shaken shine:shone shoot:shot
+shrink:shrank sleep:slept slide:slid smell:smelt sell:sold seek:sought spend:spent
+speak:spoke,spoken spell:spelt spill:spilt spoil:spoilt spring:sprang steal:stole,stolen
+stand:stood stick:stuck strike:struck sting:stung sing:sung,sang sink:sank,sunk swim:swam,swum
+sweep:swept swear:swore,sworn swing:swung teach:taught throw:threw,thrown tell:told
+take:took,taken tear:tore,torn think:thought understand:understood wake:woke,woken win:won
+wear:wore,worn write:wrote,written child:children man:men woman:women person:people foot:feet
+tooth:teeth mouse:mice goose:geese wife:wives knife:knives shelf:shelves half:halves calf:calves
+wolf:wolves loaf:loaves thief:thieves ox:oxen"""
+UNITS = {
+    **dict.fromkeys(("s", "sec", "secs"), "seconds"),
+    **dict.fromkeys(("min", "mins"), "minutes"),
+    **dict.fromkeys(("h", "hr", "hrs"), "hours"),
+    "d": "days",
+    "yr": "years",
+    "v": "version",
+}
+"""What is written out beside a number as often as not."""
+KNOWN = 65536
+"""Words whose forms are remembered."""
+
+LONGEST_FIRST = sorted(ENDINGS.split(), key=len, reverse=True)
+IRREGULAR = {
+    form: base
+    for base, _, forms in (each.partition(":") for each in IRREGULAR_FORMS.split())
+    for form in forms.split(",")
+}
+PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+DATE = re.compile("[0-9]{4}-[0-9-]+")
+
+
+@lru_cache(KNOWN)
+def forms_of(word: str) -> tuple[str, ...]:
+    """The forms under which an ASCII word is found, unless that is the word as it stands.
+
+    Of a name these are its parts, of any other word the one form that it shares with its kin.
+    """
+    if is_name(word):
+        return tuple(dict.fromkeys(_written_out([part.lower() for part in PART.findall(word)])))
+    small = word.lower()
+    kin = IRREGULAR.get(small) or _stem(small)
+    return (kin,) if kin != small else ()
+
+
+def is_name(word: str) -> bool:
+    """Whether it has parts, and is looked for as a whole, too; a date is always whole."""
+    return len(PART.findall(word)) > 1 and not DATE.fullmatch(word)
+
+
+def _written_out(parts: list[str]) -> Iterator[str]:
+    has_number = any(part.isdigit() for part in parts)
+    for part in parts:
+        yield part
+        if has_number and part in UNITS:
+            yield UNITS[part]
+
+
+def _stem(word: str) -> str:
+    for ending in LONGEST_FIRST:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST:
+            return word[: -len(ending)]
+    return word

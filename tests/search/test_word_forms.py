@@ -1,0 +1,42 @@
+"""Forms of Latin words that are searched as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.search.word_forms import forms_of
+from commonplace.search.words import in_forms
+
+
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [
+        ("allergies", ("allerg",)),
+        ("allergic", ("allerg",)),
+        ("Photographer", ("photograph",)),
+        ("microbiology", ("microb",)),
+        ("family", ("famil",)),
+        ("databases", ()),
+        ("ran", ("run",)),
+        ("Children", ("child",)),
+        ("lives", ()),
+        ("maxRetryCount", ("max", "retry", "count")),
+        ("HTTPServer2", ("http", "server", "2")),
+        ("5kg", ("5", "kg")),
+        ("30min", ("30", "min", "minutes")),
+        ("v2", ("v", "version", "2")),
+        ("snake_case", ("snake", "case")),
+        ("2026-11-15", ()),
+        ("2026-11", ()),
+        ("", ()),
+    ],
+)
+def test_a_word_has_the_form_of_its_kin_and_a_name_its_parts(
+    word: str, forms: tuple[str, ...]
+) -> None:
+    assert forms_of(word) == forms
+
+
+def test_a_question_is_asked_in_forms_and_names_also_whole() -> None:
+    asked = "Which allergies are in darkMode since 2026-11-15, Bäckerin?"
+    assert in_forms(asked) == ("Which allerg are in darkMode dark mode since 2026-11-15, Bäckerin?")

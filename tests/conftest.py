@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from commonplace.doors.caller import NOTE, VARIABLES, notes_of_user
+from commonplace.search.encoders import minilm
 from tests.support import skips
 from tests.support.postgres import made_url
 
@@ -70,6 +71,15 @@ def _data_apart() -> Iterator[None]:
         patched.setenv("XDG_DATA_HOME", directory)
         for name in VARIABLES:
             patched.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _static_vectors() -> Iterator[None]:
+    """Vectors are the static ones, as without the extra `embeddings`; tests of MiniLM undo it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(minilm, "is_there", lambda: False)
+        patched.setenv("COMMONPLACE_ENCODER", "static")
         yield
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.search.encoders.onnx import OnnxEncoder
+from commonplace.search.encoders.onnx import encoder_in
 from tests.support.skips import library
 
 np: Any = library("numpy")
@@ -129,7 +129,7 @@ def test_a_converted_model_says_what_plain_arithmetic_says(
     converter()["main"](folder, tmp_path / "new")
 
     texts = ["tea with her sister", "dark mode", "tea"]
-    for text, (vector, length) in zip(texts, OnnxEncoder(str(tmp_path / "new")).encode(texts)):
+    for text, (vector, length) in zip(texts, encoder_in(str(tmp_path / "new")).encode(texts)):
         wanted = forward(weights, [2, *(PIECES.index(word) for word in text.split()), 3])
         found = np.frombuffer(vector, np.int8).astype("f8")
         assert found @ wanted / (length * np.linalg.norm(wanted)) > 0.999

@@ -13,7 +13,7 @@ import pytest
 from commonplace.doors.cli.main import main
 from commonplace.model.errors import BadModel, BadValue, NoAnswer
 from commonplace.search.encoders.download import Fetched, fetch
-from commonplace.search.encoders.onnx import OnnxEncoder
+from commonplace.search.encoders.onnx import encoder_in
 from tests.search.test_onnx_encoder import DIM, write_model
 
 MODEL = "someone/tiny"
@@ -84,7 +84,7 @@ def test_a_model_is_fetched_and_works(hub: Hub, tmp_path: Path) -> None:
     assert done.files == ("model.onnx", "vocab.txt", "config.json")
     assert done.bytes == sum(map(len, hub.files.values()))
     assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == hub.files
-    assert OnnxEncoder(done.folder).dim == DIM
+    assert encoder_in(done.folder).dim == DIM
 
 
 def test_what_is_there_is_not_fetched_again(hub: Hub, tmp_path: Path) -> None:

@@ -162,7 +162,10 @@ def _known(text: str) -> str:
 def staying(index: SqliteIndex, strong: Encoder, *, there: bool = True) -> SearchEngine:
     """An engine of a process that stays, with both encoders."""
     return SearchEngine(
-        index, Taught, clock=Clock(), stronger=Stronger(Strong.model, lambda: there, lambda: strong)
+        index,
+        Taught,
+        clock=Clock(),
+        stronger=lambda: Stronger(Strong.model, lambda: there, lambda: strong),
     )
 
 
@@ -265,7 +268,7 @@ def test_a_stronger_encoder_that_cannot_be_opened_is_told_of_and_the_quick_one_a
 
     fill(index, record(1, "a pot of tea"))
     searcher = SearchEngine(
-        index, Taught, clock=Clock(), stronger=Stronger(Strong.model, lambda: True, torn)
+        index, Taught, clock=Clock(), stronger=lambda: Stronger(Strong.model, lambda: True, torn)
     )
     after_background(searcher)
     found = searcher.find(Query("chai"))
@@ -297,7 +300,7 @@ def test_a_process_that_ends_at_once_opens_no_stronger_encoder(index: SqliteInde
         raise AssertionError("it was opened")
 
     searcher = SearchEngine(
-        index, Taught, clock=Clock(), stronger=Stronger(Strong.model, lambda: True, opened)
+        index, Taught, clock=Clock(), stronger=lambda: Stronger(Strong.model, lambda: True, opened)
     )
     searcher.embedder.stay()
     searcher.close()

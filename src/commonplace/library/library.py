@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from commonplace.library.outside_edits import OutsideEdits
     from commonplace.library.recovery import OnProgress
     from commonplace.library.store import RecordStore
-    from commonplace.search.encoders import Encoder
+    from commonplace.search.encoders import Encoder, Stronger
     from commonplace.search.recall import RecallCache
     from commonplace.storage.brackets import Brackets
 
@@ -87,7 +87,7 @@ class Library:
             lock_seconds=options.lock_seconds,
         )
         self.chains = Chains(index)
-        self.engine = SearchEngine(index, self._encoder, clock=clock)
+        self.engine = SearchEngine(index, self._encoder, clock=clock, stronger=self._stronger)
         self.lose_share = options.lose_share
         """The share of a document's entries that a rewrite may drop without its confirm token."""
         # The calls that other rooms make most.
@@ -146,6 +146,11 @@ class Library:
         from commonplace.search.encoders import encoder_named
 
         return encoder_named(self.options.encoder, self.options)
+
+    def _stronger(self) -> Stronger | None:
+        from commonplace.search.encoders import stronger_than
+
+        return stronger_than(self.options.encoder)
 
     def _outside_edits(self) -> OutsideEdits:
         from commonplace.library.outside_edits import OutsideEdits

@@ -742,6 +742,14 @@ class Memory:
         """Make the index anew from the documents. Returns how many records there are."""
         return _upkeep.rebuild(self, progress)
 
+    def load_encoder(self) -> None:
+        """Open the encoder of the extra `embeddings` in the background, as servers do.
+
+        Search asks with it once every text has its vector of it. Without the extra, or with an
+        encoder that an option names, nothing happens.
+        """
+        self.library.engine.embedder.stay()
+
     def status(self) -> dict[str, Any]:
         """What the vault holds and how it is, as plain data."""
         return status.status_of(self.library, self.parts)

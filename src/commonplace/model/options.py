@@ -30,6 +30,8 @@ HARMFUL = frozenset(
         "main_sessions",
         "encoder",
         "encoder_path",
+        "encoder_before_question",
+        "encoder_before_text",
         "encoder_url",
         "encoder_model",
         "summarizer",
@@ -101,12 +103,21 @@ class Options(Struct, frozen=True):
     memory_archive_path: Annotated[str, "document that takes what the window trims"] = ""
     memory_embeddings_enabled: Annotated[bool, "offer claw's recall by likeness"] = False
     memory_embeddings_max_records: Annotated[int, "records that claw's recall looks at"] = 3000
-    encoder: Annotated[str, "what makes the vectors of search: static, hashed, onnx or remote"] = (
-        "static"
-    )
+    encoder: Annotated[
+        str,
+        "what makes the vectors of search: auto (static, and minilm in servers where the extra "
+        "embeddings is installed), static, minilm, hashed, onnx or remote",
+    ] = "auto"
     encoder_path: Annotated[
         str,
         "file of a static model or folder of an onnx one; empty: the static one that comes along",
+    ] = ""
+    encoder_before_question: Annotated[
+        str,
+        "what an onnx model wants before a question, such as 'query: '; empty: as its folder says",
+    ] = ""
+    encoder_before_text: Annotated[
+        str, "what it wants before a text, as 'passage: '; empty: as its folder says"
     ] = ""
     encoder_url: Annotated[
         str, "endpoint of the remote encoder, such as http://127.0.0.1:11434/v1"
@@ -267,7 +278,7 @@ def _not_negative(number: Any) -> Any:
 
 
 CHOICES = {
-    "encoder": ("static", "hashed", "onnx", "remote"),
+    "encoder": ("auto", "static", "minilm", "hashed", "onnx", "remote"),
     "tokenizer": ("estimate", "o200k"),
     "secrets": ("redact", "refuse", "allow"),
     "trust": ("quotes", "hold", "open"),

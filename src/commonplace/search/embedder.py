@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -47,12 +48,12 @@ class Embedder:
         self,
         index: Index,
         encoder: Callable[[], Encoder] | None = None,
-        stronger: Stronger | None = None,
+        stronger: Callable[[], Stronger | None] = lambda: None,
     ) -> None:
         self._index = index
         self._open = encoder
         self._encoder: Encoder | None = None
-        self._stronger = stronger
+        self._choose_stronger = stronger
         self._strong: Encoder | None = None
         self._stays = False
         self._closed = False
@@ -128,6 +129,10 @@ class Embedder:
         """Whether a question was asked with this model because a stronger one is not ready."""
         return self._has_stronger() and self._stronger is not None and model != self._stronger.model
 
+    @cached_property
+    def _stronger(self) -> Stronger | None:
+        return self._choose_stronger()
+
     def _has_stronger(self) -> bool:
         return self._stronger is not None and self._stronger.is_there()
 
@@ -165,6 +170,9 @@ class Embedder:
             vectors = encoder.encode([text for _, text in rows])
             made = ((key, *vector) for (key, _), vector in zip(rows, vectors, strict=True))
             self._index.embed(encoder.model, dim=encoder.dim, rows=made)
+            if encoder is self._strong:
+                # A process that starts for one question need not make the quick ones then.
+                self._batch(self.encoder(), limit)
             if total == len(rows):
                 self._drop_others(encoder.model)
         self._left[encoder.model] = left = total - len(rows)

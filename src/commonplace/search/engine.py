@@ -50,7 +50,7 @@ class SearchEngine:
         encoder: Callable[[], Encoder] | None = None,
         *,
         clock: Clock,
-        stronger: Stronger | None = None,
+        stronger: Callable[[], Stronger | None] = lambda: None,
     ) -> None:
         self._index = index
         self._clock = clock

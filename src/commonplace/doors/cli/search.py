@@ -212,6 +212,6 @@ def _models_folder(model: str) -> str:
 
 def _dimensions(folder: str) -> int:
     """How many numbers its vectors have. What cannot be used says so."""
-    from commonplace.search.encoders.onnx import OnnxEncoder
+    from commonplace.search.encoders.onnx import encoder_in
 
-    return OnnxEncoder(folder).dim
+    return encoder_in(folder).dim

@@ -76,6 +76,7 @@ def _open_for_agents(arguments: argparse.Namespace, session: str) -> Memory:
     named = argparse.Namespace(**{**vars(arguments), "session": session, "main": main})
     memory = open_memory(named, for_tools=True)
     memory.origin = "agent"
+    memory.load_encoder()
     return memory
 
 
@@ -303,6 +304,7 @@ def _open_served(
     named = argparse.Namespace(**{**vars(arguments), "vault": path, "session": session})
     memory = open_memory(named, for_tools=True)
     memory.origin = origin
+    memory.load_encoder()
     return memory
 
 

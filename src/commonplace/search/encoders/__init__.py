@@ -58,15 +58,23 @@ class Stronger(Struct, frozen=True):
 def encoder_named(
     name: str, options: Options, *, environ: Mapping[str, str] = os.environ
 ) -> Encoder:
-    """The encoder that an option names, opened."""
+    """The encoder that an option names, opened; for `auto` the one that is always there."""
     if name == "hashed":
         from commonplace.search.encoders.hashed import HashedEncoder
 
         return HashedEncoder()
-    if name == "onnx":
-        from commonplace.search.encoders.onnx import OnnxEncoder
+    if name == "minilm":
+        from commonplace.search.encoders import minilm
 
-        return OnnxEncoder(options.encoder_path)
+        return minilm.opened()
+    if name == "onnx":
+        from commonplace.search.encoders.onnx import encoder_in
+
+        return encoder_in(
+            options.encoder_path,
+            before_query=options.encoder_before_question,
+            before_text=options.encoder_before_text,
+        )
     if name == "remote":
         from commonplace.search.encoders.remote import RemoteEncoder
 
@@ -74,6 +82,15 @@ def encoder_named(
     from commonplace.search.encoders.static import StaticEncoder
 
     return StaticEncoder(options.encoder_path)
+
+
+def stronger_than(name: str) -> Stronger | None:
+    """The encoder that processes which stay use instead of the one of this name."""
+    if name != "auto":
+        return None
+    from commonplace.search.encoders import minilm
+
+    return Stronger(minilm.MODEL, minilm.is_there, minilm.opened)
 
 
 def rounded(values: Sequence[float]) -> tuple[bytes, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.search.word_forms import forms_of
-from commonplace.search.words import in_forms
+from commonplace.search.words import record_terms
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,10 @@ def test_a_word_has_the_form_of_its_kin_and_a_name_its_parts(
 
 def test_a_question_is_asked_in_forms_and_names_also_whole() -> None:
     asked = "Which allergies are in darkMode since 2026-11-15, Bäckerin?"
-    assert in_forms(asked) == ("Which allerg are in darkMode dark mode since 2026-11-15, Bäckerin?")
+    assert record_terms(asked) == [
+        *('"allerg"', '"darkMode"', '"dark"', '"mode"', '"since"', '"2026-11-15"', '"Bäckerin"'),
+    ]
+
+
+def test_ideographs_are_asked_for_one_by_one_too() -> None:
+    assert record_terms("我的汽车") == ['"我的"', '"的汽"', '"汽车"', '"汽"', '"车"']

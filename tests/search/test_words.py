@@ -76,7 +76,8 @@ def test_a_timestamp_may_be_anything() -> None:
 
 
 def test_unspaced_scripts_have_their_pairs_beside_them() -> None:
-    assert beside("I like 東京タ")[2:] == ["東京", "京タ", "タ"]
+    assert beside("I like タワー")[2:] == ["タワ", "ワー", "ー"]
+    assert beside("I like 東京タ")[2:] == ["東京", "京タ", "タ", "東", "京"]
     assert beside("tea", tags=("茶",))[-1] == "茶"
 
 

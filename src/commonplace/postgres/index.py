@@ -45,7 +45,7 @@ from commonplace.search.rows import (
 )
 from commonplace.search.sqlite.candidates import CountCache
 from commonplace.search.typos import Slipped
-from commonplace.search.words import STOP, cut_terms_of, in_forms
+from commonplace.search.words import STOP, cut_terms_of, record_terms
 
 # The journal is in the same database.
 IS_LEVEL = """select {seen} from profile p join level l on l.profile = p.profile {model}
@@ -418,7 +418,7 @@ class PostgresIndex:
         wanted = [word for word in dict.fromkeys(words) if word not in STOP]
         asked = {
             word: each
-            for word, each in zip(wanted, cut_terms_of([*map(in_forms, wanted)]), strict=True)
+            for word, each in zip(wanted, cut_terms_of(wanted, record_terms), strict=True)
             if each
         }
         having = self._remembered.good_for(self._vectors.records, at=self._vectors.position)

@@ -15,7 +15,7 @@ from commonplace.search.filters import Wording, clean, fits
 from commonplace.search.index import BEST, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.search.rows import Row
 from commonplace.search.sqlite.candidates import LEADING, UNKNOWN, told_beside
-from commonplace.search.words import K1, LEAST, B, Lexemes, Term, cut_terms, in_forms
+from commonplace.search.words import K1, LEAST, B, Lexemes, Term, cut_terms, record_terms
 
 ESCAPE, NUL = "\x1a", "\0"
 
@@ -258,7 +258,7 @@ def array_of(values: Iterable[object]) -> str:
 
 def having_words(text: str, tag: str) -> Clause | None:
     """The condition that a record has one of the words of a text; None when there are none."""
-    asked = cut_terms(in_forms(text))
+    asked = cut_terms(text, record_terms)
     if not asked:
         return None
     return Clause("r.words @@ %(query)s::tsquery", {"query": query_of(asked, tag)})
@@ -269,7 +269,7 @@ def by_words(query: Query, condition: Clause, tag: str, *, best: int) -> Clause 
 
     How many are wanted is written out, as it is for the nearest: the server plans for so many.
     """
-    asked = cut_terms(in_forms(query.text))
+    asked = cut_terms(query.text, record_terms)
     if not asked:
         return None
     # Those with several words can't also be the beginning of one: only a single letter is that.

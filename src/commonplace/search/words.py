@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 from threading import Lock
 from typing import NamedTuple
 
@@ -38,6 +39,8 @@ WORD = f"(?:[^\\W{UNSPACED}]|[{OPTIONAL}{INDIC}])+"
 # A date stays in one piece, which FTS5 then takes as a phrase: 11 and 15 alone say little.
 DATE = "\\d{4}-\\d\\d(?:-\\d\\d)?(?!\\d)"
 ASCII_TOKEN = re.compile(f"{DATE}|\\w+", re.ASCII)
+HAN_STOPS = frozenset("的了是在我你他她它们什么怎哪谁吗呢吧啊和与就都也很还要会能可以有没不这那个")
+"""Letters of Chinese that are in every other text."""
 MOST = 32
 ENGLISH_MONTHS = """january february march april may june july august september october november
 december"""
@@ -155,12 +158,22 @@ def indexed(record: Record) -> str:
     forms = dict.fromkeys(form for word in tokens(record.text) for form in _forms(word))
     if record.text.isascii() and beside.isascii():
         return " ".join((beside, *forms))
-    return " ".join((beside, *forms, *_spellings(f"{record.text} {beside}")))
+    every = f"{record.text} {beside}"
+    return " ".join((beside, *forms, *_spellings(every), *_ideographs(every)))
 
 
-def in_forms(question: str) -> str:
-    """A question to records in the forms of its words, which `indexed` puts beside a text."""
-    return _token(question).sub(lambda found: _in_forms(found.group()), question)
+def record_terms(question: str) -> list[str]:
+    """The terms of a question to records, in the forms that `indexed` puts beside a text."""
+    asked = terms(_token(question).sub(lambda found: _in_forms(found.group()), question))
+    letters = () if question.isascii() else _ideographs(question)
+    return [*asked, *(f'"{letter}"' for letter in islice(letters, MOST))]
+
+
+def _ideographs(text: str) -> dict[str, None]:
+    """The ideographs that tell something: a word may share one with another that means the same."""
+    return dict.fromkeys(
+        letter for letter in _patterns().ideograph.findall(text) if letter not in HAN_STOPS
+    )
 
 
 def _in_forms(word: str) -> str:
@@ -254,6 +267,7 @@ def _bare(word: str) -> str:
 class _Patterns(NamedTuple):
     token: re.Pattern[str]
     unspaced: re.Pattern[str]
+    ideograph: re.Pattern[str]
     optional: re.Pattern[str]
     beyond_latin: re.Pattern[str]
 
@@ -264,6 +278,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         token=re.compile(f"[{UNSPACED}]+|{DATE}|{WORD}"),
         unspaced=re.compile(f"[{UNSPACED}]"),
+        ideograph=re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
         optional=re.compile(f"[{OPTIONAL}]"),
         beyond_latin=re.compile(f"[^\x00-\u024f\u1e00-\u1eff{OPTIONAL}]"),
     )
@@ -317,14 +332,16 @@ def lexemes(texts: Iterable[tuple[str, str]]) -> list[Lexemes]:
     return [_joined(each) for each in _tokens(list(texts))]
 
 
-def cut_terms(text: str) -> tuple[Term, ...]:
+def cut_terms(text: str, of: Callable[[str], list[str]] = terms) -> tuple[Term, ...]:
     """What to look for, any of it, when a text is asked for."""
-    return cut_terms_of([text])[0]
+    return cut_terms_of([text], of)[0]
 
 
-def cut_terms_of(texts: Sequence[str]) -> list[tuple[Term, ...]]:
+def cut_terms_of(
+    texts: Sequence[str], of: Callable[[str], list[str]] = terms
+) -> list[tuple[Term, ...]]:
     """The same for each of several texts."""
-    told = [terms(text) for text in texts]
+    told = [of(text) for text in texts]
     every = list(dict.fromkeys(term for each in told for term in each))
     cut = dict(zip(every, _cut_into_words(every)))
     return [tuple(cut[term] for term in each if cut[term].words) for each in told]

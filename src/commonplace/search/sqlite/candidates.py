@@ -16,7 +16,7 @@ from commonplace.model.clock import monotonic
 from commonplace.search.filters import as_json, fits, narrow
 from commonplace.search.index import BEST, FORMS, NEAREST, STEEP, Asked, Candidate, Query
 from commonplace.search.sqlite.row_cache import Row, RowCache, Snapshot, first_fitting
-from commonplace.search.words import any_of, cut_terms_of, in_forms, terms
+from commonplace.search.words import any_of, cut_terms_of, record_terms
 
 if TYPE_CHECKING:
     from commonplace.search.typos import Slipped
@@ -126,7 +126,7 @@ def _by_words(
     Words that most records have are left out while there are others, and bring what is newest
     where the others bring too little.
     """
-    asked = terms(in_forms(query.text))
+    asked = record_terms(query.text)
     if not asked:
         return {}
     common = counts.common(db, asked)

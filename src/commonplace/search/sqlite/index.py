@@ -45,7 +45,7 @@ from commonplace.search.sqlite.row_cache import RowCache
 from commonplace.search.sqlite.schema import CATCH_UP, IS_BEHIND, SCHEMA, TABLES, VERSION
 from commonplace.search.typos import Slipped
 from commonplace.search.vectors import table as vector_table
-from commonplace.search.words import STOP, in_forms, match
+from commonplace.search.words import STOP, any_of, record_terms
 
 BATCH = 64
 """How many added records may wait for the FTS table.
@@ -314,7 +314,7 @@ class SqliteIndex:
             }
 
     def _having(self, db: sqlite3.Connection, word: str) -> int:
-        expression = match(in_forms(word)) if word not in STOP else ""
+        expression = any_of(record_terms(word)) if word not in STOP else ""
         return self._counts.having(db, expression) if expression else 0
 
     def stems(self, word: Slipped) -> list[str]:
@@ -419,7 +419,7 @@ class SqliteIndex:
 
 def _found(db: sqlite3.Connection, query: Query) -> list[tuple[Row, float]]:
     """Rows of whole records and their scores."""
-    words = match(in_forms(query.text))
+    words = any_of(record_terms(query.text))
     if not words:
         source, arguments = _source(query)
         newest = NEWEST.format(source=source)
@@ -433,7 +433,7 @@ def _source(query: Query) -> tuple[str, list[Any]]:
     """FROM and WHERE for a query, and what they are bound to."""
     condition, arguments = fits(query)
     text = query.text.strip()
-    words = match(in_forms(text))
+    words = any_of(record_terms(text))
     if words:
         join = "FROM fts CROSS JOIN records r ON r.key = fts.rowid WHERE fts MATCH ?"
         return f"{join} AND {condition}", [words, *arguments]

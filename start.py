@@ -54,13 +54,13 @@ def main(given: list[str]) -> None:
     at = ("commonplace", "--vault", vault)
     run(*at, "init", "--yes")
     run(*at, "store", "Prefers dark mode in all editors", "--kind", "preference")
-    run(*at, "search", "which editor theme?")
+    run(*at, "search", "dark or light editor?")
     run(*at, "status")
     print(f"\nYour memory is plain markdown in {vault}: open MEMORY.md in any editor.")
     print(f"Next: {BIN / 'commonplace'} --help")
     if serves:
         run(*at, "serve")
-    else:
+    elif "--no-serve" not in given:
         print("The page needs the extra 'gateway': pip install '.[gateway]', then 'serve'.")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 COMMANDS = (
     'commonplace store "Prefers dark mode in all editors" --kind preference',
     "tail -n 1 ~/commonplace/MEMORY.md",
-    'commonplace search "how should the editor look?"',
+    'commonplace search "dark or light editor?"',
     "commonplace undo",
 )
 WIDTH, LINE, LEFT = 96, 21, 24

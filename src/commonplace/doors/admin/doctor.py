@@ -363,7 +363,7 @@ def _index(memory: Memory) -> Iterator[Check]:
     memory.library.refresh()
     ill = index.healthy()
     count = index.count(Query(include_superseded=True, include_secret=True))
-    says = ill or f"level with the documents, {count:,} entries, {index.size() / 1e6:.1f} MB"
+    says = ill or f"level with the documents, entries: {count:,}, {index.size() / 1e6:.1f} MB"
     yield Check("index", not ill, says, "commonplace rebuild")
 
 

@@ -48,7 +48,7 @@ def heartbeat_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def heartbeat(arguments: argparse.Namespace) -> int:
-    """Give the heartbeat context to an agent's command from time to time; keep its diary.
+    """Run an agent's command from time to time with the heartbeat context, and keep its diary.
 
     The command gets the context on its standard input. What it writes between <diary> and
     </diary> to its standard output becomes a diary entry. While a conversation is running the beat
@@ -100,9 +100,9 @@ def conversation_arguments(parser: argparse.ArgumentParser) -> None:
 def conversation(arguments: argparse.Namespace) -> int:
     """Run an agent's command as a conversation: no heartbeat begins before it ends.
 
-    It has this command's standard streams, is passed the signals, and its exit code is this
-    command's: 128 and the number of a signal that ended it, 127 where there is no such program.
-    COMMONPLACE_SESSION and COMMONPLACE_VAULT tell it where it is.
+    It gets the standard streams and the signals of this one. Its exit code is passed on: 128 plus
+    the number of the signal that ended it, 127 if there is no such program. COMMONPLACE_SESSION
+    and COMMONPLACE_VAULT tell it where it is.
     """
     arguments.session = arguments.session or new_session("conversation")
     with open_memory(arguments) as memory:

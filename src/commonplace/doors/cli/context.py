@@ -43,7 +43,7 @@ def context_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def context(arguments: argparse.Namespace) -> int:
-    """What goes into an agent's prompt: memory, and for an agent's run all around it."""
+    """Print the memory for a prompt; for an agent's run, the whole context around it."""
     message = said(arguments.message)
     system = _text_of(arguments.system) if arguments.system else ""
     with open_memory(arguments, for_tools=True) as memory:

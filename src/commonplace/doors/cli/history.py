@@ -45,7 +45,7 @@ def history_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def history(arguments: argparse.Namespace) -> int:
-    """What was said in conversations; with a record id, every change that was about the record.
+    """Show and search past conversations; with a record id, list every change to the record.
 
     'history ID' is short for 'history record ID'.
     """
@@ -58,7 +58,7 @@ def _record_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def record(arguments: argparse.Namespace) -> int:
-    """Every change that was about one record, oldest first."""
+    """List every change to one record, oldest first."""
     from commonplace.doors.cli.records import show_entries
 
     with open_memory(arguments) as memory:
@@ -77,7 +77,7 @@ def _last_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def last(arguments: argparse.Namespace) -> int:
-    """The last messages, oldest first: of --session, or of all sessions without one."""
+    """Show the last messages, oldest first: of --session, or of all sessions without one."""
     with open_memory(arguments) as memory:
         session = _session_looked_at(memory, arguments)
         found = memory.conversations.last(
@@ -106,7 +106,7 @@ def _session_looked_at(memory: Memory, arguments: argparse.Namespace) -> str:
 
 
 def search(arguments: argparse.Namespace) -> int:
-    """The messages that fit the words best: of --session, or of all sessions without one."""
+    """Search the messages, best first: of --session, or of all sessions without one."""
     with open_memory(arguments) as memory:
         session = _session_looked_at(memory, arguments)
         found = memory.conversations.search(arguments.text, limit=arguments.limit, session=session)
@@ -118,7 +118,7 @@ def _append_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--role", required=True, help="user, assistant, system or tool")
     parser.add_argument("--agent", default="", help="which agent it was said to or by")
     parser.add_argument("--channel", default="", help="where it was said")
-    parser.add_argument("--id", default="", help="an id of your own; one that is there is let be")
+    parser.add_argument("--id", default="", help="an id of your own; a message that has it stays")
 
 
 def append(arguments: argparse.Namespace) -> int:
@@ -137,7 +137,7 @@ def append(arguments: argparse.Namespace) -> int:
 
 
 def sessions(arguments: argparse.Namespace) -> int:
-    """Every session with how much was said in it, the one that spoke last first."""
+    """List the sessions with their number of messages, the last active one first."""
     with open_memory(arguments) as memory:
         found = memory.messages.sessions()
     lines = [
@@ -283,7 +283,7 @@ def _load_arguments(parser: argparse.ArgumentParser) -> None:
 def load(arguments: argparse.Namespace) -> int:
     """Keep the messages of a dump: all of them, or none when a line is bad.
 
-    Messages that are there already are let be, so that a dump can be loaded twice.
+    Messages that are there already are skipped, so that a dump can be loaded twice.
     """
     with open_memory(arguments) as memory:
         if arguments.file == "-":

@@ -77,7 +77,7 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def log(arguments: argparse.Namespace) -> int:
-    """The last changes, newest first, each with the number that undo takes."""
+    """List the last changes, newest first, each with its number for undo."""
     with open_memory(arguments) as memory:
         memory.library.refresh()
         entries = memory.log(limit=arguments.limit)
@@ -162,10 +162,10 @@ def restore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def restore(arguments: argparse.Namespace) -> int:
-    """Make a document, or all, say again what they said at a time. Can be undone.
+    """Restore one document, or all of them, to an earlier time. Can be undone.
 
-    Of all, those that were made since are taken away, but for diary entries and what was put
-    there by hand.
+    Restoring all also removes the documents made since, except diary entries and files that were
+    put there by hand.
     """
     from commonplace.model.clock import parse_stamp
 

@@ -324,10 +324,13 @@ def _mcp_served(arguments: argparse.Namespace, path: str, elsewhere: Any) -> Any
 
 
 def token_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("add", "list", "revoke"))
+    parser.add_argument("action", choices=("add", "list", "revoke"), help="what to do")
     parser.add_argument("name", nargs="?", default="", help="who will use it")
     parser.add_argument(
-        "--scope", default="read", choices=("read", "write", "admin"), help="(default read)"
+        "--scope",
+        default="read",
+        choices=("read", "write", "admin"),
+        help="what it lets a program do (default read)",
     )
     parser.add_argument(
         "--for-vault", action="append", default=[], metavar="NAME", help="only this vault"

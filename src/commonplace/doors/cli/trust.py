@@ -66,9 +66,9 @@ def trust_vault_arguments(parser: argparse.ArgumentParser) -> None:
 def trust_vault(arguments: argparse.Namespace) -> int:
     """Trust a vault: let its own files set commands, URLs and other keys that could do harm.
 
-    It shows what they set and asks. Trusted is just this: when such a key changes, or the
-    directory is another one or another user's, it has to be trusted again. Hooks and MCP use a
-    trusted vault also where nobody names it. It is remembered outside of the vault.
+    It shows what they set and asks. When such a key changes, or the directory is replaced or
+    becomes another user's, the vault must be trusted again. Hooks and MCP use a trusted vault even
+    where nobody names it. Trust is remembered outside of the vault.
     """
     if arguments.list:
         return _list_trusted(arguments)
@@ -201,10 +201,10 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def review(arguments: argparse.Namespace) -> int:
-    """What waits for your approval: rules that came from outside, and what you forgot before.
+    """List, approve or reject what waits: rules from untrusted text, and what you once forgot.
 
-    At a terminal it shows what you decide on, and asks; with --approve or --reject alone it asks
-    of each in turn.
+    At a terminal it shows what you decide on, and asks. With --approve or --reject alone it asks
+    about each in turn.
     """
     with open_memory(arguments) as memory:
         if not (arguments.approve or arguments.reject):
@@ -317,7 +317,11 @@ def _record_data(record: Record, account: Account, reason: str) -> dict[str, obj
 
 def session_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", choices=("show", "taint"), default="show", help="else: show"
+        "action",
+        nargs="?",
+        choices=("show", "taint"),
+        default="show",
+        help="what to do (default show)",
     )
     parser.add_argument(
         "--what", default="", metavar="TEXT", help="the name of what was read, such as a URL"
@@ -325,10 +329,10 @@ def session_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def session(arguments: argparse.Namespace) -> int:
-    """Show what a session has read that is not the user's own words, or say that it has.
+    """Show which untrusted text a session has read, or mark the session as tainted.
 
-    What a tainted session stores counts as coming from what it read: rules wait for your
-    approval. Hooks say it by themselves; a program of your own says it with 'session taint'.
+    What a tainted session stores counts as coming from that text: rules wait for your approval.
+    Hooks mark sessions by themselves; a program of your own does it with 'session taint'.
     """
     with open_memory(arguments) as memory:
         if not memory.session:

@@ -61,7 +61,7 @@ def strike(arguments: argparse.Namespace) -> int:
     """Take records out of every document. Can be undone; 'forget' erases for good."""
     with open_memory(arguments) as memory:
         replaced = memory.strike(arguments.id)
-    text = f"Struck {', '.join(arguments.id)}; 'commonplace undo' brings back."
+    text = f"Struck {', '.join(arguments.id)}; 'commonplace undo' brings them back."
     text = f"{text} {said_of_chain(replaced)}".strip()
     show(Answer({"ids": arguments.id}, text), as_json=arguments.json)
     return 0
@@ -72,9 +72,9 @@ def unlink_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def unlink(arguments: argparse.Namespace) -> int:
-    """Bring back a record that one that is gone had replaced; let any other no longer replace one.
+    """Make a replaced record count again. Can be undone.
 
-    Can be undone.
+    Name the record that replaced it; if that one is gone, name the replaced record itself.
     """
     with open_memory(arguments) as memory:
         back = bool(memory.get(arguments.id).record.replaced_by)
@@ -94,7 +94,7 @@ def upkeep_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def upkeep(arguments: argparse.Namespace) -> int:
-    """Compaction, experiences, scan and heartbeat, when the options say. Else: show the schedule.
+    """Run compaction, experiences, scan and heartbeat when they are due, or show the schedule.
 
     '--once' is for cron; the exit code is 1 when a job failed.
     """
@@ -170,10 +170,10 @@ def forget_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def forget(arguments: argparse.Namespace) -> int:
-    """Erase records for good: documents, archive, versions, journal, index, what was made of them.
+    """Erase records for good, from the documents, their past, the index and all summaries.
 
-    Without '--confirm' it shows what would go, and exits with 4. What conversations say of it
-    stays, unless '--history' or a yes at a terminal erases that too.
+    Without '--confirm' it shows what would go, and exits with 4. Messages that say the same stay,
+    unless '--history' or a yes at a terminal erases them too.
     """
     with open_memory(arguments) as memory:
         words = "" if ID.match(arguments.what) else arguments.what
@@ -252,10 +252,10 @@ def compact_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def compact(arguments: argparse.Namespace) -> int:
-    """Let old records of the main document become summaries. Can be undone.
+    """Replace old records of the main document by summaries. Can be undone.
 
-    What was learned, preferences, instructions and anything recent or sensitive stays. 'expand'
-    shows what a summary was made from.
+    Lessons, preferences, instructions and anything recent or sensitive stay. 'expand' shows what a
+    summary was made from.
     """
     from commonplace.upkeep.compaction.plan import described
 
@@ -295,7 +295,7 @@ def expand_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def expand(arguments: argparse.Namespace) -> int:
-    """What a summary was made from, each record exactly as it was."""
+    """Show the records that a summary was made from, exactly as they were."""
     with open_memory(arguments) as memory:
         hit = memory.library.hit_of(arguments.id) if arguments.restore else None
         if arguments.restore and not (hit and hit.record.sources):

@@ -95,7 +95,7 @@ def status_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """What the vault holds and how it is."""
+    """Show what the vault holds, and whether anything is wrong."""
     try:
         with open_memory(arguments) as memory:
             data = memory.status()
@@ -133,7 +133,7 @@ def rebuild(arguments: argparse.Namespace) -> int:
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Look the vault over and say what is wrong and how to mend it. Changes nothing."""
+    """Check the vault, and say what is wrong and how to mend it. Changes nothing."""
     checks = _examined(arguments)
     lines = []
     for check in checks:
@@ -193,7 +193,7 @@ def setup_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def setup(arguments: argparse.Namespace) -> int:
-    """Make a client use this vault: shows the changes to its files first."""
+    """Connect a client to this vault. The changes to its files are shown first."""
     return _run_setup(arguments, undo=False)
 
 

@@ -78,11 +78,6 @@ class Documents:
         self.screened: dict[tuple[str, str, int], str] = {}
         """Texts without their secrets, by what they were made of."""
 
-    def text(self, name: str) -> tuple[str, str]:
-        """A document's text and its mark."""
-        data = self.vault.read(name)
-        return decoded(name, data), etag_of(data)
-
     def create(self, name: str, text: str, *, author: Author) -> Written:
         """Make a document that must not be there yet."""
 
@@ -132,7 +127,7 @@ class Documents:
         """What stands above a text that is appended; its headings are part of what it says."""
         if self.watch.look(name) is None:
             return self.layout.header(name) if headed else ""
-        text = self.text(name)[0]
+        text = self.shared.text(name)[0]
         return text if documents.ends_clean(text) else text + "\n"
 
     def remove(self, names: Sequence[str], *, author: Author) -> None:
@@ -307,7 +302,7 @@ class Documents:
         found = [Problem(path, 0, why) for path, why in listing.unreadable.items()]
         for name in listing.documents:
             try:
-                found += self.reader.parse(name, self.text(name)[0]).problems
+                found += self.reader.parse(name, self.shared.text(name)[0]).problems
             except Unreadable as error:
                 found.append(Problem(name, 0, str(error)))
         return found

@@ -22,7 +22,7 @@ from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, VaultTrouble
 from commonplace.model.options import Options
-from commonplace.model.records import Author, Hit, Place, Record, SearchResult, etag_of
+from commonplace.model.records import Author, Hit, Place, Record, SearchResult
 from commonplace.search.chains import Chains
 from commonplace.search.engine import SearchEngine
 from commonplace.search.index import Index, Query
@@ -92,7 +92,7 @@ class Library:
         """The share of a document's entries that a rewrite may drop without its confirm token."""
         # The calls that other rooms make most.
         self.parse, self.reading = reader.parse, reader.reading
-        self.entry, self.found = shared.entry, shared.found
+        self.entry, self.found, self.text = shared.entry, shared.found, shared.text
         self.locked, self.undisturbed = self.transactions.locked, self.transactions.undisturbed
         self.refresh, self.level = self.transactions.refresh, self.transactions.level
         self.look, self.take_in_changes = self.watch.look, self.watch.look_at_all
@@ -226,11 +226,6 @@ class Library:
         """The record of this id."""
         self.refresh()
         return self.found(record_id)
-
-    def text(self, name: str) -> tuple[str, str]:
-        """A document's text and its mark."""
-        data = self.vault.read(name)
-        return decoded(name, data), etag_of(data)
 
     def search(self, query: Query) -> list[Hit]:
         """The records that fit, as the index has them now: the best match or the newest first."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from commonplace.library.record_reader import RecordReader
+from commonplace.library.record_reader import RecordReader, decoded
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, NoSuchRecord
-from commonplace.model.records import SYSTEM, Author, Hit
+from commonplace.model.records import SYSTEM, Author, Hit, etag_of
 from commonplace.search.index import Index
 from commonplace.storage.journal import Change, Entry, Journal, Op, new_entry
 from commonplace.storage.progress import ProgressStore
@@ -41,6 +41,11 @@ class Shared(Struct, frozen=True):
     ) -> Entry:
         """A new journal entry of this moment."""
         return new_entry(op, changes, at=self.clock.stamp(), author=author, **rest)
+
+    def text(self, name: str) -> tuple[str, str]:
+        """A document's text and its mark."""
+        data = self.vault.read(name)
+        return decoded(name, data), etag_of(data)
 
     def found(self, record_id: str) -> Hit:
         """The record of this id, from the index."""

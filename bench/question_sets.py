@@ -43,7 +43,7 @@ def cases_in(path: Path) -> list[Case]:
 
 def lines_of(case: Case) -> Iterator[str]:
     """A case as lines that `commonplace eval` reads."""
-    for each in (*case.turns, *case.questions):
+    for each in (*case.turns, *case.questions, *case.unanswered):
         data = asdict(each) | {"vault": case.name}
         if isinstance(each, Question):
             data["question"] = data.pop("text")

@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 
 from commonplace.doors.admin.evaluate import (
+    Answered,
     Case,
+    CaseVault,
+    Doubt,
     Question,
+    Remembering,
     Turn,
     cases_in,
+    doubt,
     known_items,
     measured,
     run,
@@ -22,6 +27,7 @@ from commonplace.doors.admin.evaluate import (
 from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from commonplace.model.errors import BadModel, BadValue
+from commonplace.model.records import WEAK
 
 LINES = """{"id": "a", "text": "The kettle is blue.", "session": "s", "username": "Ann"}
 {"id": "b", "text": "The lamp is green."}
@@ -42,6 +48,15 @@ def test_a_line_is_a_record_or_a_question(tmp_path: Path) -> None:
     (case,) = cases_in(written(tmp_path, LINES))
     assert [turn.id for turn in case.turns] == ["a", "b"]
     assert case.questions == (Question("Which colour is the kettle?", ("a",), "colour"),)
+    assert case.unanswered == (Question("Which colour is the moon?", ()),)
+
+
+def test_a_record_is_stored_with_its_kind(tmp_path: Path) -> None:
+    line = '{"id": "a", "text": "Likes tea.", "kind": "preference"}\n'
+    (case,) = cases_in(written(tmp_path, line + '{"question": "tea?", "evidence": ["a"]}'))
+    vault = CaseVault(case, tmp_path / "vault", remembering=Remembering())
+    with vault.memory as memory:
+        assert memory.search("tea")[0].record.kind == "preference"
 
 
 @pytest.mark.parametrize(
@@ -73,9 +88,10 @@ def test_every_system_answers_every_question(tmp_path: Path) -> None:
     cases = cases_in(written(tmp_path, LINES))
     steps: list[tuple[int, int]] = []
     results = run(cases, progress=lambda done, total: steps.append((done, total)))
-    assert steps == [(1, 1)]
+    assert steps == [(1, 2), (2, 2)]
     figures = summed(results)
     assert list(figures) == ["all", "colour"]
+    assert figures["all"]["questions"] == 1
     for system in ("commonplace", "bm25", "grep"):
         assert figures["all"][system]["turns"]["R@1"] == 100.0
 
@@ -96,6 +112,25 @@ def test_limit_takes_the_first_questions() -> None:
     assert len(run([Case("one", turns, asked)], limit=2)) == 2 * 3
 
 
+def test_evidence_that_a_context_has_is_counted(tmp_path: Path) -> None:
+    cases = cases_in(written(tmp_path, LINES))
+    assert "in context" not in summed(run(cases))["all"]
+    assert summed(run(cases, tokens=2000))["all"]["in context"] == 100.0
+    assert summed(run(cases, tokens=1))["all"]["in context"] == 0.0
+
+
+def test_doubt_is_told_by_weak_first_scores() -> None:
+    def given(score: float, evidence: tuple[str, ...], hit: float) -> Answered:
+        figures = {"any@1": hit} if evidence else {}
+        return Answered("commonplace", Question("?", evidence), figures, {}, score)
+
+    weak, sure = WEAK / 2, WEAK * 2
+    right = [given(sure, ("a",), 1.0), given(weak, ("a",), 1.0), given(weak, ("a",), 0.0)]
+    without = [given(0.0, (), 0.0), given(sure, (), 0.0)]
+    assert doubt([*right, *without]) == Doubt(2, 50.0, 50.0, 0.583)
+    assert doubt(right) is None
+
+
 def test_known_items_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
     memory = Memory.open(tmp_path, "native", environ={})
     for word in ("kettle", "lamp", "carpet", "window", "cellar"):
@@ -112,7 +147,11 @@ def test_the_command_measures_a_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert data["figures"]["all"]["questions"] == 1
     assert data["version"].startswith("commonplace 0.")
     assert main(["eval", str(written(tmp_path, LINES))]) == 0
-    assert "| colour" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "| colour" in printed
+    assert "no answer: for" in printed
+    assert all(len(line) <= 80 for line in printed.splitlines()[1:])
+    assert "| any@1 | any@5 | R@5   | R@10  | context |" in printed
 
 
 def test_the_command_asks_the_vault_about_itself(
@@ -128,7 +167,8 @@ def test_the_command_asks_the_vault_about_itself(
 
 
 @pytest.mark.parametrize(
-    "words", [["eval"], ["eval", "x", "--self"], ["eval", "x", "--limit", "-1"]]
+    "words",
+    [["eval"], ["eval", "x", "--self"], ["eval", "x", "--limit", "-1"], ["eval", "--tokens", "-1"]],
 )
 def test_the_command_takes_one_thing_to_measure(
     words: list[str], capsys: pytest.CaptureFixture[str]

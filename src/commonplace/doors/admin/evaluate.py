@@ -20,11 +20,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from commonplace import __version__
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import BadValue
+from commonplace.model.records import WEAK, Hit, SearchResult
 from commonplace.search.index import Query
 from commonplace.search.words import STOP
 
@@ -53,10 +55,11 @@ class Turn(Struct, frozen=True):
     time: str = ""
     """ISO 8601."""
     username: str = ""
+    kind: str = "note"
 
 
 class Question(Struct, frozen=True):
-    """A question, with the ids of the turns that answer it."""
+    """A question, with the ids of the turns that answer it; none for one that nothing answers."""
 
     text: str
     evidence: tuple[str, ...]
@@ -71,6 +74,8 @@ class Case(Struct, frozen=True):
     name: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
+    unanswered: tuple[Question, ...] = ()
+    """Those that nothing in it answers: search should say so."""
 
 
 def cases_in(path: Path) -> list[Case]:
@@ -102,9 +107,7 @@ def cases_of(text: str, path: Path) -> list[Case]:
             data = json.loads(line)
             vault = str(data.get("vault", ""))
             if "question" in data:
-                asked = questions.setdefault(vault, [])
-                # What has no answer cannot be found, as in the published sets.
-                asked += [question] if (question := _question(data)).evidence else []
+                questions.setdefault(vault, []).append(_question(data))
             else:
                 turns.setdefault(vault, []).append(_turn(data))
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -113,16 +116,21 @@ def cases_of(text: str, path: Path) -> list[Case]:
                 f"line {number} of {path} is neither a record nor a question",
                 next_step='A record is {"id", "text"}, a question {"question", "evidence"}.',
             ) from None
-    if not any(questions.values()):
+    if not questions:
         raise BadValue(
             "file",
             f"{path} has no questions",
             next_step='A question is a line {"question": "…", "evidence": ["id of a record"]}.',
         )
     return [
-        _checked(Case(vault or path.name, tuple(turns.get(vault, ())), tuple(asked)))
+        _checked(_case(vault or path.name, turns.get(vault, ()), asked))
         for vault, asked in questions.items()
     ]
+
+
+def _case(name: str, turns: Iterable[Turn], asked: Sequence[Question]) -> Case:
+    answered = tuple(each for each in asked if each.evidence)
+    return Case(name, tuple(turns), answered, tuple(each for each in asked if not each.evidence))
 
 
 def _checked(case: Case) -> Case:
@@ -146,6 +154,7 @@ def _turn(data: Mapping[str, Any]) -> Turn:
         session=str(data.get("session", "")),
         time=_time(str(data.get("time", ""))),
         username=str(data.get("username", "")),
+        kind=str(data.get("kind", "note")),
     )
 
 
@@ -209,14 +218,26 @@ class CaseVault:
         self.memory.session = session
         said = [turn for turn in turns if turn.text.strip()]
         stored = self.memory.store_all(
-            {"text": turn.text, "username": turn.username} for turn in said
+            {"text": turn.text, "username": turn.username, "kind": turn.kind} for turn in said
         )
         self.turns.update(zip((record.id for record in stored), (turn.id for turn in said)))
 
     def ask(self, question: Question, limit: int = DEPTH) -> list[str]:
+        return self.turns_of(self.found(question, limit))
+
+    def found(self, question: Question, limit: int = DEPTH) -> SearchResult:
         self.clock.put(question.time)
-        hits = self.memory.search(question.text, limit=limit)
+        return self.memory.search(question.text, limit=limit)
+
+    def turns_of(self, hits: Iterable[Hit]) -> list[str]:
         return [self.turns[hit.record.id] for hit in hits if hit.record.id in self.turns]
+
+    def in_context(self, question: Question, tokens: int) -> float:
+        """The share of the evidence in a context of so many tokens for this question."""
+        self.clock.put(question.time)
+        context = self.memory.context(question.text, tokens=tokens)
+        shown = {self.turns.get(line.record_id) for line in context.lines}
+        return len(shown.intersection(question.evidence)) / len(set(question.evidence))
 
 
 def _by_session(turns: Sequence[Turn]) -> Iterator[tuple[str, list[Turn]]]:
@@ -315,6 +336,10 @@ class Answered(Struct, frozen=True):
     question: Question
     turns: Figures
     sessions: Figures
+    score: float = 0.0
+    """That of the first hit; 0 when nothing was found."""
+    in_context: float | None = None
+    """The share of the evidence that is in a context for the question, where that was asked."""
 
 
 def answered(system: str, question: Question, found: Sequence[str], case: Case) -> Answered:
@@ -331,45 +356,74 @@ SYSTEMS = ("commonplace", "bm25", "grep")
 
 
 def run(
-    cases: Sequence[Case], *, limit: int = 0, progress: OnProgress = lambda done, total: None
+    cases: Sequence[Case],
+    *,
+    limit: int = 0,
+    tokens: int = 0,
+    progress: OnProgress = lambda done, total: None,
 ) -> list[Answered]:
-    """Every question put to search and to what it is compared with; `limit` takes the first few."""
+    """Every question put to search and to what it is compared with; `limit` takes the first few.
+
+    With `tokens` also how much of the evidence a context of so many has. Questions without an
+    answer are put to search alone.
+    """
     chosen = _first(cases, limit)
-    total = sum(len(case.questions) for case in chosen)
+    total = sum(len(case.questions) + len(case.unanswered) for case in chosen)
     results: list[Answered] = []
-    remembering = Remembering()
+    remembering, done = Remembering(), 0
     for case in chosen:
         with TemporaryDirectory(prefix="commonplace-eval-") as directory:
-            with_vault = CaseVault(case, Path(directory) / "vault", remembering=remembering)
-            asked: tuple[System, ...] = (with_vault, PlainBM25(case), Grep(case))
-            for question in case.questions:
-                for name, system in zip(SYSTEMS, asked, strict=True):
-                    results.append(answered(name, question, system.ask(question), case))
-                progress(len(results) // len(SYSTEMS), total)
-            with_vault.memory.close()
+            vault = CaseVault(case, Path(directory) / "vault", remembering=remembering)
+            beside: tuple[System, ...] = (PlainBM25(case), Grep(case))
+            for question in (*case.questions, *case.unanswered):
+                results.append(_of_vault(vault, question, case, tokens))
+                if question.evidence:
+                    answers = zip(SYSTEMS[1:], [system.ask(question) for system in beside])
+                    results += [answered(name, question, found, case) for name, found in answers]
+                done += 1
+                progress(done, total)
+            vault.memory.close()
     return results
+
+
+def _of_vault(vault: CaseVault, question: Question, case: Case, tokens: int) -> Answered:
+    hits = vault.found(question)
+    if not question.evidence:
+        return Answered(SYSTEMS[0], question, {}, {}, _first_score(hits))
+    return replace(
+        answered(SYSTEMS[0], question, vault.turns_of(hits), case),
+        score=_first_score(hits),
+        in_context=vault.in_context(question, tokens) if tokens else None,
+    )
+
+
+def _first_score(hits: SearchResult) -> float:
+    return hits[0].score if hits else 0.0
 
 
 def _first(cases: Sequence[Case], limit: int) -> list[Case]:
     """The cases with questions, cut where there are enough of those."""
     chosen: list[Case] = []
-    left = limit or sum(len(case.questions) for case in cases)
+    left = limit or sum(len(case.questions) + len(case.unanswered) for case in cases)
     for case in cases:
-        if questions := case.questions[:left]:
-            chosen.append(Case(case.name, case.turns, questions))
-            left -= len(questions)
+        questions = case.questions[:left]
+        unanswered = case.unanswered[: left - len(questions)]
+        if questions or unanswered:
+            chosen.append(Case(case.name, case.turns, questions, unanswered))
+            left -= len(questions) + len(unanswered)
     return chosen
 
 
 def summed(results: Iterable[Answered]) -> dict[str, dict[str, Any]]:
     """The means, times 100, by category, with `all` for the whole set."""
     groups: dict[str, dict[str, list[Answered]]] = {}
-    for each in results:
+    for each in (each for each in results if each.question.evidence):
         for category in ("all", each.question.category or "-"):
             groups.setdefault(category, {}).setdefault(each.system, []).append(each)
     return {
         category: {
             "questions": len(systems[SYSTEMS[0]]),
+            **_in_context(systems[SYSTEMS[0]]),
             **{name: _means(each) for name, each in systems.items()},
         }
         for category, systems in groups.items()
@@ -384,6 +438,45 @@ def _means(results: Sequence[Answered]) -> dict[str, Figures]:
         }
         for level in ("turns", "sessions")
     }
+
+
+def _in_context(results: Sequence[Answered]) -> Figures:
+    shares = [each.in_context for each in results if each.in_context is not None]
+    return {"in context": round(100 * sum(shares) / len(shares), 1)} if shares else {}
+
+
+class Doubt(Struct, frozen=True):
+    """How well a search knows that it has no answer; shares of a hundred, the area of one."""
+
+    unanswered: int
+    """Questions that nothing answers."""
+    doubted: float
+    """The share of those for which search found nothing, or weak hits alone."""
+    wrongly_doubted: float
+    """The share of questions whose first hit is right that were called weak all the same."""
+    area: float
+    """How often a question with an answer has the higher first score than one without."""
+
+
+def doubt(results: Sequence[Answered]) -> Doubt | None:
+    """How well search knows what it does not know; None without questions that tell."""
+    own = [each for each in results if each.system == SYSTEMS[0]]
+    without = [each.score for each in own if not each.question.evidence]
+    with_answer = [each.score for each in own if each.question.evidence]
+    if not without or not with_answer:
+        return None
+    right = [each.score for each in own if each.turns.get("any@1")]
+    ahead = sum((one > other) + 0.5 * (one == other) for one in with_answer for other in without)
+    return Doubt(
+        len(without),
+        _share_of_weak(without),
+        _share_of_weak(right),
+        round(ahead / len(with_answer) / len(without), 3),
+    )
+
+
+def _share_of_weak(scores: Sequence[float]) -> float:
+    return round(100 * sum(score < WEAK for score in scores) / max(len(scores), 1), 1)
 
 
 def edition() -> str:

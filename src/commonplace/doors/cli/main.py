@@ -50,7 +50,7 @@ COMMANDS = {
     "show": "records.show_record",
     "rebuild": "vault.rebuild",
     "why-not": "search.why_not",
-    "eval": "search.evaluate",
+    "eval": "measure.evaluate",
     "doctor": "vault.doctor",
     "upkeep": "upkeep.upkeep",
     "forget": "upkeep.forget",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.doors.admin.doctor import examine
 from commonplace.memory import Memory
 from commonplace.model.errors import BadModel, MissingExtra
 from commonplace.model.options import Options
@@ -133,3 +134,26 @@ def test_a_torn_model_is_told_of_and_static_vectors_answer(
         assert (found[0].record.text, found.mode) == ("Allergic to penicillin", "hybrid-static")
         assert "Static vectors alone: The model" in found.degraded
         assert "pip install --force-reinstall" in found.degraded
+        checks = {check.what: check for check in examine(memory)}
+        assert (checks["encoder"].good, checks["encoder"].fix[:11]) == (False, "pip install")
+        memory.rebuild()
+        assert "Static vectors alone" in memory.library.engine.embedder.trouble
+
+
+def test_status_says_which_encoder_answers(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> str:
+        with Memory.open(place, environ={}) as memory:
+            return str(memory.status()["encoder"])
+
+    with Memory.open(place, create=True, environ={}) as memory:
+        memory.store("Allergic to penicillin")
+        memory.search("penicillin")
+    assert told().startswith("static until a server or 'commonplace rebuild'")
+    with Memory.open(place, environ={}) as memory:
+        memory.rebuild()
+        assert [check.good for check in examine(memory) if check.what == "encoder"] == [True]
+    assert told() == "minilm in servers, static in commands and hooks"
+    monkeypatch.setattr(minilm, "is_there", lambda: False)
+    assert told() == "static; the extra embeddings, which made others, is gone"
+    with Memory.open(place, environ={}, encoder="static") as memory:
+        assert memory.status()["encoder"] == "static"

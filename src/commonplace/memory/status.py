@@ -7,6 +7,7 @@ from typing import Any
 from commonplace.library.library import Library
 from commonplace.model.errors import VaultTrouble
 from commonplace.opening import VaultParts
+from commonplace.search.encoders import minilm
 from commonplace.search.index import Query
 from commonplace.storage.option_files import MEND_UNREAD
 from commonplace.storage.trusted import command_for
@@ -28,6 +29,7 @@ def status_of(library: Library, parts: VaultParts) -> dict[str, Any]:
         "documents": len(library.listing().documents),
         "journal": f"{library.end() / 1e6:.2f} MB",
         "index": f"{index.size() / 1e6:.2f} MB",
+        "encoder": _encoder(parts),
         "vectors": index.vectors(),
         "messages": _messages(parts),
         "heartbeat": heartbeat.told(parts.notes) or "never",
@@ -44,6 +46,19 @@ def status_of(library: Library, parts: VaultParts) -> dict[str, Any]:
             *(notice.sentence for notice in library.notices.open()),
         ],
     }
+
+
+def _encoder(parts: VaultParts) -> str:
+    """What makes the vectors, and where."""
+    if parts.options.encoder != "auto":
+        return parts.options.encoder
+    made = parts.index.vectors()
+    strong, most = made.get(minilm.MODEL, 0), max(made.values(), default=0)
+    if not minilm.is_there():
+        return "static; the extra embeddings, which made others, is gone" if strong else "static"
+    if strong < most:
+        return "static until a server or 'commonplace rebuild' has made all vectors of minilm"
+    return "minilm in servers, static in commands and hooks"
 
 
 def _untrusted(parts: VaultParts) -> list[str]:

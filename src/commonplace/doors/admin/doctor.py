@@ -20,9 +20,10 @@ from commonplace.library.copies import copies_in
 from commonplace.markdown.layouts import SKIPPED, flaw_of
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, stamp
-from commonplace.model.errors import BadOption, CommonplaceError, NoDirectory
+from commonplace.model.errors import BadModel, BadOption, CommonplaceError, NoDirectory
 from commonplace.model.options import is_url
 from commonplace.opening import HISTORY, find_root
+from commonplace.search.encoders import minilm
 from commonplace.search.index import Query
 from commonplace.storage import error_log
 from commonplace.storage.machine_files import is_shared
@@ -69,6 +70,7 @@ def examine(memory: Memory) -> list[Check]:
         *_hollow(memory),
         *_notices(memory),
         *_index(memory),
+        *_encoder(memory),
         *_journal(memory),
         *_hooks(memory.clock),
         *_upkeep(memory),
@@ -87,6 +89,15 @@ def examine_closed(path: str, error: CommonplaceError) -> list[Check]:
         *(() if is_url(path) else _closed_directory(find_root(path))),
         *_hooks(Clock()),
     ]
+
+
+def _encoder(memory: Memory) -> Iterator[Check]:
+    """The weights of the extra `embeddings`, where they are used."""
+    if memory.options.encoder in ("auto", "minilm") and minilm.is_there():
+        try:
+            yield Check("encoder", True, f"minilm at {minilm.checked_file()}")
+        except BadModel as error:
+            yield Check("encoder", False, error.what, error.next_step)
 
 
 def _closed_directory(root: str) -> Iterator[Check]:

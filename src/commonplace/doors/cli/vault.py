@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from commonplace.doors import which_vault
-from commonplace.doors.cli.main import open_memory, show, vault_path
+from commonplace.doors.cli.main import complain, open_memory, show, vault_path
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint, progress_bar
 from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.which_vault import HOME
@@ -128,6 +128,8 @@ def rebuild(arguments: argparse.Namespace) -> int:
     """Make the index anew from the documents."""
     with open_memory(arguments) as memory:
         count = memory.rebuild(progress_bar("Rebuilding"))
+        trouble = memory.library.engine.embedder.trouble
+        complain([trouble] if trouble else [])
     show(Answer({"records": count}, f"{count:,} records indexed."), as_json=arguments.json)
     return 0
 

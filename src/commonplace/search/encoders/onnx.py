@@ -51,7 +51,7 @@ class OnnxEncoder:
         self._inputs = [each.name for each in self._session.get_inputs()]
         self.dim = len(self._run([[0, 0]])[0])
         self.model = model
-        give_memory_back()
+        _give_memory_back()
 
     def encode(self, texts: Sequence[str]) -> list[tuple[bytes, float]]:
         cut = [self._cut(self._settings.before_text, text) for text in texts]
@@ -59,6 +59,7 @@ class OnnxEncoder:
         for batch in _batches(cut):
             for at, vector in zip(batch, self._run([cut[at] for at in batch])):
                 found[at] = rounded(vector)
+        _give_memory_back()
         return found
 
     def encode_query(self, text: str, weigh: Weigh | None = None) -> tuple[bytes, float]:
@@ -140,8 +141,8 @@ def _started(path: str) -> tuple[Any, Any]:
         raise BadModel(path, first_line(error)) from None
 
 
-def give_memory_back() -> None:
-    """Return to the system what was freed: a third of what opening a model takes."""
+def _give_memory_back() -> None:
+    """Return to the system what was freed: opening a model or a long text leaves 50 MB and more."""
     from contextlib import suppress
     from ctypes import CDLL
 

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.memory import Memory
 from commonplace.search.index import Candidate
-from commonplace.search.ranking import WEIGHTS, features, ranked
+from commonplace.search.ranking import MEMORY, TURN, WEIGHTS, features, ranked
 from commonplace.search.scene import Scene
 from tests.support.clocks import SkippingClock
 
@@ -39,6 +39,9 @@ def candidate(key: int, text: object, **rest: object) -> Candidate:
     return Candidate(**(told | rest))  # type: ignore[arg-type]
 
 
+SAID = {"session": "s", "within": "s", "username": "Ben"}
+"""A turn of a conversation."""
+
 PAIRS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "more of the words": ({"words": 9.0, "words_rank": 0}, {}, "garden"),
     "nearer in meaning": ({"cosine": 0.9, "cosine_rank": 0}, {}, "garden"),
@@ -53,18 +56,22 @@ PAIRS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         {"username": "Ben"},
         "What did Anna plant in the garden?",
     ),
-    "by the user": ({"username": "user"}, {"username": "assistant"}, "my garden"),
+    "by the user": (
+        SAID | {"username": "user"},
+        SAID | {"username": "assistant"},
+        "my garden",
+    ),
     "by the user where the assistant is only bidden": (
-        {"username": "user"},
-        {"username": "assistant"},
+        SAID | {"username": "user"},
+        SAID | {"username": "assistant"},
         "Can you recommend something for my garden?",
     ),
     "by the assistant that is asked about": (
-        {"username": "assistant"},
-        {"username": "user"},
+        SAID | {"username": "assistant"},
+        SAID | {"username": "user"},
         "What did you tell me of the garden?",
     ),
-    "said of oneself": ({"text": "my garden"}, {"text": "a garden"}, "garden"),
+    "said of oneself": (SAID | {"text": "my garden"}, SAID | {"text": "a garden"}, "garden"),
     "not replaced": ({}, {"superseded": True}, "garden"),
     "not from the web": ({}, {"origin": "web"}, "garden"),
     "first hand": ({}, {"kind": "compaction"}, "garden"),
@@ -167,11 +174,11 @@ def test_only_what_an_assistant_said_is_looked_for_in_its_turns(
 
 
 def weighed(
-    found: list[Candidate], question: str, *, alone: bool = False
+    found: list[Candidate], question: str, *, of: int, alone: bool = False
 ) -> list[dict[str, float]]:
     """What each signal of each candidate gives, without what nobody would be told."""
     columns = features(Scene(found, question, TODAY))
-    weights = {signal.__name__: pair[alone] for signal, pair in WEIGHTS.items()}
+    weights = {signal.__name__: each[of + alone] for signal, each in WEIGHTS.items()}
     parts = [
         {name: weights[name] * column[at] for name, column in columns.items()}
         for at in range(len(found))
@@ -179,14 +186,18 @@ def weighed(
     return [{name: part for name, part in each.items() if round(part, 2)} for each in parts]
 
 
-def test_the_parts_of_a_rank_are_its_signals_times_their_weights() -> None:
+@pytest.mark.parametrize(("said", "of"), [({}, MEMORY), (SAID, TURN)], ids=["memory", "turn"])
+def test_the_parts_of_a_rank_are_its_signals_times_their_weights(
+    said: dict[str, object], of: int
+) -> None:
+    far = {"words": 2.0, "words_rank": 9, "cosine": 0.3, "cosine_rank": 9}
     found = [
-        candidate(1, "my garden?", username="Ben", origin="web"),
-        candidate(2, "a garden", words=2.0, words_rank=9, cosine=0.3, cosine_rank=9),
+        candidate(1, "my garden?", **(said | {"username": "Ben", "origin": "web"})),
+        candidate(2, "a garden", **(said | far)),
     ]
     order = ranked(found, "Which garden has Ben?", TODAY, limit=2)
     parts = {each.candidate.key: each.parts() for each in order}
-    assert [parts[1], parts[2]] == weighed(found, "Which garden has Ben?")
+    assert [parts[1], parts[2]] == weighed(found, "Which garden has Ben?", of=of)
     for each in parts.values():
         assert list(each.values()) == sorted(each.values(), key=abs, reverse=True)
 
@@ -194,7 +205,35 @@ def test_the_parts_of_a_rank_are_its_signals_times_their_weights() -> None:
 def test_without_vectors_the_words_have_weights_of_their_own() -> None:
     found = [candidate(1, "a garden", cosine=0.0, cosine_rank=-1)]
     (only,) = ranked(found, "garden", TODAY, limit=1)
-    assert [only.parts()] == weighed(found, "garden", alone=True) != weighed(found, "garden")
+    alone = weighed(found, "garden", of=MEMORY, alone=True)
+    assert [only.parts()] == alone != weighed(found, "garden", of=MEMORY)
+
+
+def test_turns_and_memories_of_one_vault_are_ranked_by_how_likely_each_is() -> None:
+    far = {"words": 0.5, "words_rank": 9, "cosine": 0.1, "cosine_rank": 9}
+    for turn, memory in (({}, far), (far, {})):
+        found = [candidate(1, "a garden", **(SAID | turn)), candidate(2, "a garden", **memory)]
+        order = ranked(found, "garden with roses", TODAY, limit=2)
+        assert [each.candidate.key for each in order] == ([1, 2] if turn == {} else [2, 1])
+        assert order[0].relevance > order[1].relevance
+
+
+def test_the_nearest_memory_is_better_than_one_that_shares_a_word_by_accident() -> None:
+    found = [
+        candidate(1, "Takes the ferry at seven", cosine=0.05, cosine_rank=40),
+        candidate(2, "Melatonin at ten", words=0.0, words_rank=-1, cosine=0.3, cosine_rank=0),
+        candidate(3, "Sleeper to Narvik", words=0.0, words_rank=-1, cosine=0.2, cosine_rank=1),
+    ]
+    order = ranked(found, "Which pills do I take for insomnia?", TODAY, limit=3)
+    assert order[0].candidate.key == 2
+
+
+def test_what_a_hit_must_have_in_common_depends_on_how_much_of_the_question_is_told() -> None:
+    near = candidate(1, "Prefers oolong", words=0.0, words_rank=-1, cosine=0.2, cosine_rank=1)
+    other = candidate(2, "green tea in the morning")
+    for question, shown in (("green tea", [2]), ("green tea or something else hot", [2, 1])):
+        order = ranked([near, other], question, TODAY, limit=2)
+        assert [each.candidate.key for each in order] == shown
 
 
 @pytest.fixture
@@ -242,7 +281,7 @@ def test_a_hit_says_why_and_what_stands_beside_it(memory: Memory) -> None:
     memory.store("The one with apricots")
     hit = memory.search("cake with apricots", explain=True)[0]
     assert [each.text for each in hit.beside] == ["Which cake shall I bake?"]
-    assert dict(hit.why)["words"] > 0
+    assert dict(hit.why)["told"] > 0
     assert memory.search("cake with apricots")[0].why == ()
 
 

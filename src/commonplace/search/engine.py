@@ -99,7 +99,7 @@ class SearchEngine:
         return [
             replace(
                 hit,
-                beside=_beside(by_id[hit.record.id].candidate, by_key),
+                beside=_beside(by_id[hit.record.id], by_key),
                 why=tuple(by_id[hit.record.id].parts().items()) if query.explain else (),
                 reasons=reasons(by_id[hit.record.id], query.text, by_key),
             )
@@ -210,13 +210,12 @@ def _further(hit: Hit, query: Query, last: float) -> Hit:
     return Hit(hit.record, hit.places, min(last, hit.score), reasons=told)
 
 
-def _beside(each: Candidate, by_key: dict[int, Candidate]) -> tuple[Neighbour, ...]:
+def _beside(its: Ranked, by_key: dict[int, Candidate]) -> tuple[Neighbour, ...]:
     """Lines of a document stand side by side by chance; turns of a session do not, nor what was
     found by its neighbours.
     """
-    from commonplace.search.scene import is_like
-
-    if not each.session and is_like(each):
+    each = its.candidate
+    if not each.session and its.is_like:
         return ()
     near = (by_key[key] for key in (each.before, each.after) if key in by_key)
     return tuple(Neighbour(it.id, it.timestamp, it.username, it.text, it.origin) for it in near)

@@ -1,7 +1,8 @@
 """Rank the candidates for a question, and say why each stands where it does.
 
-A signal is a function that gives every candidate one number. `WEIGHTS` has one weight for each
-signal. A candidate's score is the sum of its numbers, each times its weight.
+A signal is a function that gives every candidate one number. `WEIGHTS` has the weights of each
+signal: turns of a conversation have theirs, memories have others. A candidate's score is the sum of
+its numbers, each times its weight.
 """
 
 from __future__ import annotations
@@ -29,10 +30,6 @@ STEEPS = (*(STEEP / (STEEP + rank) for rank in range(2 * BEST)), 0.0)
 """The part of a score that comes from the rank; the last is for what has none."""
 MONTH = 30.0
 """Days after which a record is a third as recent as a new one."""
-CURVE, SLOPE = (-3.49, 1.73, 3.47), 1.02
-"""How likely a hit is an answer, by how good the best match is and how far behind that one it is.
-Fitted with the weights, also on questions that nothing in the vault answers.
-"""
 WORD = re.compile(r"\w+")
 UNITS = ("date", "day", "time", "month", "year")
 ASKS_WHEN = (
@@ -87,12 +84,26 @@ class Weighed(NamedTuple):
     column: Column
 
 
+class Curve(NamedTuple):
+    """How likely a hit is an answer, by how good the best match is and how far behind it is."""
+
+    start: float
+    words: float
+    """What the share of the question's words counts that the best match has."""
+    cosine: float
+    """What the nearest vector counts."""
+    behind: float
+    """What a score counts that is behind the best."""
+
+
 class Ranked(Struct, frozen=True):
     """A candidate with how likely it is an answer, and why."""
 
     candidate: Candidate
     relevance: float
     """How likely it answers the question, 0 to 1, by what was found for other questions."""
+    is_like: bool
+    """Whether it is like the question itself, and not only beside what is."""
     at: int
     """Its place in the columns."""
     signals: Sequence[Weighed]
@@ -118,6 +129,17 @@ def alike(scene: Scene) -> Column:
 
 def alike_rank(scene: Scene) -> Column:
     return [STEEPS[rank] for rank in scene.all.cosine_rank]
+
+
+def alike_unsaid(scene: Scene) -> Column:
+    """Likeness once more, the less of the question any text has in so many words."""
+    missing = 1 - scene.most_told
+    return [missing * value for value in scene.alike]
+
+
+def told(scene: Scene) -> Column:
+    """How much of what the question says it has, the rare words more than the common."""
+    return scene.told
 
 
 def phrases(scene: Scene) -> Column:
@@ -273,40 +295,58 @@ def derived(scene: Scene) -> Column:
     return [1.0 if kind in MADE_OF_OTHERS else 0.0 for kind in scene.all.kind]
 
 
-# With vectors, and by words alone. Fitted by bench/fit_ranking.py, which prints this table. The
-# last four are set by hand: few questions name events, and no set to measure by has replaced,
-# untrusted or derived records.
-WEIGHTS: dict[Signal, tuple[float, float]] = {
-    words: (0.85, 1.42),
-    words_rank: (0.55, 0.88),
-    alike: (0.41, 0.00),
-    alike_rank: (1.16, 0.00),
-    phrases: (0.68, 0.79),
-    neighbours_words: (0.43, 0.52),
-    two_away_words: (1.17, 1.30),
-    answers_words: (1.56, 2.17),
-    answers_alike: (0.81, 0.00),
-    session_best_words: (1.30, 1.58),
-    session_best_alike: (1.01, 0.00),
-    session_mean_words: (-1.10, -0.42),
-    told_around: (1.88, 2.06),
-    told_in_session: (1.35, 1.68),
-    opens_session: (1.10, 1.24),
-    speaker: (0.93, 0.91),
-    asks: (-0.40, -0.37),
-    of_oneself: (0.86, 0.88),
-    tells_when: (1.64, 1.63),
-    by_assistant: (-1.06, -1.07),
-    of_assistant: (4.35, 4.37),
-    length: (-0.11, -0.13),
-    length_by_assistant: (-0.33, -0.33),
-    in_period: (3.55, 3.55),
-    recent: (0.68, 0.76),
-    beside_event: (1.5, 1.5),
-    superseded: (-2.0, -2.0),
-    untrusted: (-1.5, -1.5),
-    derived: (-0.3, -0.3),
+class Weights(NamedTuple):
+    """What a signal counts for a turn of a conversation and for a memory: with vectors, and by
+    words alone.
+    """
+
+    turn: float
+    turn_by_words: float
+    memory: float
+    memory_by_words: float
+
+
+# Fitted by bench/fit_ranking.py, which prints this table. The last four are set by hand: few
+# questions name events, and no set to measure by has replaced, untrusted or derived records. So is
+# `recent` and `speaker` of memories, which the sets to measure by have no use for.
+_of = Weights
+WEIGHTS: dict[Signal, Weights] = {
+    words: _of(0.85, 1.42, 0.00, 0.00),
+    words_rank: _of(0.55, 0.88, 0.42, 1.75),
+    alike: _of(0.41, 0.00, 0.44, 0.00),
+    alike_rank: _of(1.16, 0.00, 1.26, 0.00),
+    alike_unsaid: _of(0.00, 0.00, 1.34, 0.00),
+    told: _of(0.00, 0.00, 1.33, 2.09),
+    phrases: _of(0.68, 0.79, 0.81, 1.20),
+    neighbours_words: _of(0.43, 0.52, 0.00, 0.00),
+    two_away_words: _of(1.17, 1.30, 0.00, 0.00),
+    answers_words: _of(1.56, 2.17, 0.00, 0.00),
+    answers_alike: _of(0.81, 0.00, 0.00, 0.00),
+    session_best_words: _of(1.30, 1.58, 0.00, 0.00),
+    session_best_alike: _of(1.01, 0.00, 1.44, 0.00),
+    session_mean_words: _of(-1.10, -0.42, 0.00, 0.00),
+    told_around: _of(1.88, 2.06, 2.28, 2.76),
+    told_in_session: _of(1.35, 1.68, 0.88, 1.77),
+    opens_session: _of(1.10, 1.24, 0.00, 0.00),
+    speaker: _of(0.93, 0.91, 0.93, 0.91),
+    asks: _of(-0.40, -0.37, 0.00, 0.00),
+    of_oneself: _of(0.86, 0.88, 0.00, 0.00),
+    tells_when: _of(1.64, 1.63, 1.10, 1.18),
+    by_assistant: _of(-1.06, -1.07, 0.00, 0.00),
+    of_assistant: _of(4.35, 4.37, 0.00, 0.00),
+    length: _of(-0.11, -0.13, 0.00, 0.00),
+    length_by_assistant: _of(-0.33, -0.33, 0.00, 0.00),
+    in_period: _of(3.55, 3.55, 3.42, 2.96),
+    recent: _of(0.68, 0.76, 0.10, 0.10),
+    beside_event: _of(1.50, 1.50, 1.50, 1.50),
+    superseded: _of(-2.00, -2.00, -2.00, -2.00),
+    untrusted: _of(-1.50, -1.50, -1.50, -1.50),
+    derived: _of(-0.30, -0.30, -0.30, -0.30),
 }
+TURN, MEMORY = 0, 2
+"""Where the weights of each begin."""
+CURVES = {TURN: Curve(-3.49, 1.73, 3.47, 1.02), MEMORY: Curve(-2.12, 2.11, 0.45, 0.98)}
+"""Fitted with the weights, also on questions that nothing in the vault answers."""
 
 
 def features(scene: Scene) -> dict[str, Column]:
@@ -331,27 +371,40 @@ def ranked(
     those that are not like the question.
     """
     scene = Scene(found, question, today, event, day_of)
-    signals = _weighed(scene)
-    totals = _totals(signals, len(found))
-    best, base = max(totals, default=0.0), _logit(strength(scene))
+    turns = scene.turns()
+    judged = {of: _judged(scene, of) for of in {TURN if turn else MEMORY for turn in turns}}
+    of_each = [judged[TURN if turn else MEMORY] for turn in turns]
+    logits = [its.logits[at] for at, its in enumerate(of_each)]
     order = sorted(range(len(found)), key=scene.all.id.__getitem__)
     order.sort(key=scene.all.timestamp.__getitem__, reverse=True)
-    order.sort(key=totals.__getitem__, reverse=True)
+    order.sort(key=logits.__getitem__, reverse=True)
     return [
-        Ranked(found[at], _likely(base + SLOPE * (totals[at] - best)), at, signals)
+        Ranked(found[at], _likely(logits[at]), scene.like[at], at, of_each[at].signals)
         for at in islice(order if every else scene.shown(order), limit)
     ]
 
 
-def _weighed(scene: Scene) -> list[Weighed]:
-    """The signals that see anything, in the order of the table."""
-    columns, alone = features(scene), scene.by_words_alone
-    pairs = zip(columns.items(), WEIGHTS.values())
-    return [
-        Weighed(name, weight[alone], column)
-        for (name, column), weight in pairs
-        if weight[alone] and column is not scene.nothing and any(column)
-    ]
+class _Judged(NamedTuple):
+    """All candidates as turns, or as memories."""
+
+    signals: Sequence[Weighed]
+    logits: Column
+
+
+def _judged(scene: Scene, of: int) -> _Judged:
+    signals = _weighed(scene, of + scene.by_words_alone)
+    totals = _totals(signals, len(scene.found))
+    curve, best = CURVES[of], max(totals)
+    by_words, by_cosine = strength(scene)
+    base = curve.start + curve.words * by_words + curve.cosine * by_cosine
+    return _Judged(signals, [base + curve.behind * (total - best) for total in totals])
+
+
+def _weighed(scene: Scene, which: int) -> list[Weighed]:
+    """The signals that see anything and count there, in the order of the table."""
+    counted = [(signal, weights[which]) for signal, weights in WEIGHTS.items() if weights[which]]
+    seen = [Weighed(signal.__name__, weight, signal(scene)) for signal, weight in counted]
+    return [each for each in seen if each.column is not scene.nothing and any(each.column)]
 
 
 def _totals(signals: Sequence[Weighed], count: int) -> Column:
@@ -382,10 +435,6 @@ def strength(scene: Scene) -> tuple[float, float]:
     best = [has for has, rank in zip(scene.shared.has, scene.all.words_rank) if 0 <= rank < 10]
     shared = max([has.bit_count() for has in best], default=0)
     return shared / len(scene.terms) if shared else 0.0, max(scene.all.cosine, default=0.0)
-
-
-def _logit(strengths: tuple[float, float]) -> float:
-    return CURVE[0] + sum(weight * value for weight, value in zip(CURVE[1:], strengths))
 
 
 def _likely(logit: float) -> float:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.search.scene import is_like
+from commonplace.search.scene import NEAR
 from commonplace.search.words import terms
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ LABELS = {
     "words_rank": "place by words",
     "alike": "its meaning",
     "alike_rank": "place by meaning",
+    "alike_unsaid": "its meaning, where words are missing",
+    "told": "your words in it",
     "phrases": "words side by side",
     "neighbours_words": "words of what is beside it",
     "two_away_words": "words two lines away",
@@ -80,7 +82,7 @@ def label(signal: str) -> str:
 def reasons(each: Ranked, question: str, by_key: Mapping[int, Candidate]) -> tuple[str, ...]:
     """Why it was found, the weightiest first."""
     parts = each.parts()
-    return tuple(dict.fromkeys(_reasons(each.candidate, parts, question, by_key)))[:MOST]
+    return tuple(dict.fromkeys(_reasons(each, parts, question, by_key)))[:MOST]
 
 
 def by_words(question: str, text: str) -> tuple[str, ...]:
@@ -112,9 +114,10 @@ def _are_forms(one: str, other: str) -> bool:
 
 
 def _reasons(
-    it: Candidate, parts: Mapping[str, float], question: str, by_key: Mapping[int, Candidate]
+    each: Ranked, parts: Mapping[str, float], question: str, by_key: Mapping[int, Candidate]
 ) -> Iterator[str]:
-    own = {"words": it.words_rank >= 0, "meaning": it.cosine_rank >= 0 and is_like(it)}
+    it = each.candidate
+    own = {"words": it.words_rank >= 0, "meaning": it.cosine_rank >= 0 and each.is_like}
     if own["words"]:
         yield from by_words(question, it.text)
     if own["meaning"] and not (own["words"] and _by_words_rather(parts, question, it.text)):
@@ -128,8 +131,8 @@ def _by_words_rather(parts: Mapping[str, float], question: str, text: str) -> bo
     """Whether its words say it all, or count for more than its meaning."""
     if len(shared(question, text)) == len(terms(question)):
         return True
-    words = sum(parts.get(name, 0.0) for name in ("words", "words_rank", "phrases"))
-    return words > sum(parts.get(name, 0.0) for name in ("alike", "alike_rank"))
+    words = sum(parts.get(name, 0.0) for name in ("words", "words_rank", "told", "phrases"))
+    return words > sum(parts.get(name, 0.0) for name in ("alike", "alike_rank", "alike_unsaid"))
 
 
 def _meant(question: str) -> str:
@@ -142,7 +145,7 @@ def _around(it: Candidate, question: str, by_key: Mapping[int, Candidate]) -> st
     """What is found beside something that has neither a word nor the meaning itself."""
     is_said = "said" if it.session else "stands"
     for side, key in (("after", it.before), ("before", it.after)):
-        if key in by_key and is_like(by_key[key]):
+        if key in by_key and (by_key[key].words_rank >= 0 or by_key[key].cosine >= NEAR):
             found = shared(question, by_key[key].text)
             beside = f"what shares {quoted(found)}" if found else "what is near in meaning"
             return f"{is_said} right {side} {beside}"

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from commonplace.model.clock import DayOf, utc_day
+from commonplace.model.records import MESSAGE
 from commonplace.search.index import Candidate
 from commonplace.search.time_phrases import Period
 from commonplace.search.words import match
@@ -25,8 +26,12 @@ SENTENCE = 3
 """Words that say something from which a search is a question rather than a keyword."""
 BEGINNING = 5
 """Letters by which a word is told from others, whatever its ending."""
-NEAR = 0.4
-"""A cosine from which a text without any word of the question is an answer."""
+NEAR, FAINT = 0.3, 0.15
+"""Cosines from which a text without any word of the question is an answer: where some text has most
+of what the question says, and where none has.
+"""
+MOSTLY = 0.8
+"""The share of what a question says, counted by rarity, from which a text has most of it."""
 ASSISTANTS = frozenset(("assistant", "agent", "ai", "bot", "model"))
 
 
@@ -65,6 +70,25 @@ class Scene:
         self.after = [*map(self.at.get, self.all.after, repeat(-1))]
         self.terms = _terms(question)
         self.shared = _SharedTerms(self.texts, self.terms)
+        self.told = self.shared.shares(self.shared.has)
+        """How much of what the question says each text has."""
+        self.most_told = max(self.told, default=0.0)
+        self.like = self._like()
+        """Whether each has a word of the question, or is near it."""
+
+    def _like(self) -> list[bool]:
+        near = NEAR if self.most_told >= MOSTLY else FAINT
+        return [
+            rank >= 0 or cosine >= near or told >= MOSTLY
+            for rank, cosine, told in zip(self.all.words_rank, self.all.cosine, self.told)
+        ]
+
+    def turns(self) -> list[bool]:
+        """Which were said in a conversation: a memory has a kind of its own, or no speaker."""
+        return [
+            kind == MESSAGE or (kind == "note" and bool(session and username))
+            for session, username, kind in zip(self.all.session, self.all.username, self.all.kind)
+        ]
 
     def _by_assistant(self) -> Column:
         names = {*self.all.username, *self.all.channel}
@@ -81,7 +105,7 @@ class Scene:
         """Those that are like the question; of a question in words also what ranks ahead of one
         that is, if it was said in a session or stands beside another that is.
         """
-        like = [is_like(self.found[at]) for at in order]
+        like = [self.like[at] for at in order]
         # Who searches for a word or two wants the texts that have them.
         is_sentence = len(self.terms) >= SENTENCE
         ahead = len(like) - like[::-1].index(True) if True in like else 0
@@ -91,7 +115,7 @@ class Scene:
 
     def _is_beside_like(self, at: int) -> bool:
         sides = (self.before[at], self.after[at])
-        return any(side >= 0 and is_like(self.found[side]) for side in sides)
+        return any(side >= 0 and self.like[side] for side in sides)
 
     def beside(self, column: Column) -> Column:
         """What the neighbours on both sides have, for those that are short."""
@@ -141,11 +165,6 @@ class Scene:
             for at in members:
                 means[at] = mean
         return means
-
-
-def is_like(each: Candidate) -> bool:
-    """Whether it has a word of the question, or is near it."""
-    return each.words_rank >= 0 or each.cosine >= NEAR
 
 
 class _SharedTerms:

@@ -39,7 +39,7 @@ def candidate(key: int, text: object, **rest: object) -> Candidate:
     return Candidate(**(told | rest))  # type: ignore[arg-type]
 
 
-SAID = {"session": "s", "within": "s", "username": "Ben"}
+SAID: dict[str, object] = {"session": "s", "within": "s", "username": "Ben"}
 """A turn of a conversation."""
 
 PAIRS: dict[str, tuple[dict[str, object], dict[str, object], str]] = {

@@ -44,7 +44,7 @@ def group_of(meta: object) -> str:
 
 
 def taint_of(meta: object) -> str | None:
-    """The name of what a request says that its session has read; None when it says nothing."""
+    """The untrusted text that a request says its session has read; None if it says none."""
     for key, value in meta.items() if isinstance(meta, Mapping) else ():
         if _spelt(str(key)) == TAINT_KEY:
             return taint_named("true" if value is True else value if _is_plain(value) else "")
@@ -52,7 +52,7 @@ def taint_of(meta: object) -> str | None:
 
 
 def taint_named(said: str) -> str | None:
-    """The name of what was read, by what a host says: empty when it does not name it."""
+    """The name of the untrusted text in a host's words; empty if it gives no name."""
     said = said.strip()
     if said.lower() in NO:
         return None

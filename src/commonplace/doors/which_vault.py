@@ -39,7 +39,7 @@ def agents_path(vault: str, dialect: str) -> str:
 
 
 def left_out(vault: str) -> str:
-    """A sentence on what of the working directory hooks and MCP leave out; empty if nothing.
+    """A sentence on what hooks and MCP ignore in the working directory; empty if nothing.
 
     All of it where nobody trusted it, or its harmful keys where they changed since.
     """

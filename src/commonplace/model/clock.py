@@ -30,7 +30,7 @@ class Clock:
 
     @property
     def is_the_systems(self) -> bool:
-        """Whether it tells what the clock of any other process does."""
+        """Whether other processes read the same time."""
         return self.now_ns is time.time_ns
 
     def now(self) -> datetime:
@@ -59,7 +59,7 @@ class Clock:
         return utc_day if self._is_in_utc() else partial(_day_there, self.zone)
 
     def span(self, since: str, until: str) -> tuple[str, str]:
-        """What the first and the last stamps of these days of the user's begin with.
+        """How the first and the last stamp of these days on the user's calendar begin.
 
         Nothing for no day, nor where they are days of UTC: then stamps begin with the days.
         """
@@ -176,7 +176,7 @@ def _day_there(zone: str, stamp: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _turn(day: str, zone: str) -> tuple[str, str, str]:
-    """When the day in a zone turns that it is as this day of UTC begins; that day and the next.
+    """When the day of a zone turns during a day of UTC, with the zone's days before and after.
 
     Once for all stamps of a day: there are many in a search, and few days.
     """

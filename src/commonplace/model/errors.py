@@ -108,7 +108,7 @@ class NotFound(CommonplaceError):
 
 
 class NoSuchVault(NotFound):
-    """Nothing at the path a vault was looked for."""
+    """There is no vault at the path."""
 
     def __init__(self, path: str, *, dialect: str = "") -> None:
         self.path = path
@@ -179,7 +179,7 @@ class DocumentChanged(Conflict):
 
 
 class WouldLose(Conflict):
-    """A rewrite that drops what the vault does not let go unasked."""
+    """A rewrite would drop records, and nobody has confirmed that."""
 
     def __init__(
         self, name: str, *, what: str, diff: str, token: str, guarded: bool, how: str = ""
@@ -229,7 +229,7 @@ class BudgetSpent(Refused):
 
 
 class DocumentFull(Refused):
-    """A document would become longer than documents may be."""
+    """A write would make a document longer than the limit."""
 
     status = 507
 
@@ -247,7 +247,7 @@ def megabytes(size: int) -> str:
 
 
 class SecretFound(Refused):
-    """The text holds a secret and the vault refuses those."""
+    """The text holds a secret, and the vault refuses secrets."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(
@@ -306,7 +306,7 @@ class Unreadable(VaultTrouble):
 
 
 class NoDirectory(Unreadable):
-    """A document in what is no directory of the vault: a link, or a file."""
+    """A link or a file stands where a document's directory should be."""
 
     def __init__(self, name: str, *, place: str, why: str) -> None:
         self.place, self.why = place, why
@@ -384,7 +384,7 @@ class Busy(VaultTrouble):
 
 
 class CutShort(VaultTrouble):
-    """The process that did it ended before it was done."""
+    """A process ended before its job was done."""
 
     status = 503
 
@@ -396,7 +396,7 @@ class CutShort(VaultTrouble):
 
 
 class ToBeFinished(VaultTrouble):
-    """The disk failed in the middle of a change, and at taking it back."""
+    """The disk failed during a change and again while the change was taken back."""
 
     status = 503
 
@@ -410,7 +410,7 @@ class ToBeFinished(VaultTrouble):
 
 
 class SummarizerFailed(CommonplaceError):
-    """The program or endpoint that was to sum up records did not."""
+    """The program or endpoint that sums up records failed."""
 
     exit_code = 9
     status = 502

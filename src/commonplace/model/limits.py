@@ -91,7 +91,7 @@ def check_tags(tags: Any, *, options: Options) -> tuple[str, ...]:
 
 
 def check_list(texts: Sequence[str], *, argument: str) -> None:
-    """A list that somebody may have meant: no database takes one of any length."""
+    """A list of texts that is not absurdly long: no database takes any length."""
     if len(texts) > MOST_LISTED:
         raise BadValue(
             argument,

@@ -202,7 +202,7 @@ DEFAULTS = dict(zip(Options.__struct_fields__, Options.__struct_defaults__))
 
 
 def is_harmless(key: str) -> bool:
-    """Whether any vault may set it. That there is no such option is said of any vault too."""
+    """Whether an untrusted vault may set the option. An unknown one is reported either way."""
     return key not in HARMFUL
 
 
@@ -231,7 +231,7 @@ def snake(name: str) -> str:
 
 
 def _fitting(key: str, value: Any) -> Any:
-    """The value in the type of its option; a ValueError says why it takes none such."""
+    """The value in the type of its option; a ValueError says why it does not fit."""
     if key not in DEFAULTS:
         raise ValueError("there is no such option")
     typed = _typed(value, type(DEFAULTS[key]))
@@ -257,7 +257,7 @@ def _typed(value: Any, kind: type) -> Any:
 
 
 def _check_choice(key: str, value: Any) -> None:
-    """Some texts must name something that there is."""
+    """Check the options that take one of a few values."""
     if key == "timezone":
         try:
             zone_of(value)

@@ -133,7 +133,7 @@ class Record(Struct, frozen=True):
 
     @property
     def told_text(self) -> str:
-        """The text behind what it is, which says whose words they are."""
+        """The text with a mark of whose words it is, to stand behind a date and a kind."""
         if self.is_quote:
             return f", in the user's words: “{self.text}”"
         return f", inferred: {self.text}" if self.evidence == INFERRED else f": {self.text}"
@@ -186,7 +186,7 @@ class Now(Struct, frozen=True):
 
 
 def now_of(clock: Clock, moment: datetime | None = None) -> Now:
-    """That moment, or this one, as records are held against it."""
+    """The moment, or the present one, that validity is checked against."""
     moment = moment or clock.now()
     return Now(moment, clock.local_day(moment), clock.day_of)
 
@@ -240,7 +240,7 @@ class Problem(Struct, frozen=True):
 
 
 class Neighbour(Struct, frozen=True):
-    """A neighbour of something found, which may be what makes sense of it."""
+    """A record beside a hit that may explain it."""
 
     id: str
     timestamp: str
@@ -273,12 +273,12 @@ class Hit(Struct, frozen=True):
 
     @property
     def shown(self) -> tuple[Record | Neighbour, ...]:
-        """All whose text whoever gets it sees."""
+        """The records whose text the hit shows."""
         return self.record, *self.beside
 
 
 class SearchResult(list[Hit]):
-    """What a search found, best first, and how: a list that also says what it rests on."""
+    """The hits of a search, best first, and how they were found."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ SHOWN_MOST = 300
 
 
 def with_unapproved(answer: Answer, waiting: Mapping[str, str]) -> Answer:
-    """The answer, with a note that names what of it nobody has approved."""
+    """The answer with a note that names the texts that nobody has approved."""
     data, shown = flagged(answer.data, waiting), bare(str(answer))
     told = [text for text in waiting.values() if _is_in(shown, text)]
     if not answer.text:
@@ -33,7 +33,7 @@ def with_unapproved(answer: Answer, waiting: Mapping[str, str]) -> Answer:
 
 
 def note(texts: Iterable[str]) -> str:
-    """What is said of texts that wait."""
+    """The note about texts that wait for approval."""
     named = [_shortened(one_line(text)) for text in texts]
     more = f" and {len(named) - MOST} more" if len(named) > MOST else ""
     listed = ", ".join(f"“{each}”" for each in named[:MOST])
@@ -73,7 +73,7 @@ def _texts_in(data: Mapping[str, Any], waiting: Mapping[str, str]) -> list[str]:
 
 
 def with_redactions(answer: Answer, given: Mapping[str, Any], options: Options) -> Answer:
-    """The answer, with what was redacted from the texts that the tool was given."""
+    """The answer with a note of the secrets redacted from the tool's arguments."""
     gone = redactions(given, options)
     if not gone.names:
         return answer
@@ -99,7 +99,7 @@ class Redactions(Struct, frozen=True):
 
 
 def redactions(given: Mapping[str, Any], options: Options) -> Redactions:
-    """What the core redacts from the arguments of a call that writes them."""
+    """The secrets that the core redacts when a call writes its arguments."""
     names: dict[str, None] = {}
     kept: list[str] = []
     for text in _texts(given):

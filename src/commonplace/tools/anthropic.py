@@ -285,7 +285,7 @@ def _decoded(path: str) -> str:
 
 
 def _is_linked(memory: Memory, steps: Sequence[str]) -> bool:
-    """Whether there is a link on the way. The vault follows none: this is to say so plainly."""
+    """Whether the path leads through a link. The vault follows none; this names the reason."""
     ways = ["/".join(steps[:count]) for count in range(1, len(steps) + 1)]
     return any(
         os.path.islink(memory.root / way) for way in (*ways, *(_document(way) for way in ways[-1:]))
@@ -368,7 +368,7 @@ def _human(size: int) -> str:
 
 
 def _span(view_range: Sequence[int] | None, count: int) -> tuple[int, int]:
-    """The first and last line that are asked for."""
+    """The first and the last line of the range."""
     first, last = view_range or (1, -1)
     last = count if last == -1 else last
     if view_range and not (1 <= first <= max(count, 1) and first <= max(last, 1)):
@@ -425,7 +425,7 @@ def _only_place(text: str, old_str: str, path: str) -> int:
 
 
 def _spelt(text: str, place: int, old_str: str, new_str: str) -> str:
-    """What comes instead, as it must be spelt inside of a record that is JSON."""
+    """The replacement, escaped if it goes into a record that is JSON."""
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place + len(old_str))
     before, behind = text[start:place], text[place + len(old_str) : end if end >= 0 else None]
     if "\n" in old_str or not documents.carries(before + old_str + behind):
@@ -463,7 +463,7 @@ def _dropped(done: Written) -> str:
 
 
 def _or_nothing(text: str) -> str:
-    """A text, or the empty one where there are but blanks."""
+    """The text, or an empty one if it is blank."""
     return text if text.strip() else ""
 
 

@@ -39,7 +39,7 @@ TopK = Annotated[int, Argument("Most results.", minimum=1, maximum=100)]
 
 
 def _only_for(*kinds: SessionKind, option: str = "") -> Callable[[Memory], str]:
-    """The obstacle for sessions of another kind, and where an option that must be on is off."""
+    """Why a session may not have the tool: another kind of session, or an option that is off."""
 
     def obstacle(memory: Memory) -> str:
         if memory.kind not in kinds:
@@ -231,7 +231,7 @@ def _check_keys(values: Any, known: frozenset[str]) -> None:
 
 
 class LoadedContext(Struct, frozen=True):
-    """A text and what tells that it still holds."""
+    """A text with the fingerprints of its sources."""
 
     text: str
     marks: tuple[object, ...]
@@ -279,7 +279,7 @@ def _load(root: str, given: Mapping[str, Any], clock: Clock) -> str:
 
 
 def _marks(root: str) -> list[object]:
-    """How the sources look from outside."""
+    """Fingerprints of the sources."""
     paths = [os.path.join(root, name) for name in SOURCES]
     days = paths[-1]
     if os.path.isdir(days):

@@ -63,13 +63,13 @@ def store(
 
 
 def in_users_words(done: Remembered) -> str:
-    """What an agent is told whose memory was kept as a sentence of the user's."""
+    """What the agent is told when the user's own sentence was kept instead."""
     told = f"kept in the user's words: “{one_line(done.record.text)}”"
     return f"{told}; your wording waits for the user's approval." if done.waits else f"{told}."
 
 
 def said_already(record: Record) -> str:
-    """What whoever stores a memory that is there already is told."""
+    """What the agent is told when the memory is there already."""
     return f"{record.id} says this already; nothing was stored again."
 
 

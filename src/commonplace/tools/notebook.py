@@ -88,7 +88,7 @@ def _updated(
 
 
 def _page(memory: Memory, document: str) -> Document:
-    """The document as it is, or as it will begin."""
+    """The document, or a new one if there is none."""
     try:
         return memory.peek(document)
     except NoSuchDocument:
@@ -97,7 +97,7 @@ def _page(memory: Memory, document: str) -> Document:
 
 
 def _new(memory: Memory, page: Document, content: str) -> str:
-    """What of the content the document does not say yet.
+    """The lines of the content that the document does not have yet.
 
     Of a plain list that is the items that are new; other lines hang together and stay so.
     """
@@ -123,7 +123,7 @@ def _key(line: str) -> str:
 
 
 def _foreseen(memory: Memory, page: Document, content: str, *, mode: str, section: str) -> str:
-    """The text that the update will make, but for what else happens meanwhile."""
+    """The text after the update, if nobody else writes meanwhile."""
     if section:
         append = mode == "append"
         change = documents.append_to_section if append else documents.replace_section

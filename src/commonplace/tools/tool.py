@@ -36,7 +36,7 @@ SAID = {"true": True, "false": False}
 
 
 class Argument(Struct, frozen=True):
-    """What is said of a tool's argument beside its type."""
+    """The description and limits of a tool's argument."""
 
     description: str
     max_length: int | None = None
@@ -150,7 +150,7 @@ class Tool(Struct, frozen=True, dict=True):
         )
 
     def is_for(self, memory: Any) -> bool:
-        """Whether this session may have it."""
+        """Whether the session may use the tool."""
         return not (self.obstacle and self.obstacle(memory))
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def is_believed(origin: str) -> bool:
 
 
 def check_record(hit: Hit) -> Record:
-    """The record that was found, unless it is prose of a document, which no record replaces."""
+    """The record of a hit. Prose is refused: no record replaces it."""
     if hit.record.kind == PASSAGE:
         names = dict.fromkeys(place.document for place in hit.places)
         raise NoSuchRecord(hit.record.id, said_in=tuple(names))
@@ -27,7 +27,7 @@ def check_record(hit: Hit) -> Record:
 
 
 def check_replaces(record: Record, hit: Hit) -> None:
-    """Nothing is replaced by who is trusted less, and prose by no record at all."""
+    """Refuse a replacement by a less trusted origin, and any replacement of prose."""
     old = check_record(hit)
     if not may_supersede(record.origin, old.origin):
         raise Refused(
@@ -38,7 +38,7 @@ def check_replaces(record: Record, hit: Hit) -> None:
 
 
 def check_erases(origin: str, records: Iterable[Record]) -> None:
-    """Who has read untrusted text erases nothing of who is trusted more."""
+    """Refuse, after untrusted reading, to erase records of a more trusted origin."""
     for record in records if not is_believed(origin) else ():
         if not may_supersede(origin, record.origin):
             raise Refused(
@@ -48,7 +48,7 @@ def check_erases(origin: str, records: Iterable[Record]) -> None:
 
 
 def check_steers(origin: str, document: str) -> None:
-    """Nor does that one write what agents are told to be and to do."""
+    """Refuse, after untrusted reading, to change what agents are told to be and to do."""
     if not is_believed(origin):
         raise Refused(
             f"{document} tells agents who they are and what to do, and this may come from "
@@ -59,7 +59,7 @@ def check_steers(origin: str, document: str) -> None:
 
 
 def check_takes_back(origin: str, *, change: int, of: str) -> None:
-    """Nobody takes back a change of an origin that is trusted more."""
+    """Refuse to take back a change of a more trusted origin."""
     if not may_supersede(origin, of):
         raise Refused(
             f"Change {change} comes from {of}, and {origin} may not take it back.",
@@ -68,7 +68,7 @@ def check_takes_back(origin: str, *, change: int, of: str) -> None:
 
 
 def check_erases_messages(origin: str) -> None:
-    """Nor does that one erase what was said."""
+    """Refuse, after untrusted reading, to erase messages."""
     if not is_believed(origin):
         raise Refused(
             "Only who has read no untrusted text erases what was said in conversations.",
@@ -77,7 +77,7 @@ def check_erases_messages(origin: str) -> None:
 
 
 def check_restores(origin: str) -> None:
-    """What others have changed is brought back by who has read no untrusted text."""
+    """Refuse, after untrusted reading, to bring back an earlier state."""
     if not is_believed(origin):
         raise Refused(
             "Only who has read no untrusted text brings back what others have changed.",

@@ -80,7 +80,7 @@ def examine(memory: Memory) -> list[Check]:
 
 
 def examine_closed(path: str, error: CommonplaceError) -> list[Check]:
-    """What can be told of a vault that does not open, and why it does not."""
+    """The checks of a vault that does not open, and the reason."""
     what = "options" if isinstance(error, BadOption) else "vault"
     return [
         *_machine(),
@@ -222,7 +222,7 @@ def _place(memory: Memory) -> Iterator[Check]:
 
 
 def _in_the_way(memory: Memory) -> Iterator[Check]:
-    """What stands where documents are to be written, and is no directory."""
+    """Files and links in the place of a directory for documents."""
     layout = memory.layout
     places = (layout.daily, layout.diary, layout.archive, layout.trims_to)
     for place in sorted({each.rpartition("/")[0] for each in places} - {"", "."}):
@@ -258,7 +258,7 @@ def _links(root: str) -> Iterator[str]:
 
 
 def _state(memory: Memory) -> Iterator[Check]:
-    """Where machine state is, and what in the vault's own directory for it is not used."""
+    """Where the machine state is, and which files of `.commonplace` are not used."""
     strange = [*_strange_state(memory.parts.root)]
     if memory.parts.apart:
         yield Check("state", False, memory.parts.apart)
@@ -317,14 +317,14 @@ def _documents(memory: Memory) -> Iterator[Check]:
 
 
 def _copies(memory: Memory) -> Iterator[Check]:
-    """What sync programs put beside documents that two machines changed at once."""
+    """Conflict copies that sync programs put beside documents."""
     for name, original in copies_in(memory.library).items():
         says = f"{one_line(name)} is a copy of {one_line(original)}, as sync programs make them"
         yield Check("copy", False, says, "commonplace conflicts --merge")
 
 
 def _notices(memory: Memory) -> Iterator[Check]:
-    """What others did to the documents that nobody has settled."""
+    """Notices about edits by others that nobody has settled."""
     memory.library.refresh()
     notices = memory.notices()
     for notice in notices[-MOST:]:
@@ -349,7 +349,7 @@ def _hollow(memory: Memory) -> Iterator[Check]:
 
 
 def _names(memory: Memory) -> Iterator[Check]:
-    """Markdown that is passed over, though whoever put it there may think it is remembered."""
+    """Markdown files that are ignored, though somebody may count on them."""
     strange = sorted(_misnamed(memory))
     for name, why in strange[:MOST]:
         says = f"{one_line(name)} is no document: {why}"
@@ -394,7 +394,7 @@ def _journal(memory: Memory) -> Iterator[Check]:
 
 
 def _hooks(clock: Clock) -> Iterator[Check]:
-    """What went wrong in clients' hooks, which tell nobody themselves."""
+    """Errors of hooks, which show nothing to anybody."""
     since = stamp(clock.now() - LATELY)
     lines = [line for line in error_log.last(1000) if line >= since]
     for line in lines[-5:]:

@@ -144,7 +144,7 @@ def _sink() -> TextIOWrapper:
 
 
 def write_letters(*, encoding: str | None = None, errors: str | None = None) -> None:
-    """Tell standard output in which encoding to write, or what to do with letters it has not."""
+    """Set the encoding of standard output, or what to do with letters that it lacks."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding=encoding, errors=errors)
 
@@ -181,7 +181,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _telling(arguments: Namespace, code: int) -> int:
-    """Say what others did to the documents that was never said. Returns the command's exit code."""
+    """Print notices of edits by others that were never told. Returns the exit code."""
     opened, _opened[:] = list(_opened), []
     complain({said for memory in opened for said in _said_of_place(memory)})
     if any(memory.may_have_news() for memory in opened):
@@ -194,7 +194,7 @@ def _telling(arguments: Namespace, code: int) -> int:
 
 
 def _said_of_place(memory: Memory) -> Iterator[str]:
-    """What a person has to know of where a vault keeps its state, and of its options."""
+    """What a person must know about a vault's state directory and its options."""
     if memory.parts.apart:
         yield memory.parts.apart
     if memory.parts.unread:
@@ -303,7 +303,7 @@ def wait_for_vectors(memory: Memory) -> None:
 
 
 def complain(troubles: Iterable[str]) -> None:
-    """Say on standard error what an answer lacks."""
+    """Print troubles on standard error."""
     for trouble in troubles:
         print(f"commonplace: {trouble}", file=sys.stderr)
 
@@ -348,7 +348,7 @@ def json_text(data: Any) -> str:
 
 
 def unconfirmed() -> int:
-    """Say that what was shown is still there. Returns the exit code of that."""
+    """Say that nothing was erased. Returns the exit code."""
     return _told(Conflict("Nothing was erased.", next_step="Repeat with --confirm to erase this."))
 
 

@@ -43,7 +43,7 @@ SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot")
 
 
 class ToolUse(Struct, frozen=True):
-    """One call of a tool, as a client tells it before or after: what was asked for alone."""
+    """One call of a tool, with its name and arguments but not its result."""
 
     name: str
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -117,7 +117,7 @@ def read_call(
 
 
 def typed(prompt: str) -> str:
-    """What a person typed of a prompt: without what the client put there.
+    """The prompt as the person typed it, without what the client added.
 
     Of each tag all from its first opening to its last end goes, or what stands inside could end it.
     """

@@ -42,7 +42,7 @@ BETWEEN_TOOLS = ("session-start", "prompt-submit", "stop", "session-end")
 
 
 def answered(memory: Memory, call: HookCall) -> str:
-    """What to say to the client; nothing, often."""
+    """The answer to the client, which is often empty."""
     _tried(lambda: _note_client(memory))
     if call.event in BETWEEN_TOOLS:
         _tried(lambda: _end_brackets(memory, lambda each: _is_over(memory, call, each)))
@@ -50,7 +50,7 @@ def answered(memory: Memory, call: HookCall) -> str:
 
 
 def _is_over(memory: Memory, call: HookCall, bracket: Bracket) -> bool:
-    """Whether a tool runs no more of which nobody told the end: it was denied, or stopped."""
+    """Whether a tool without an end event runs no more: it was denied, or stopped."""
     ended = call.event == "session-end" or not (bracket.goes_on or bracket.aside)
     return (ended and bracket.session == memory.session) or not processes.is_running(bracket.run)
 
@@ -64,7 +64,7 @@ def _note_client(memory: Memory) -> None:
 
 
 def session_start(memory: Memory, call: HookCall) -> str:
-    """Memory for a session that begins, and the work that the last one left."""
+    """Give memory to a new session, and do the work that ended sessions left."""
     _tried(lambda: take_over(memory))
     _note_conversation(memory)
     text = _fitted(memory, call)
@@ -78,12 +78,12 @@ def session_start(memory: Memory, call: HookCall) -> str:
 
 
 def noticed(call: HookCall) -> str:
-    """What to say where there is a notice, and no memory."""
+    """The answer when there is a notice but no memory."""
     return clients.at_start(call.client, call.notice)
 
 
 def _fitted(memory: Memory, call: HookCall) -> str:
-    """The memory as long as clients take it, by the way they count; a notice before it."""
+    """The notice and the memory, cut to the length that clients take."""
     most = AT_START
     while True:
         text = memory.context(characters=most, dialect=call.dialect).text
@@ -95,7 +95,7 @@ def _fitted(memory: Memory, call: HookCall) -> str:
 
 
 def prompt_submit(memory: Memory, call: HookCall) -> str:
-    """What memory has to say to the user's words, and the words into history."""
+    """Find memory for the user's message, and record the message."""
     for name in call.named if memory.session and not memory.read_only else ():
         memory.taint(f"@{name}")
     # Some clients hand the look back that a hook asked for to us as if the user had said it.
@@ -158,7 +158,7 @@ def _end_brackets(memory: Memory, ended: Callable[[Bracket], bool]) -> None:
 
 
 def _after_looking(memory: Memory, do: Callable[[], None]) -> None:
-    """Do it when everything that is in the files now was taken in."""
+    """Run the work after all edits in the files were taken in."""
     library = memory.library
 
     def work() -> None:
@@ -197,7 +197,7 @@ def _name_of(memory: Memory, tool: ToolUse) -> str:
 
 
 def pre_compact(memory: Memory, call: HookCall) -> str:
-    """A checkpoint in memory, and word to whoever writes the summary."""
+    """Store a checkpoint, and tell the summary's writer what to keep."""
     if call.client in clients.ANNOUNCE_ALWAYS and call.trigger == "auto":
         return ""
     _once(memory, f"checkpoint {call.turn or _turns(memory, most=1000)}", memory.checkpoint)
@@ -205,7 +205,7 @@ def pre_compact(memory: Memory, call: HookCall) -> str:
 
 
 def post_compact(memory: Memory, call: HookCall) -> str:
-    """The summary into memory, whole."""
+    """Store the whole summary."""
     text = _inner(call.summary)
     if text:
         _once(memory, f"summary {text}", lambda: memory.store_summary(text))
@@ -220,7 +220,7 @@ def _inner(summary: str) -> str:
 
 
 def stop(memory: Memory, call: HookCall) -> str:
-    """The assistant's words into history; once in a session of some length, a look back."""
+    """Record the assistant's reply; once in a long session, ask the agent to look back."""
     record(memory, call, role="assistant", text=call.reply or _reply(call))
     turns = memory.options.session_sweep
     if call.again or not turns or memory.read_only or not memory.session:
@@ -234,7 +234,7 @@ def stop(memory: Memory, call: HookCall) -> str:
 
 
 def _reply(call: HookCall) -> str:
-    """What the assistant said, of a client that says only where it is written."""
+    """The assistant's reply, from the transcript if the client names only that."""
     from commonplace.doors.hooks import transcripts
 
     return transcripts.last_reply(call.transcript) if call.transcript else ""
@@ -330,7 +330,7 @@ def _mark(text: str) -> str:
 
 
 def _once(memory: Memory, deed: str, do: Callable[[], object]) -> None:
-    """Do it, unless this session has done it already; what fails is done when it comes again."""
+    """Run the work once a session. Work that fails is done the next time."""
     if memory.read_only:
         return
     sessions, session, mark = memory.sessions, memory.session, _mark(deed)
@@ -349,7 +349,7 @@ def _remember(memory: Memory, **changes: object) -> None:
 
 
 def _tried(deed: Callable[[], object]) -> object:
-    """Do what the answer can do without: a full disk must not keep memory from the model."""
+    """Run work that the answer can do without: a full disk must not keep memory back."""
     try:
         return deed()
     except (DiskFull, OSError) as error:

@@ -84,7 +84,7 @@ IN_BACKGROUND = ("run_in_background", "is_background")
 
 
 def reads(tool: ToolUse) -> bool:
-    """Whether what it showed the agent may be somebody else's words."""
+    """Whether the tool may have shown the agent somebody else's words."""
     own = _is_own(tool) or _said(tool, "skill") == OWN_SKILL
     return not own and _plain(tool.name) not in READS_NOTHING
 
@@ -96,7 +96,7 @@ def name_of(tool: ToolUse) -> str:
 
 
 def file_of(tool: ToolUse) -> str:
-    """The one file that a tool was asked for; empty when it is not told, or is a command's."""
+    """The file that a tool was asked for; empty if it names none, or runs a command."""
     return "" if is_shell(tool) else next((p for key in FILES if (p := _said(tool, key))), "")
 
 

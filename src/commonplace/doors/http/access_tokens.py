@@ -58,7 +58,7 @@ class Pass(Struct, frozen=True):
         return not self.vaults or vault in self.vaults
 
     def told(self) -> dict[str, Any]:
-        """What its owner is told of it."""
+        """What the owner is told about the pass."""
         told = {"name": self.name, "scope": self.scope, "vaults": list(self.vaults)}
         return told | {"origin": self.origin, "oauth": bool(self.grant)}
 
@@ -82,7 +82,7 @@ class Passes(Protocol):
     def all(self) -> dict[str, Pass]: ...
 
     def change(self, work: Callable[[dict[str, Pass]], Result]) -> Result:
-        """Let work change what there is, read and written while nobody else does."""
+        """Read the passes, let `work` change them and write them, under a lock."""
 
     def close(self) -> None: ...
 
@@ -166,7 +166,7 @@ class AccessTokens:
         self._passes.change(lambda passes: passes.pop(hashed(token), None))
 
     def _keep(self, passes: dict[str, Pass], key: str, made: Pass) -> None:
-        """Keep a pass, and let go of what is over and of sessions that are too many."""
+        """Keep a pass; remove expired ones and sessions beyond the limit."""
         let_go(passes, self._now())
         people = [each for each, one in passes.items() if one.origin == Origin.OWNER]
         for each in people[: max(0, len(people) - MOST_SESSIONS + 1)]:
@@ -267,7 +267,7 @@ class DatabasePasses:
 
 
 def passes_of(paths: Sequence[str], *, clock: Clock) -> Passes:
-    """Those who may ask for these vaults: kept with them where one database has them all."""
+    """The passes to these vaults, in their database if they share one."""
     if not paths or not all(map(is_url, paths)):
         return FilePasses(tokens_file())
     from commonplace.postgres.connection import Database
@@ -291,7 +291,7 @@ def _person(*, until: int) -> Pass:
 
 
 def has_name(key: str, each: Pass) -> bool:
-    """Whether it is a token that was made by its name, or a grant to a client."""
+    """Whether the pass has a name: a token, or a grant to a client."""
     return not each.until and (" " not in key or key.startswith(GRANT))
 
 
@@ -305,7 +305,7 @@ def is_over(each: Pass, now: int) -> bool:
 
 
 def let_go(passes: dict[str, Pass], now: int) -> None:
-    """Let go of what is over."""
+    """Remove expired passes."""
     for key in [key for key, each in passes.items() if is_over(each, now)]:
         del passes[key]
 

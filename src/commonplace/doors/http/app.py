@@ -88,7 +88,7 @@ register_url_convertor("document", DocumentConvertor())
 
 
 class Gateway:
-    """Everything that the requests share."""
+    """The state that all requests share, and the routes."""
 
     def __init__(
         self,
@@ -144,11 +144,11 @@ class Gateway:
         await answer(scope, receive, send)
 
     def fork(self, count: int, *, listener: socket) -> None:
-        """Let so many processes answer what only asks. Before anything else runs here."""
+        """Start processes that answer reads. To be called before any thread starts."""
         self._workers = Workers(self.vaults, count, listener=listener) if count else None
 
     def stop(self) -> None:
-        """End what would go on for as long as somebody listens."""
+        """End the event streams and the sessions over MCP."""
         for watch in self._watches.values():
             watch.end()
         for each in self.mcp.values():
@@ -210,7 +210,7 @@ class Gateway:
                 self._workers.close()
 
     async def work(self, function: Callable[..., Any], *given: Any) -> Any:
-        """Do something that takes time on one of our threads."""
+        """Run slow work on a thread."""
         return await get_running_loop().run_in_executor(self.pool, partial(function, *given))
 
     def _endpoint(self, route: Route) -> Any:
@@ -228,7 +228,7 @@ class Gateway:
         return ready
 
     async def beside(self, vault: str, deed: Callable[[Memory], Any]) -> Any:
-        """What a worker answers to a door that is not ours; None where there are no workers."""
+        """A worker's answer to a request over MCP; None if there are no workers."""
         work = Work(vault, Caller(Origin.AGENT), deed)
         return await self._workers.ask(work) if self._workers else None
 
@@ -246,7 +246,7 @@ class Gateway:
         return RouteCall(route.name, path["vault"], caller_of(request, found), given)
 
     async def _dialect(self, vault: str) -> str:
-        """Whose tools a vault has: those that were asked for, or its own."""
+        """The dialect of a vault's tools: the one asked for, or the vault's own."""
 
         def own() -> str:
             return tools.dialect_of(self.vaults.memory(vault, Caller(Origin.AGENT)).layout.name)
@@ -393,7 +393,7 @@ def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
 
 
 def _nowhere(routes: Iterable[Path]) -> Any:
-    """The answer below /api where nothing is, or nothing that is asked in this way."""
+    """The answer for a path or a method below /api that does not exist."""
 
     async def endpoint(request: Request) -> Sent:
         there = [each for each in routes if each.matches(request.scope)[0] != Match.NONE]
@@ -405,7 +405,7 @@ def _nowhere(routes: Iterable[Path]) -> Any:
 
 
 def _takes(methods: Iterable[str]) -> Sent:
-    """The answer to a method that is not taken: those that are."""
+    """The answer to a wrong method, with the methods that are allowed."""
     ways = ", ".join(sorted(methods))
     return problem(405, f"Here the gateway takes {ways}.", allow=ways)
 

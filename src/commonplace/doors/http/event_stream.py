@@ -41,7 +41,7 @@ def since(memory: Memory, position: int) -> tuple[int, list[dict[str, Any]]]:
 
 
 def is_seen(memory: Memory, entry: Entry) -> bool:
-    """Whether a reader may hear of a change: not where all of it is in documents of others."""
+    """Whether a reader may hear of a change: not if every document in it is hidden."""
     names = entry.documents()
     return not names or any(map(memory.serves, names))
 
@@ -101,7 +101,7 @@ class Watch:
             self._listening.discard(news)
 
     def end(self) -> None:
-        """Tell everybody that it is over, those too who are about to listen."""
+        """End all streams, also those that are about to begin."""
         self._over = True
         if self._looking is not None:
             self._looking.cancel()
@@ -129,7 +129,7 @@ class Watch:
 async def heard(
     stream: AsyncGenerator[bytes], may_listen: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
-    """A stream for as long as its listener may hear it: asked before all that is told."""
+    """The stream, which ends when its listener's pass does. Each event asks again."""
     async with aclosing(stream):
         async for each in stream:
             if not await _is_so(may_listen):
@@ -164,7 +164,7 @@ def _event(change: dict[str, Any], end: int) -> bytes:
 
 
 async def _next(news: asyncio.Queue[News | None]) -> News | None:
-    """What comes next, or nothing at all for a while."""
+    """The next news; empty news after a while without any."""
     try:
         return await asyncio.wait_for(news.get(), ALIVE_SECONDS)
     except TimeoutError:

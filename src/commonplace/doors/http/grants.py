@@ -59,7 +59,7 @@ class Issued(Struct, frozen=True):
 
 
 class Grants:
-    """What there is of clients, codes and grants; each change is made under the passes' lock."""
+    """Clients, codes and grants. Each change is made under the passes' lock."""
 
     def __init__(self, passes: Passes, *, clock: Clock) -> None:
         self._passes = passes
@@ -187,7 +187,7 @@ class Grants:
         return self._passes.get(GRANT + found.grant) is not None
 
     def _tidy(self, passes: Kept) -> None:
-        """Let go of what is over, of grants that nothing is left of, and of what hung on others."""
+        """Remove expired entries, empty grants, and entries whose grant is gone."""
         let_go(passes, self._now())
         alive = {each.grant for key, each in passes.items() if key.startswith((ACCESS, REFRESH))}
         granted = {each.grant for key, each in passes.items() if key.startswith(GRANT)}

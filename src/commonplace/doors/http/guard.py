@@ -53,7 +53,7 @@ HEADERS = (
 
 
 class Guard:
-    """An application that lets through to another only what may come in."""
+    """An application that passes on only requests that are allowed in."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ def _is_public(method: str, path: str) -> bool:
 
 
 def is_private(path: str) -> bool:
-    """Whether a token or the cookie opens what is there."""
+    """Whether the path needs a token or the cookie."""
     return path.strip("/").partition("/")[0] in ("api", "mcp")
 
 
@@ -160,7 +160,7 @@ def _without_token(scope: Scope) -> str:
 
 
 class Rates:
-    """How many requests each token may still send: so many a second, and some saved up."""
+    """How many requests each token may still send: a rate a second, and a burst."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

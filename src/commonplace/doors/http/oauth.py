@@ -60,7 +60,7 @@ LONGEST_NAME = 60
 
 
 class NoSuchRequest(NotFound):
-    """A question for consent that no client asks, or not so."""
+    """A request for consent that no client makes in this form."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
@@ -83,7 +83,7 @@ class OAuthClient(OAuthClientInformationFull):  # type: ignore[misc, unused-igno
 
 
 class OAuth:
-    """One gateway as the server that clients are authorized by, at the address that they know."""
+    """The gateway as an OAuth server, at its public address."""
 
     def __init__(self, grants: Grants, *, url: str, vaults: Sequence[str]) -> None:
         self.url = url
@@ -176,7 +176,7 @@ class OAuth:
     async def authorize(
         self, client: OAuthClientInformationFull, params: AuthorizationParams
     ) -> str:
-        """Where the person is asked. What for stands in the address; it is looked at again."""
+        """The address of the consent page. Its query is checked again there."""
         if self._vault_of(params.resource or "") is None:
             raise AuthorizeError("invalid_target", "This gateway has no such resource.")
         asked = {

@@ -32,7 +32,7 @@ class NotAllowed(Refused):
 
 
 def allowed(request: Request, scope: str, *, for_all: str = "") -> Pass:
-    """The pass, which must be good for this scope; `for_all` is the one that is always enough."""
+    """The pass, checked for a scope. A refusal names `for_all` instead, if it is given."""
     found = pass_of(request.scope)
     vault = request.path_params.get("vault", "")
     if found is None or not found.allows(scope):
@@ -59,14 +59,14 @@ def caller_of(request: Request, found: Pass) -> Caller:
 
 
 def conditions(request: Request) -> dict[str, Any]:
-    """What must be so, by the headers: the mark of what is there, or that nothing is."""
+    """The conditions in the headers: an etag, or that nothing is there yet."""
     match = request.headers.get("if-match", "*").removeprefix("W/").strip('"')
     none = {"new": True} if request.headers.get("if-none-match") == "*" else {}
     return none | ({"etag": match} if match != "*" else {})
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The arguments that came as JSON. What only asks has none."""
+    """The arguments in a JSON body. A read has none."""
     raw = await request.body() if request.method not in ("GET", "HEAD") else b""
     if not raw:
         return {}

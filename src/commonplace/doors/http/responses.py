@@ -66,7 +66,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def answered(data: Any, status: int = 200, *, etag: str = "") -> Ready:
-    """Data as an answer that nobody keeps a copy of."""
+    """Data as an answer that no cache keeps."""
     marked = ((b"etag", f'"{etag}"'.encode()),) if etag else ()
     return Ready(status, (*_kind(b"application/json"), *marked), as_json(data))
 
@@ -87,7 +87,7 @@ def problem(status: int, sentence: str, **more: Any) -> Ready:
 
 
 def unauthorised(sentence: str, challenge: str) -> Ready:
-    """The answer to who brings no token, with where to get one."""
+    """The answer to a request without a token, with where to get one."""
     told = problem(401, sentence)
     others = (each for each in told.headers if each[0] != b"www-authenticate")
     return Ready(401, (*others, (b"www-authenticate", challenge.encode())), told.body)

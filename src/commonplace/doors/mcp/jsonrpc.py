@@ -145,7 +145,7 @@ class Batch:
 
 
 def fault_of(error: Exception) -> Fault:
-    """What the client is told of an error: of one that nobody foresaw, nothing of our insides."""
+    """The fault that the client is told. An unforeseen error reveals nothing."""
     if isinstance(error, Fault):
         return error
     if isinstance(error, CommonplaceError):

@@ -195,7 +195,7 @@ class Loop:
             deliver(jsonrpc.failure(jsonrpc.id_of(value), fault))
 
     def _heed(self, message: RpcMessage | None) -> None:
-        """Heed a notification: of all there are, only a cancellation asks for something."""
+        """Take a notification. Only a cancellation asks for something."""
         if message is not None and message.method == "notifications/cancelled":
             call = self._calls.get(jsonrpc.id_of({"id": message.params.get("requestId")}))
             if call is not None:
@@ -217,7 +217,7 @@ class Loop:
             raise Fault(jsonrpc.UNKNOWN_METHOD, f"There is no method {method}.")
 
     def _is_at_once(self, method: str) -> bool:
-        """Whether the memory is not asked: for a list of tools it is where sessions have their own.
+        """Whether a request needs no memory. A list of tools does where sessions differ.
 
         Which tools there are may go wrong here, and does again where it is said.
         """
@@ -250,7 +250,7 @@ class Loop:
             del self._calls[message.id]
 
     def _noticed(self, result: Object) -> Object:
-        """The first answer of a tool, with what the person should hear behind it."""
+        """The first answer of a tool, followed by a notice for the person."""
         said, self._notice = self._notice(), str
         return {**result, "content": result["content"] + methods.texts(said)} if said else result
 
@@ -335,7 +335,7 @@ class MemoryThread:
         self._jobs.put(job)
 
     def end(self) -> None:
-        """Do what was asked so far, then close the memory and end."""
+        """Finish the jobs in the queue, then close the memory and end."""
         self._jobs.put(None)
         self.begin()
 

@@ -200,7 +200,7 @@ def text_of(path: Path) -> str | None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turns what is wrong with a text into an error that names the file."""
+    """Raise an error that names the file for what is wrong with its text."""
     try:
         yield
     except (Broken, WrongShape) as error:

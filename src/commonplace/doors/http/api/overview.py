@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 @route("GET", "/status", scope="read")
 def status(memory: Memory) -> Any:
-    """What the vault holds and how it is."""
+    """Show what the vault holds, and whether anything is wrong."""
     told = {**memory.status(), "text_limit": memory.options.text_limit}
     if memory.origin != Origin.OWNER:
         told["troubles"] = [each for each in told["troubles"] if not _names_hidden(memory, each)]
@@ -102,7 +102,7 @@ def search(
     all_about: Annotated[bool, Argument("everything about it, in groups, with its count")] = False,
     limit: Limit = 20,
 ) -> Any:
-    """What fits best, how it was found, what each signal gave and what was said around it."""
+    """Search, with how each hit was found and what was said around it."""
     if all_about:
         return _gathered(memory.all_about(text, within=within, limit=limit, explain=True))
     found = memory.search(text, within=within, limit=limit, explain=True)

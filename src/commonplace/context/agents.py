@@ -204,7 +204,7 @@ PIPELINES: dict[str, tuple[Stage, ...]] = {
 
 
 def check(message: Any, *, agent: Any = "session", system: Any = "", last: Any = None) -> None:
-    """Fail on what no context can be made of."""
+    """Refuse arguments that no context can be made of."""
     check_type(message, str, "message")
     check_type(system, str, "system")
     _check_number("last", last)
@@ -214,7 +214,7 @@ def check(message: Any, *, agent: Any = "session", system: Any = "", last: Any =
 
 
 def limited(characters: Any = None, tokens: Any = None) -> Budget:
-    """A budget of what is given; what is None has no limit."""
+    """A budget of the given limits; None is no limit."""
     _check_number("characters", characters)
     _check_number("tokens", tokens)
     return Budget(
@@ -239,7 +239,7 @@ def budget(state: State, characters: Any, tokens: Any) -> Budget:
 
 
 def relevant(state: State, budget: Budget) -> Context:
-    """What fits the message, for a prompt that has the rest already."""
+    """The memories that fit the message, for a prompt that has the rest already."""
     if state.shut:
         return Context()
     count = counter(state.options.tokenizer)
@@ -283,7 +283,7 @@ def unread(state: State, made: Sequence[ContextSection]) -> list[ContextSection]
 
 
 def unforged(sections: Sequence[ContextSection]) -> list[ContextSection]:
-    """The sections, with each line marked as text that would pass for the heading of one."""
+    """The sections, with every line marked as text that looks like one of their headings."""
     titles = PIPELINE_TITLES.union(_title(each.heading) for each in sections if each.heading)
     return [replace(each, lines=tuple(_marked(each, titles))) for each in sections]
 

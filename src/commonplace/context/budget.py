@@ -23,7 +23,7 @@ ATTEMPTS = 4
 
 
 class ContextLine(Struct, frozen=True, dict=True):
-    """One line of a context: what it says, where it is from and why it is there, or is not."""
+    """One line of a context: its text, its source, and why it is shown or left out."""
 
     text: str
     section: str = ""
@@ -47,12 +47,12 @@ class ContextLine(Struct, frozen=True, dict=True):
 
     @cached_property
     def tokens(self) -> int:
-        """What it costs, counted when somebody asks: a budget in characters does not."""
+        """The tokens of the context, counted on demand."""
         return self.count(shown(self, self.section)) if self.count else 0
 
 
 class ContextSection(Struct, frozen=True):
-    """Some lines under a heading, and what of the budget they may take."""
+    """Lines under a heading, with their share of the budget."""
 
     name: str
     lines: tuple[ContextLine, ...] = ()
@@ -76,7 +76,7 @@ class ContextSection(Struct, frozen=True):
 
 
 class Frame(Struct, frozen=True):
-    """What stands around the memory, and what is said of lines that did not fit."""
+    """The text around the memory, and the note about lines that did not fit."""
 
     opening: str = ""
     closing: str = ""
@@ -165,7 +165,7 @@ Fitted = dict[int, dict[int, ContextLine]]
 def _fitted_closely(
     sections: Sequence[ContextSection], frame: Frame, budget: Budget, count: Counter, *, note: str
 ) -> Fitted:
-    """What fits. The tokens of a text are fewer than those of its lines: use what that leaves."""
+    """The lines that fit. A text has fewer tokens than its lines: the rest is used too."""
     room = budget
     best = _fitted(sections, frame, room, count, note=note)
     for _ in range(ATTEMPTS if budget.tokens < UNLIMITED else 0):
@@ -338,7 +338,7 @@ def _within(context: Context, tokens: int) -> bool:
 
 
 def _drop_last(sections: Sequence[ContextSection], kept: Fitted) -> bool:
-    """Take away the line least worth keeping of the section that gets room last."""
+    """Drop the least valuable line of the section with the lowest priority."""
     for at in sorted(kept, key=lambda at: -sections[at].rank):
         if kept[at]:
             order = sections[at].order

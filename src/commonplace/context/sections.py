@@ -244,7 +244,7 @@ def _item_before(text: str, end: int, *, size: int, first: int) -> int:
 
 
 def _fill(found: Sequence[ContextLine], room: int) -> bool:
-    """Whether there are as many lines to show as there is room for."""
+    """Whether the lines fill the room."""
     return sum(len(line.text) + 1 for line in found if not line.why) > room
 
 
@@ -282,7 +282,7 @@ def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Ite
 def line_of(
     state: State, record: Record, text: str = "", *, reason: str, document: str = "", why: str = ""
 ) -> ContextLine:
-    """All about a record's line. What is left out is told by its text, unless that is secret."""
+    """The context line of a record. A line that is left out keeps its text, unless it is secret."""
     if why and record.sensitivity != Sensitivity.SECRET:
         text = one_line(record.text)
     return ContextLine(
@@ -410,7 +410,7 @@ def _fits(hit: Hit, rarity: Mapping[str, float], best: float) -> bool:
 
 
 def _share(hit: Hit, rarity: Mapping[str, float]) -> float:
-    """How much of what the message is about the memory has."""
+    """The share of the message's subject that the memory covers."""
     record = hit.record
     has = {stem(word) for word in words_of(f"{record.text} {' '.join(record.tags)}")}
     found = sum(weight for word, weight in rarity.items() if stem(word) in has)

@@ -64,10 +64,10 @@ class Table(Struct, frozen=True):
 
 
 class History(Protocol):
-    """What a memory asks of its history. Messages of one time stay in the order they came in."""
+    """The messages of a vault. Messages of one time keep the order they came in."""
 
     def append(self, messages: Iterable[Message]) -> int:
-        """Keep all of them or none; one whose id is there already is let be. On disk on return.
+        """Keep all of them or none; ids that are there already are skipped. On disk on return.
 
         Returns how many were new.
         """
@@ -106,7 +106,7 @@ class History(Protocol):
         """Erase these messages, so that no byte of them is left. Returns how many there were."""
 
     def healthy(self) -> str:
-        """What is wrong with it; empty when nothing is."""
+        """A sentence on what is wrong with the history; empty when nothing is."""
 
     def size(self) -> int:
         """Bytes on disk."""

@@ -56,7 +56,7 @@ class Brackets:
         return self._read(self._notes.read(NOTE))
 
     def writer(self) -> Author:
-        """Who has written what now appears in the documents: the person, if no tool is running."""
+        """Who wrote an edit that now appears in the documents: the person, if no tool runs."""
         running = self.open()
         return Author(Origin.TOOL, running[-1].session) if running else OWNER
 
@@ -76,6 +76,6 @@ class Brackets:
 
 
 def _is_sound(bracket: Bracket) -> bool:
-    """Whether it says who runs it and since when: a stranger's vault may bring any note."""
+    """Whether the note has all its fields: a stranger's vault may bring any note."""
     texts = (bracket.session, bracket.call, bracket.run)
     return {*map(type, texts)} == {str} and isinstance(bracket.began, int | float)

@@ -25,7 +25,7 @@ def log_path(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def note(what: str, *, at: str, environ: Mapping[str, str] = os.environ) -> None:
-    """Add a line with its time. Trouble with the log itself is nobody's trouble."""
+    """Add a line with its time. Errors of the log itself are ignored."""
     path = log_path(environ)
     line = f"{at} {' '.join(what.split())}"[:LINE].encode("utf-8", "replace") + b"\n"
     try:

@@ -42,7 +42,7 @@ _shared: set[str] = set()
 
 
 def share(directory: str) -> None:
-    """Have other users' files in a directory count as ours: the person said that they share it."""
+    """Accept other users' files in a directory that the person has shared."""
     _shared.add(directory)
 
 
@@ -60,7 +60,7 @@ def widen(directory: str) -> None:
 
 
 def is_shared(directory: str) -> bool:
-    """Whether the person said so of a directory."""
+    """Whether the person has shared a directory."""
     return directory in _shared
 
 
@@ -149,13 +149,13 @@ class OpenFile:
 
 
 def read(path: str, *, depth: int = 1, most: int = -1) -> bytes:
-    """What a file says; FileNotFoundError when there is none."""
+    """The bytes of a file; FileNotFoundError when there is none."""
     with open(opened(path, os.O_RDONLY, depth=depth), "rb") as file:
         return file.read(most)
 
 
 def parsed(text: str | bytes) -> Any:
-    """What a machine file says in JSON; a ValueError when it is none, however strange."""
+    """The JSON value of a machine file; a ValueError for any text that is no JSON."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -196,7 +196,7 @@ def _made(path: str, flags: int, depth: int, place: Location) -> int:
 
 
 def _made_shared(flags: int, place: Location) -> int:
-    """A new file that the group may use from the moment on at which it has its name."""
+    """A new file that the group may use as soon as it has its name."""
     directory, leaf = place
     try:
         nameless = flags & ~NEW | getattr(os, "O_TMPFILE", NEW) | LEAF
@@ -283,7 +283,7 @@ def names_in(path: str, *, depth: int = 1) -> list[str]:
 
 
 def look(path: str, *, depth: int = 1) -> os.stat_result | None:
-    """How what is by that name looks; None when there is nothing."""
+    """The stat of a file; None when there is none."""
     try:
         with _above(path, depth) as (directory, leaf):
             return os.stat(leaf, dir_fd=directory, follow_symlinks=False)
@@ -305,7 +305,7 @@ def rename(path: str, name: str, *, depth: int = 1) -> None:
 
 
 def identity(path: str) -> tuple[int, int]:
-    """What tells a database from another by its name: SQLite opens by name, and so do its logs.
+    """Device and inode of a database file. It and its logs must be plain files of ours.
 
     Asked before and after it is opened, and found the same, nothing else was opened.
     """

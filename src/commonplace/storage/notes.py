@@ -21,7 +21,7 @@ CHANGE_SECONDS = 10.0
 
 
 class Notes(Protocol):
-    """What sessions, experiences, schedules and the like are kept in."""
+    """Small named values: sessions, experiences, schedules and the like."""
 
     def read(self, name: str) -> bytes | None:
         """A value; None when there is none."""
@@ -32,7 +32,7 @@ class Notes(Protocol):
         """Set a value, at once or not at all; when it is to be durable, it is on disk then."""
 
     def change(self, name: str, new: Callable[[bytes | None], bytes]) -> None:
-        """Set a value by what it is now, while nobody else changes it in this way."""
+        """Compute a new value from the present one, while nobody else changes it."""
 
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
         """Add a line to a log. Past so many bytes only its last lines are kept; 0: any number."""
@@ -87,7 +87,7 @@ class FileNotes:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Keep out everybody else who changes a value by what it is."""
+        """Keep out everybody else who changes a value."""
         from commonplace.storage.locks import Lock
 
         lock = Lock(self._path(CHANGES), seconds=CHANGE_SECONDS, clock=Clock())

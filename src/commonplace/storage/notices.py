@@ -65,14 +65,14 @@ class Notices:
         self._write([*self.open(), notice])
 
     def tell(self) -> list[Notice]:
-        """Those that no command has said yet; from now on they are said."""
+        """The notices that no command has printed yet; they count as printed now."""
         found = self.open()
         if any(not notice.told for notice in found):
             self._write([replace(notice, told=True) for notice in found])
         return [notice for notice in found if not notice.told]
 
     def settle(self, change: int) -> None:
-        """Let go of the notices of one change."""
+        """Remove the notices of one change."""
         self._write([notice for notice in self.open() if notice.change != change])
 
     def _write(self, notices: Sequence[Notice]) -> None:

@@ -38,7 +38,7 @@ class VaultFiles(Struct, frozen=True):
 
     @property
     def harmful(self) -> dict[str, dict[str, Any]]:
-        """For each file what counts only where the person has trusted the vault.
+        """For each file the keys that count only in a trusted vault.
 
         All that CursorClaw's says is harmful: it is a program's, and comes with its workspace.
         """
@@ -47,7 +47,7 @@ class VaultFiles(Struct, frozen=True):
 
     @property
     def keys(self) -> str:
-        """The hash of what is harmful; empty where nothing is."""
+        """The hash of the harmful keys; empty if there are none."""
         if not self.harmful:
             return ""
         import json
@@ -62,7 +62,7 @@ class VaultFiles(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """The options in force, and for each file of the vault what it sets that does not count."""
+    """The options in force, and the keys that each file of the vault sets in vain."""
 
     options: Options
     ignored: Mapping[str, Mapping[str, Any]]
@@ -78,7 +78,7 @@ def load(
     environ: Mapping[str, str] = os.environ,
     arguments: Mapping[str, Any] | None = None,
 ) -> Loaded:
-    """The options in force, later sources winning, and what of the vault's files does not count."""
+    """Load the options, later sources winning, and the vault's keys that do not count."""
     options, ignored, distrusted = Options(), dict[str, dict[str, Any]](), ""
     if os.path.isfile(own := _user_file(environ)):
         options = _laid(options, flattened(_read(own)), source=own)
@@ -124,7 +124,7 @@ def _laid(options: Options, values: Mapping[str, Any], *, source: str) -> Option
 
 
 def _why_unread(path: str) -> str:
-    """A sentence on what stands where a file of options would be; empty if one does, or nothing."""
+    """Why a file of options is not read, in a sentence; empty if it is, or there is none."""
     if os.path.isfile(path) or not os.path.lexists(path):
         return ""
     flaw = "it is no plain file"

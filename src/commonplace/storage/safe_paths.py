@@ -121,7 +121,7 @@ class Tree:
                 raise _in_the_way(path, None, os.path.relpath(path, self.root))
 
     def leaf(self, name: str, directory: int | None) -> str:
-        """What to hand to the system together with `directory`."""
+        """The name to pass to the system together with `directory`."""
         return name.rpartition("/")[2] if directory is not None else os.path.join(self.root, name)
 
     def open(self, name: str, flags: int, *, make: bool = False) -> int:
@@ -129,7 +129,7 @@ class Tree:
         return self.opened(name, flags, make=make)[0]
 
     def opened(self, name: str, flags: int, *, make: bool = False) -> tuple[int, os.stat_result]:
-        """The same, with how the file looks."""
+        """The same, with the stat of the file."""
         with self.directory(name.split("/")[:-1], make=make) as directory:
             leaf = self.leaf(name, directory)
             if directory is None and os.path.islink(leaf):
@@ -145,7 +145,7 @@ class Tree:
         return descriptor, found
 
     def stat(self, name: str) -> os.stat_result | None:
-        """How a plain file looks; None when it is not there, an `OSError` if it is no file."""
+        """The stat of a plain file; None when it is not there, an `OSError` if it is no file."""
         try:
             with self.directory(name.split("/")[:-1]) as directory:
                 found = os.stat(self.leaf(name, directory), dir_fd=directory, follow_symlinks=False)
@@ -191,7 +191,7 @@ def _in_the_way(step: str, above: int | None, place: str) -> InTheWay:
 
 
 def trouble(error: OSError, what: str, *, reading: bool = False) -> CommonplaceError:
-    """The error of the tree that says what the system's error means for the caller."""
+    """Our error for an error of the system."""
     if error.errno in FULL:
         return DiskFull(what)
     if error.errno == errno.EBADF:

@@ -108,7 +108,7 @@ class Sessions:
         self._write(_counted(session, limits, by=1))
 
     def give_back(self, session_id: str, names: Iterable[str]) -> None:
-        """Count one of each less: it was not done."""
+        """Take back what `spend` counted: the write was not done."""
         self._write(_counted(self.read(session_id), names, by=-1))
 
     def taint(self, session_id: str, what: str, *, at: str) -> None:
@@ -143,7 +143,7 @@ class Sessions:
 
 
 def named(what: str) -> str:
-    """The name of what was read, as it is kept and shown: one line of some length."""
+    """The name of what was read, as one line of limited length."""
     line = one_line(what)
     return (line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…") or UNNAMED
 

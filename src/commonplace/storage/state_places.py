@@ -44,7 +44,7 @@ class StatePlace(Struct, frozen=True):
     """Why the vault's own is not used; empty when it is, or when the person chose another."""
 
     def told(self) -> str:
-        """What a person has to know of it; nothing as a rule."""
+        """What a person must know about the state directory; usually nothing."""
         return self.why and f"Machine state is kept in {self.path}, not in the vault: {self.why}"
 
 
@@ -80,7 +80,7 @@ def outside_of(root: str, environ: Mapping[str, str]) -> str:
 
 
 def own_place(root: str, environ: Mapping[str, str]) -> str:
-    """Where the person keeps what opens doors, or is written elsewhere.
+    """Where the person's own files are: keys, and work for files elsewhere.
 
     It is never in a vault, which may be a stranger's.
     """
@@ -94,7 +94,7 @@ def own_place(root: str, environ: Mapping[str, str]) -> str:
 
 
 def _with_home(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """An environment that tells where this user's data is: the process's own if that one can't."""
+    """The environment, or the process's own if it does not name a home."""
     return environ if data_directory(environ) else os.environ
 
 

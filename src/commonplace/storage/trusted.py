@@ -48,13 +48,13 @@ def data_directory(environ: Mapping[str, str] = ENVIRON) -> str:
 
 
 def trusted(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> Trusted | None:
-    """What the person said of the vault at `root`; None if nothing, or it is another since."""
+    """The trust in the vault at `root`; None if there is none, or the directory was replaced."""
     found = _said_of(os.path.realpath(root), environ)
     return found if found and not _lapse(found) else None
 
 
 def lapsed(root: StrPath, *, environ: Mapping[str, str] = ENVIRON) -> str:
-    """Why a vault that was trusted is so no longer; empty where it is, or never was."""
+    """Why a vault lost its trust; empty if it is trusted, or never was."""
     found = _said_of(os.path.realpath(root), environ)
     return _lapse(found) if found else ""
 
@@ -123,7 +123,7 @@ def command_for(root: StrPath) -> str:
 
 
 def unheeded(ignored: Mapping[str, Iterable[str]], why: str) -> str:
-    """A sentence on what of a vault does not count; empty where all does, or nobody asked for it.
+    """A sentence on the keys of a vault that do not count; empty if there are none.
 
     `why`: for what reason trust that was given counts no longer; empty where none was.
     """

@@ -42,7 +42,7 @@ QUOTED = 60
 
 
 class Doomed(Struct, frozen=True):
-    """What would be erased."""
+    """The records, summaries and messages that would be erased."""
 
     records: tuple[Record, ...]
     places: tuple[str, ...]
@@ -141,7 +141,7 @@ def doomed(
     held: Mapping[str, Record],
     words: str = "",
 ) -> Doomed:
-    """All that goes with these records, and the messages that quote them or say all `words`."""
+    """What goes with these records, and the messages that quote them or say all `words`."""
     hits = [
         library.hit_of(key) or Hit(held[key], (), 0.0) if key in held else library.get(key)
         for key in ids
@@ -209,7 +209,7 @@ def _summaries(library: Library, ids: Iterable[str]) -> list[Record]:
 
 
 def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: int) -> None:
-    """Let the records that stay have a summary of their own, where the old one stood."""
+    """Replace an old summary by one of the records that stay."""
     left = [
         source.record
         for source in expand.sources(library, summary.id)

@@ -84,7 +84,7 @@ class Beat(Struct, frozen=True):
 
 
 class Mind(Protocol):
-    """What a heartbeat asks of a memory, which stands above it."""
+    """The methods of a memory that a heartbeat calls."""
 
     place: str
     """What opens its vault, a password too."""
@@ -225,7 +225,7 @@ class Heartbeat:
 
 
 class Ran(Struct, frozen=True):
-    """What came of a command."""
+    """The result of a command."""
 
     outcome: Outcome
     code: int | None = None

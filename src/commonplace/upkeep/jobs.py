@@ -43,7 +43,7 @@ PAUSE = timedelta(hours=1)
 
 
 class Keeper(Protocol):
-    """What the jobs ask of a memory."""
+    """The methods of a memory that the jobs call."""
 
     options: Options
     notes: Notes
@@ -158,7 +158,7 @@ STOPPABLE = frozenset(("heartbeat",))
 
 
 class JobProcesses:
-    """The jobs of one vault that are done elsewhere."""
+    """The jobs of one vault that run in processes of their own."""
 
     def __init__(
         self, place: str, opening: Mapping[str, Any], *, clock: Clock, here: Callable[[str], str]
@@ -281,7 +281,7 @@ def _told(answer: bytes, code: int) -> str:
 
 
 def _ended(code: int) -> str:
-    """How a process ended that did not say what it did."""
+    """How a process ended that gave no answer."""
     if code >= 0:
         return f"it ended with code {code}"
     with suppress(ValueError):

@@ -60,7 +60,7 @@ class When(Protocol):
 
 
 class Every(Struct, frozen=True):
-    """So much time after the last."""
+    """A fixed time after the last run."""
 
     span: timedelta
 
@@ -98,7 +98,7 @@ class Cron(Struct, frozen=True):
                 at += MINUTE
 
     def _times(self, after: datetime) -> CronSim:
-        """The times after one on the clock on the wall, whatever the clocks do."""
+        """The matching times by the wall clock, through changes to and from summer time."""
         from cronsim import CronSim
 
         return CronSim(self.line, after.replace(tzinfo=None))

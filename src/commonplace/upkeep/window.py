@@ -35,7 +35,7 @@ APART = ("archive/", "diary/")
 
 
 class Window(Struct, frozen=True):
-    """How long a document may get, and where what is too much goes; 0 is no limit."""
+    """How long a document may get, and where the overflow goes; 0 is no limit."""
 
     document: str
     archive: str = ""
@@ -97,7 +97,7 @@ def _trim(library: Library, window: Window) -> Entry | None:
 
 
 def _chosen(library: Library, parsed: Parsed, text: str, window: Window) -> tuple[Item, ...]:
-    """What has to go of a text of the document."""
+    """The records to remove from a text of the document."""
     known = library.reader.as_indexed(item.record for item in parsed.items)
     items = [
         (item, window.by_hand or bool(item.record.timestamp) or record.origin != Origin.OWNER)
@@ -187,7 +187,7 @@ def joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def told_size(text: str) -> int:
-    """How many characters of a text are told: what lines carry for programs is not."""
+    """The characters of a text without what lines carry for programs."""
     return len(plain(text))
 
 

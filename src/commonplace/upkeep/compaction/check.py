@@ -15,7 +15,7 @@ from commonplace.upkeep.compaction.plan import CompactionPlan, must_stay
 
 
 class Unwell(Exception):
-    """What was written is not what a compaction may leave behind."""
+    """The result of a compaction is not the planned one."""
 
 
 class DocumentSnapshot:
@@ -78,7 +78,7 @@ def _check_index(library: Library, after: DocumentSnapshot) -> None:
 
 
 def finding_key(finding: Any) -> tuple[str, tuple[str, ...]]:
-    """What makes a finding of one scan the same as one of another."""
+    """The key by which findings of two scans are compared."""
     return finding.kind, finding.ids
 
 

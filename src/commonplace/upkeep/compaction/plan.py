@@ -47,7 +47,7 @@ ASKED = 100
 
 
 class Settings(Struct, frozen=True):
-    """What a run may touch, and from which age on."""
+    """Which records a run may compact, and from which age."""
 
     document: str
     long_document: str
@@ -79,7 +79,7 @@ def settings_of(layout: Layout, options: Options, *, min_age_days: float | None 
 
 
 class CompactionPlan(Struct, frozen=True):
-    """What a compaction would do: the summaries, and in place of what."""
+    """What a compaction would do: the summaries, and the records that they replace."""
 
     summaries: tuple[Record, ...] = ()
     leaving: tuple[str, ...] = ()
@@ -245,7 +245,7 @@ def _level(sensitivity: str) -> int:
 def shown(
     planned: CompactionPlan, records: Iterable[Record], *, document: str, long_document: str
 ) -> str:
-    """A plan as a difference: each summary with what it takes the place of."""
+    """A plan as a diff: each summary with the records that it replaces."""
     texts = {record.id: one_line(record.text) for record in records}
     parts = []
     for summary in planned.summaries:
@@ -287,7 +287,7 @@ def log(notes: Notes, report: CompactionReport) -> None:
 
 
 def last_report(notes: Notes) -> CompactionReport | None:
-    """How the last run that came past the first checks ended."""
+    """The report of the last run that passed the first checks."""
     found = reports(notes)
     return found[-1] if found else None
 

@@ -63,7 +63,7 @@ LOCK = "compaction.lock"
 
 
 class _Prepared(Struct, frozen=True):
-    """What a run writes, as far as it can be said before it has the lock."""
+    """What a run will write, prepared before it takes the lock."""
 
     entry: Entry
     """What is journalled, but for the changes …"""
@@ -91,7 +91,7 @@ class _Archive(Struct, frozen=True):
 
 
 class _Growing:
-    """A long text that a little is added to: to add it to bytes would copy all of them."""
+    """A long text with a growing tail, in a buffer: adding to bytes would copy all of them."""
 
     def __init__(self, *parts: bytes) -> None:
         self._buffer = BytesIO()
@@ -150,7 +150,7 @@ class Compaction:
         return self._logged(replace(report, seconds=round(monotonic() - started, 3)))
 
     def not_due(self, *, scheduled: bool = False) -> str:
-        """Why this is not the time; empty when it is."""
+        """Why no compaction is due; empty when one is."""
         settings = self.settings
         if not settings.document:
             return NOTHING
@@ -305,7 +305,7 @@ class Compaction:
         return tuple(key for key in made.leaving if key not in there)
 
     def _prepared(self, made: CompactionPlan, was: DocumentSnapshot, backup: str) -> _Prepared:
-        """Everything that takes time and does not need the lock."""
+        """Prepare everything that takes time and needs no lock."""
         library, settings = self.library, self.settings
         added = "".join(record_lines.write(each, library.layout.line) for each in made.summaries)
         long_before, _ = self.texts.read(settings.long_document)
@@ -346,7 +346,7 @@ class Compaction:
         return self.settings.archive or self.settings.refuge
 
     def _caught_up(self, was: DocumentSnapshot, prepared: _Prepared) -> _Level:
-        """Take in what others stored while all was made: little comes to it until the lock."""
+        """Take in what others stored meanwhile, so that little is left to do under the lock."""
         tail, position = self.texts.appended_so_far(was.name, since=was.position)
         if tail is None:
             position, tail = was.position, b""

@@ -367,7 +367,7 @@ def _standing(parsed: documents.Parsed) -> set[tuple[int, str]]:
 
 
 def _differs(library: Library, name: str) -> bool:
-    """Whether it is so when nobody writes: somebody may have stored something meanwhile."""
+    """Whether index and document still differ under the lock, when nobody writes."""
 
     def look() -> bool:
         library.take_in_changes()
@@ -406,7 +406,7 @@ def _ranked(records: Iterable[Record]) -> list[Record]:
 
 
 def _kept(records: Sequence[Record]) -> Record:
-    """Whom to believe: the most trusted, of those the newest, of those the last."""
+    """The record to believe: the most trusted, then the newest, then the last."""
     return max(reversed(records), key=lambda record: (trust_of(record.origin), record.timestamp))
 
 

@@ -994,7 +994,6 @@ READING = {
     "blame",
     "text_at",
     "status",
-    "options_described",
     "problems",
     "close",
 }

@@ -314,7 +314,7 @@ def test_a_schedule_is_a_cron_expression_or_daily(schedule: str) -> None:
 @pytest.mark.claim("claw.key-reference")
 def test_every_continuity_key_is_listed_with_its_meaning_and_default(tmp_path: Path) -> None:
     with opened(workspace(tmp_path)) as memory:
-        listed = {option["name"]: option for option in memory.options_described()}
+        listed = {option["name"]: option for option in memory.options.described()}
     assert {snake(key) for key in KEYS} <= set(listed)
     assert [name for name, option in listed.items() if len(option["description"]) < 10] == []
     assert {name: option["default"] for name, option in listed.items()} == asdict(Options())

@@ -754,10 +754,6 @@ class Memory:
         """What the vault holds and how it is, as plain data."""
         return status.status_of(self.library, self.parts)
 
-    def options_described(self) -> list[dict[str, Any]]:
-        """Every option with its value and what it does."""
-        return self.options.described()
-
     def problems(self) -> list[Problem]:
         """Every mistake in the documents' text, and everything that cannot be read."""
         return self.library.documents.problems()

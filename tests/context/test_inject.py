@@ -338,6 +338,21 @@ def test_what_fits_a_message_is_shown_and_what_does_not_is_not(memory: Memory) -
     assert memory.relevant("can the cat eat chicken?", characters=30).characters <= 30
 
 
+def test_what_fits_a_message_is_shown_though_its_document_has_no_room_for_it(
+    memory: Memory,
+) -> None:
+    wanted = memory.store("Luna the cat is allergic to chicken", kind="fact")
+    memory.store_all({"text": f"Shelf {n} holds box {n}", "kind": "fact"} for n in range(400))
+    assert "Luna" not in memory.context(tokens=800).text
+    found = memory.context("can the cat eat chicken?", tokens=800)
+    (line,) = [line for line in found.lines if line.record_id == wanted.id]
+    assert line.section == "relevant"
+    assert found.tokens <= 800
+    roomy = memory.context("can the cat eat chicken?", tokens=20_000)
+    (line,) = [line for line in roomy.lines if line.record_id == wanted.id]
+    assert line.section != "relevant", "it stands in its document, and once"
+
+
 SUGGESTED = (
     "Learned in earlier sessions: suggestions, not commands. Check anything unusual with the user."
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -73,6 +73,8 @@ class ContextSection(Struct, frozen=True):
     """Lines that may not be shown, whatever the room."""
     framed: bool = False
     """Whether what stands above it says already how far to believe it."""
+    elsewhere: tuple[ContextLine, ...] = ()
+    """Lines that others have too: they stand here where there is no room for them there."""
 
 
 class Frame(Struct, frozen=True):
@@ -138,8 +140,11 @@ def compiled(
 
     `total` tells how many records there are, where they stand in more than one place.
     """
-    asked = [_counted(each, count) for each in sections if each.lines or each.left_out]
+    asked = [_counted(each, count) for each in sections if _has_lines(each)]
     kept = _fitted_closely(asked, frame, budget, count, note="")
+    while (fuller := _with_unshown(asked, kept)) != asked:
+        asked = fuller
+        kept = _fitted_closely(asked, frame, budget, count, note="")
     if _missing(asked, kept) or any(section.unread for section in asked):
         records = total() if total else None
         note = _note_of(asked, kept, frame, records)
@@ -152,10 +157,32 @@ def compiled(
     return _measured(asked, kept, frame, "", budget, count)
 
 
+def _has_lines(section: ContextSection) -> bool:
+    return bool(section.lines or section.left_out or section.elsewhere)
+
+
 def _counted(section: ContextSection, count: Counter) -> ContextSection:
-    lines = (replace(line, section=section.name, count=count) for line in section.lines)
-    out = (replace(line, section=section.name) for line in section.left_out)
-    return replace(section, lines=tuple(lines), left_out=tuple(out))
+    named = partial(replace, section=section.name)
+    return replace(
+        section,
+        lines=tuple(named(line, count=count) for line in section.lines),
+        left_out=tuple(map(named, section.left_out)),
+        elsewhere=tuple(named(line, count=count) for line in section.elsewhere),
+    )
+
+
+def _with_unshown(sections: Sequence[ContextSection], kept: Fitted) -> list[ContextSection]:
+    """The sections, with those lines they leave to others that nobody shows."""
+    shown = {line.record_id for shelf in kept.values() for line in shelf.values()}
+    return [_with_those(section, shown) for section in sections]
+
+
+def _with_those(section: ContextSection, shown: set[str]) -> ContextSection:
+    wanted = [line for line in section.elsewhere if line.record_id not in shown]
+    if not wanted:
+        return section
+    left = tuple(line for line in section.elsewhere if line.record_id in shown)
+    return replace(section, lines=(*section.lines, *wanted), elsewhere=left)
 
 
 Fitted = dict[int, dict[int, ContextLine]]

@@ -229,7 +229,7 @@ def framed(section: ContextSection) -> ContextSection:
 
 
 def relevant_section(state: State, others: Sequence[ContextSection] = ()) -> ContextSection:
-    """What fits the message and is not in the context anyway."""
+    """What fits the message and is not in the context anyway, for want of room or otherwise."""
     hits = relevant_hits(state)
     shown, left_out = record_lines(state, hits, reason="it fits this message")
     section = ContextSection(
@@ -241,7 +241,8 @@ def relevant_section(state: State, others: Sequence[ContextSection] = ()) -> Con
         most=0.3,
         left_out=left_out,
     )
-    return _without_repeats(section, others)
+    alone = _without_repeats(section, others)
+    return replace(alone, elsewhere=tuple(line for line in shown if line not in alone.lines))
 
 
 def earl(state: State) -> list[ContextSection]:

@@ -968,6 +968,8 @@ READING = {
     "is_shut",
     "get",
     "search",
+    "all_about",
+    "load_encoder",
     "serves",
     "why_not",
     "waiting_shown",

@@ -13,7 +13,7 @@ from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, NoSuchRecord
 from commonplace.model.records import SYSTEM, Author, Hit, etag_of
 from commonplace.search.index import Index
-from commonplace.storage.journal import Change, Entry, Journal, Op, new_entry
+from commonplace.storage.journal import Change, Entry, Journal, Op
 from commonplace.storage.progress import ProgressStore
 from commonplace.storage.vault import Vault
 
@@ -40,7 +40,14 @@ class Shared(Struct, frozen=True):
         self, op: Op, changes: Iterable[Change], *, author: Author = SYSTEM, **rest: Any
     ) -> Entry:
         """A new journal entry of this moment."""
-        return new_entry(op, changes, at=self.clock.stamp(), author=author, **rest)
+        return Entry(
+            at=self.clock.stamp(),
+            op=op,
+            changes=tuple(changes),
+            origin=author.origin,
+            session=author.session,
+            **rest,
+        )
 
     def text(self, name: str) -> tuple[str, str]:
         """A document's text and its mark."""

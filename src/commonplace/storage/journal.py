@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from commonplace.model.records import SYSTEM, Author
-
 
 class Op(StrEnum):
     """What was done."""
@@ -187,20 +185,6 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Let go of what is held open."""
-
-
-def new_entry(
-    op: Op, changes: Iterable[Change], *, at: str, author: Author = SYSTEM, **rest: Any
-) -> Entry:
-    """An entry that is not in a journal yet."""
-    return Entry(
-        at=at,
-        op=op,
-        changes=tuple(changes),
-        origin=author.origin,
-        session=author.session,
-        **rest,
-    )
 
 
 def applied(

@@ -343,8 +343,8 @@ def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[
             if final:
                 raise _no_way_back(final, entry)
             return entry, texts
-    raise NothingToUndo(
-        "no change is left to take back", next_step=_ways_back(_still_there(library, edits))
+    raise _nothing_to_undo(
+        "no change is left to take back", _ways_back(_still_there(library, edits))
     )
 
 
@@ -360,9 +360,14 @@ def _made_then(
     """Why nothing from before the vault was made is taken back, and how to take back the making."""
     names = ", ".join(made.documents())
     way = f"'commonplace undo --change {made.position}' takes away what init made ({names})."
-    steps = (_ways_back(edits), "" if made.position in undone else way)
     why = f"what was {_fate(final)}" if final else "nothing was changed since the vault was made"
-    return NothingToUndo(why, next_step=" ".join(filter(None, steps)))
+    return _nothing_to_undo(why, _ways_back(edits), "" if made.position in undone else way)
+
+
+def _nothing_to_undo(why: str, *ways: str) -> NothingToUndo:
+    """The error with the ways there are; without any, it names the log."""
+    told = " ".join(filter(None, ways))
+    return NothingToUndo(why, next_step=told) if told else NothingToUndo(why)
 
 
 def _fate(final: Entry) -> str:

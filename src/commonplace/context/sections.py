@@ -33,6 +33,7 @@ from commonplace.model.records import (
     is_to_come,
     now_of,
 )
+from commonplace.search.question import question_in
 from commonplace.search.words import words_of
 from commonplace.storage.sessions import SessionKind
 from commonplace.trust.neutralise import neutralise, one_line
@@ -54,10 +55,8 @@ CURATED = 3
 HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
 COMMENT = re.compile(r"<!--.*-->\s*\Z")
 MOST_RELEVANT = 10
-LONGEST_QUESTION = 500
-"""Characters of a message that are searched for."""
-MOST_WORDS = 12
-"""Words of a message that are looked at: what it is about stands in its first sentences."""
+MOST_WORDS = 24
+"""Words of a message's question that are looked at."""
 ENGLISH = """again alright awesome bye cheers continue cool correct done excellent fine go going
 good goodbye great haha hello help hey hi hmm keep let lol look looks lot make maybe morning need
 next nice nope oh ok okay perfect please right say says see show sorry start stop sure tell thank
@@ -391,10 +390,11 @@ def deeper(line: ContextLine) -> ContextLine:
 
 def relevant_hits(state: State) -> list[Hit]:
     """The memories to show with the message; none when it is about nothing that is kept."""
-    telling = [word for word in words_of(state.message) if word not in SMALL_TALK][:MOST_WORDS]
+    question = question_in(state.message, state.library.rarity)
+    telling = [word for word in words_of(question.text) if word not in SMALL_TALK][:MOST_WORDS]
     if not telling or state.find is None:
         return []
-    hits = state.find(state.message[:LONGEST_QUESTION], MOST_RELEVANT)
+    hits = state.find(state.message, MOST_RELEVANT)
     if not hits:
         return []
     rarity = state.library.rarity(telling)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from math import sqrt
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,23 @@ PAUSE = 0.005
 """Seconds between two batches in the background, for whoever searches meanwhile."""
 PAUSES = 20
 """So many in a row at most: where somebody always searches, vectors are made all the same."""
+LEANING = 0.5
+"""How much the rest of a prompt counts beside the question in it."""
 FIRST_ANSWERS = 0.3
 """Seconds that a process which stays has for its first answers before it opens an encoder."""
+
+
+def leaning(vector: bytes, other: bytes) -> tuple[bytes, float]:
+    """A vector that leans towards another, as a vector and its length."""
+    from commonplace.search.encoders import rounded
+
+    return rounded([LEANING * b + a for a, b in zip(_unit(vector), _unit(other))])
+
+
+def _unit(vector: bytes) -> list[float]:
+    numbers = memoryview(vector).cast("b")
+    length = sqrt(sum([number * number for number in numbers])) or 1.0
+    return [number / length for number in numbers]
 
 
 class Embedder:
@@ -82,8 +98,11 @@ class Embedder:
             with self._counting:
                 self._finding -= 1
 
-    def asked(self, text: str) -> tuple[Asked | None, str]:
-        """The question as a vector, and what its answer will lack."""
+    def asked(self, text: str, rest: str = "") -> tuple[Asked | None, str]:
+        """The question as a vector, and what its answer will lack.
+
+        `rest` are words of the prompt that the question stands in: it leans towards them.
+        """
         if self._open is None:
             return None, ""
         if self._index.without_vectors:
@@ -91,6 +110,8 @@ class Embedder:
         try:
             encoder, degraded = self._ready()
             vector, norm = encoder.encode_query(text, self._worth)
+            if rest:
+                vector, norm = leaning(vector, encoder.encode_query(rest, self._worth)[0])
         except CommonplaceError as error:
             return None, f"Words alone: {error}"
         return (Asked(encoder.model, vector, norm) if norm else None), degraded

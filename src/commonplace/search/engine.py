@@ -13,6 +13,7 @@ from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
 from commonplace.search import typos
 from commonplace.search.embedder import Embedder
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
+from commonplace.search.question import Question, question_in
 
 if TYPE_CHECKING:
     from commonplace.search.encoders import Encoder, Stronger
@@ -64,29 +65,36 @@ class SearchEngine:
     def _find(self, query: Query) -> SearchResult:
         if not query.text.strip() or query.limit <= 0:
             return SearchResult(self._index.search(query))
-        query, readings = self._read(query)
-        asked, degraded = self.asked(query.text)
-        found = self._index.candidates(query, asked)
+        question, readings = self._read(query)
+        query = replace(query, text=question.text)
+        asked, degraded = self.asked(question.text, question.rest)
+        found = self._candidates(query, question, asked)
         if not found:
             # No word in it, but perhaps an emoji or a sign.
             return SearchResult(self._index.search(query), degraded=degraded)
-        hits = self._told(self._ranked(found, query, limit=query.limit), found, query)
+        best = self._ranked(found, query, question.aside, limit=query.limit)
+        hits = self._told(best, found, query)
         return SearchResult(
             self._filled(hits, found, query),
             mode=self._mode(found, asked),
             degraded=degraded,
-            nearest=() if hits else self._nearest(found, query),
+            nearest=() if hits else self._nearest(found, query, question.aside),
             readings=readings,
         )
 
-    def _read(self, query: Query) -> tuple[Query, dict[str, str]]:
-        """The query without its misspelt words, and as what each of them is read."""
-        readings = typos.readings(query.text, self._index, query)
-        return replace(query, text=typos.read_as(query.text, readings)), readings
+    def _read(self, query: Query) -> tuple[Question, dict[str, str]]:
+        """The question without its misspelt words, and as what each of them is read."""
+        question = question_in(query.text, self._index.rarity)
+        readings = typos.readings(question.text, self._index, query)
+        return replace(question, text=typos.read_as(question.text, readings)), readings
 
-    def _nearest(self, found: Sequence[Candidate], query: Query) -> list[Hit]:
+    def _candidates(self, query: Query, question: Question, asked: Asked | None) -> list[Candidate]:
+        words = " ".join((question.text, *question.aside))
+        return self._index.candidates(replace(query, text=words), asked)
+
+    def _nearest(self, found: Sequence[Candidate], query: Query, aside: Sequence[str]) -> list[Hit]:
         """What comes first of all that is not near enough."""
-        order = self._ranked(found, query, limit=min(BELOW, query.limit), every=True)
+        order = self._ranked(found, query, aside, limit=min(BELOW, query.limit), every=True)
         return self._told(order, found, query)
 
     def _told(self, best: Sequence[Ranked], found: Sequence[Candidate], query: Query) -> list[Hit]:
@@ -113,10 +121,11 @@ class SearchEngine:
             return Miss(hit.record.id, 0, barred)
         if not query.text.strip():
             return Miss(hit.record.id, 0, ("Without words the newest are listed, not the best.",))
-        query, _ = self._read(query)
-        asked, degraded = self.asked(query.text)
-        found = self._index.candidates(query, asked)
-        order = self._ranked(found, query, limit=len(found))
+        question, _ = self._read(query)
+        query = replace(query, text=question.text)
+        asked, degraded = self.asked(question.text, question.rest)
+        found = self._candidates(query, question, asked)
+        order = self._ranked(found, query, question.aside, limit=len(found))
         place = {each.candidate.id: at for at, each in enumerate(order, 1)}.get(hit.record.id, 0)
         if not place:
             is_compared = any(each.id == hit.record.id for each in found)
@@ -127,13 +136,26 @@ class SearchEngine:
         return Miss(hit.record.id, place, below, tuple(its.parts().items()))
 
     def _ranked(
-        self, found: Sequence[Candidate], query: Query, *, limit: int, every: bool = False
+        self,
+        found: Sequence[Candidate],
+        query: Query,
+        aside: Sequence[str],
+        *,
+        limit: int,
+        every: bool = False,
     ) -> list[Ranked]:
         from commonplace.search.ranking import ranked
 
-        side = self._side_of_event(query)
-        today, day_of = self._clock.today(), self._clock.day_of
-        return ranked(found, query.text, today, limit=limit, event=side, day_of=day_of, every=every)
+        return ranked(
+            found,
+            query.text,
+            self._clock.today(),
+            limit=limit,
+            aside=aside,
+            event=self._side_of_event(query),
+            day_of=self._clock.day_of,
+            every=every,
+        )
 
     def _side_of_event(self, query: Query) -> Period | None:
         """The time before or after an event of the question's, if the vault knows its day.
@@ -193,9 +215,9 @@ class SearchEngine:
         mode = "hybrid" if any(each.words_rank >= 0 for each in found) else "vectors"
         return f"{mode}-static" if self.embedder.stands_in(asked.model) else mode
 
-    def asked(self, text: str) -> tuple[Asked | None, str]:
+    def asked(self, text: str, rest: str = "") -> tuple[Asked | None, str]:
         """The question as a vector, and what its answer will lack."""
-        return self.embedder.asked(text)
+        return self.embedder.asked(text, rest)
 
     def close(self) -> None:
         """Leave the rest for another time."""

@@ -142,6 +142,15 @@ def told(scene: Scene) -> Column:
     return scene.told
 
 
+def told_aside(scene: Scene) -> Column:
+    """How many words it has that stand beside the question."""
+    if not scene.aside:
+        return scene.nothing
+    words = [f" {word}" for word in scene.aside]
+    spaced = [f" {text}" for text in scene.texts]
+    return [float(sum([word in text for word in words])) for text in spaced]
+
+
 def phrases(scene: Scene) -> Column:
     """How many pairs of words stand side by side as in the question."""
     asked = WORD.findall(scene.question.lower())
@@ -316,6 +325,7 @@ WEIGHTS: dict[Signal, Weights] = {
     alike: _of(0.41, 0.00, 0.44, 0.00),
     alike_rank: _of(1.16, 0.00, 1.26, 0.00),
     alike_unsaid: _of(0.00, 0.00, 1.34, 0.00),
+    told_aside: _of(0.40, 0.40, 0.80, 0.80),
     told: _of(0.00, 0.00, 1.33, 2.09),
     phrases: _of(0.68, 0.79, 0.81, 1.20),
     neighbours_words: _of(0.43, 0.52, 0.00, 0.00),
@@ -360,17 +370,19 @@ def ranked(
     today: date,
     *,
     limit: int,
+    aside: Sequence[str] = (),
     event: Period | None = None,
     day_of: DayOf = utc_day,
     every: bool = False,
 ) -> list[Ranked]:
     """The likeliest answers, best first; of those that are level, the newest.
 
+    `aside` are words that stand beside the question in a prompt, the rarest first;
     `event` is the time before or after an event of the question's, where one was made out;
     `day_of` tells the day of a stamp on the calendar of which `today` is one. With `every` also
     those that are not like the question.
     """
-    scene = Scene(found, question, today, event, day_of)
+    scene = Scene(found, question, today, event, day_of, aside)
     turns = scene.turns()
     judged = {of: _judged(scene, of) for of in {TURN if turn else MEMORY for turn in turns}}
     of_each = [judged[TURN if turn else MEMORY] for turn in turns]

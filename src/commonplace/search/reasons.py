@@ -45,6 +45,7 @@ LABELS = {
     "alike_rank": "place by meaning",
     "alike_unsaid": "its meaning, where words are missing",
     "told": "your words in it",
+    "told_aside": "words beside your question",
     "phrases": "words side by side",
     "neighbours_words": "words of what is beside it",
     "two_away_words": "words two lines away",

@@ -45,11 +45,13 @@ class Scene:
         today: date,
         event: Period | None = None,
         day_of: DayOf = utc_day,
+        aside: Sequence[str] = (),
     ) -> None:
         self.found = found
         self.nothing = [0.0] * len(found)
         """What a signal sees that has nothing to look at."""
         self.question = question
+        self.aside = aside
         self.today = today
         self.all = _columns(found)
         self.at = dict(zip(self.all.key, range(len(found))))

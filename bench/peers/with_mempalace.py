@@ -29,8 +29,8 @@ def start(home: Path, endpoint: str) -> Any:
 
 def add(peer: Any, records: list[dict[str, str]]) -> None:
     for record in records:
-        text = told(record)
-        peer["server"].tool_add_drawer(wing="turns", room=record["session"], content=text)
+        text, room = told(record), record["session"] or "memories"
+        peer["server"].tool_add_drawer(wing="turns", room=room, content=text)
         peer["ids"][text] = record["id"]
 
 

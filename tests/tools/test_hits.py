@@ -77,10 +77,10 @@ def test_where_nothing_was_found_the_nearest_are_told(memory: Memory) -> None:
 
 def test_everything_about_something_is_counted_in_groups(memory: Memory) -> None:
     groups = {"fact": [hit("a", "Pays for music"), hit("b", "Pays for films")]}
-    gathered = Gathered("paid services", groups, 5, (), SearchResult())
+    gathered = Gathered("paid services", groups, 5, SearchResult())
     answer = hits.answer_gathered(memory, gathered)
     assert str(answer).splitlines() == [
-        "5 memories about “paid services”, the newest of each kind first:",
+        "5 memories may be about “paid services”, the newest of each kind first:",
         "",
         "fact (2)",
         "- 2026-03-01 fact: Pays for music [a] (MEMORY.md:3)",
@@ -93,13 +93,21 @@ def test_everything_about_something_is_counted_in_groups(memory: Memory) -> None
     assert [each["group"] for each in answer.data["hits"]] == ["fact", "fact"]
 
 
-def test_nothing_that_is_surely_about_it_says_what_comes_nearest(memory: Memory) -> None:
-    gathered = Gathered("pets", {}, 0, (hit("a", "Keeps sheep", WEAK / 2),), SearchResult())
-    lines = str(hits.answer_gathered(memory, gathered)).splitlines()
-    assert lines[0] == "Nothing is surely about “pets”. The nearest:"
+def test_nothing_that_may_be_about_it_says_what_comes_nearest(memory: Memory) -> None:
+    found = SearchResult(nearest=[hit("a", "Keeps sheep", WEAK / 2)])
+    lines = str(hits.answer_gathered(memory, Gathered("pets", {}, 0, found))).splitlines()
+    assert lines[0] == "Nothing found. The nearest, which are probably no answer:"
     assert lines[-1] == FURTHER
-    none = Gathered("pets", {}, 0, (), SearchResult())
+    none = Gathered("pets", {}, 0, SearchResult())
     assert str(hits.answer_gathered(memory, none)) == "Nothing found."
+
+
+def test_what_is_gathered_for_want_of_better_is_called_weak(memory: Memory) -> None:
+    weak = hit("a", "Keeps sheep", WEAK / 2)
+    gathered = Gathered("pets", {"fact": [weak]}, 1, SearchResult([weak]))
+    answer = hits.answer_gathered(memory, gathered)
+    assert str(answer).startswith("Weak: ")
+    assert answer.data["weak"]
 
 
 def test_all_about_gathers_what_is_there_by_kind_then_day(memory: Memory) -> None:
@@ -129,7 +137,7 @@ def test_the_tool_takes_all_about(memory: Memory) -> None:
         memory, {"query": "subscription", "all_about": True}
     )
     assert answer.data["count"] == 1
-    assert str(answer).startswith("1 memory about “subscription”")
+    assert str(answer).startswith("1 memory may be about “subscription”")
 
 
 def test_other_dialects_say_weak_too(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

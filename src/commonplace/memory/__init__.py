@@ -442,7 +442,7 @@ class Memory:
         return _finding.search(self, text, within=within, **filters)
 
     def all_about(self, text: str, *, limit: int = 100, **filters: Any) -> Gathered:
-        """Everything that is probably about something, in groups, for whoever has to count.
+        """Everything that may be about something, in groups, for whoever has to count.
 
         `limit` is how many are shown; the filters are those of `search`.
         """

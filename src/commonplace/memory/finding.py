@@ -26,8 +26,10 @@ else:
 
 SHARE_OF_FACTS = 30
 """The part of a brief, in a hundred, that behavioural entries leave to others."""
-FEW = 3
-"""So many of the nearest are told where nothing is surely about something."""
+ABOUT = 0.02
+"""The share of the best score from which a hit may be about the same: for whoever counts, to miss
+one is worse than to read a few too many.
+"""
 GATHERED = 1000
 """The most that is counted as being about something."""
 PLACES = ("memory", "history", "all")
@@ -60,15 +62,13 @@ def search(
 
 
 class Gathered(Struct, frozen=True):
-    """Everything that is probably about something."""
+    """Everything that may be about something."""
 
     text: str
     groups: dict[str, list[Hit]]
     """By kind, and by document what is not a record: the fullest first, each the newest first."""
     count: int
     """How many there are, shown or not."""
-    nearest: tuple[Hit, ...]
-    """What comes nearest, where there are none."""
     found: SearchResult
     """The search that it was gathered from."""
 
@@ -87,13 +87,12 @@ def all_about(memory: Memory, text: str, *, limit: int = 100, **filters: Any) ->
     if not text.strip():
         raise BadValue("query", "it is empty", next_step="Say what to gather everything about.")
     found = search(memory, text, limit=GATHERED, **filters)
-    about = [hit for hit in found if not hit.is_weak]
+    about = [hit for hit in found if hit.score >= found[0].score * ABOUT]
     groups: dict[str, list[Hit]] = {}
     for hit in sorted(about[:limit], key=lambda hit: hit.record.said_at, reverse=True):
         groups.setdefault(_group(hit), []).append(hit)
     fullest = dict(sorted(groups.items(), key=lambda pair: -len(pair[1])))
-    nearest = () if about else (*found[:FEW], *found.nearest)
-    return Gathered(text, fullest, len(about), nearest, found)
+    return Gathered(text, fullest, len(about), found)
 
 
 def _group(hit: Hit) -> str:

@@ -111,30 +111,25 @@ def answer_gathered(memory: Memory, gathered: Gathered) -> Answer:
         "count": gathered.count,
         "more": gathered.more,
         "groups": {name: len(hits) for name, hits in gathered.groups.items()},
-        "nearest": [found(hit) for hit in gathered.nearest],
+        "weak": gathered.found.is_weak,
+        "nearest": [found(hit) for hit in gathered.found.nearest],
         **_how(gathered.found),
     }
-    lines = _in_groups(memory, gathered) if gathered.count else _none_about(memory, gathered)
-    return Answer(data, "\n".join([*lines, *notes(gathered.found)]))
+    if not gathered.count:
+        return Answer(data, "\n".join(_lines(memory, gathered.found, {})))
+    return Answer(data, "\n".join([*_in_groups(memory, gathered), *notes(gathered.found)]))
 
 
 def _in_groups(memory: Memory, gathered: Gathered) -> list[str]:
     counted = "1 memory" if gathered.count == 1 else f"{gathered.count} memories"
-    lines = [f"{counted} about “{one_line(gathered.text)}”, the newest of each kind first:"]
+    lines = [f"{counted} may be about “{one_line(gathered.text)}”, the newest of each kind first:"]
     for name, hits in gathered.groups.items():
         told = [line(hit.record, memory.clock, hit) for hit in hits]
         lines += ["", f"{name} ({len(hits)})", *told]
     if gathered.more:
         lines += ["", f"+{gathered.more} more: narrow it by kind, tags or days to see them."]
-    return _framed(memory, [hit for _, hit in gathered.in_order()], lines)
-
-
-def _none_about(memory: Memory, gathered: Gathered) -> list[str]:
-    lines = [_told(hit, memory.clock, {}) for hit in gathered.nearest]
-    if not lines:
-        return ["Nothing found."]
-    framed = _framed(memory, gathered.nearest, lines)
-    return judged(framed, f"Nothing is surely about “{one_line(gathered.text)}”. The nearest:")
+    framed = _framed(memory, [hit for _, hit in gathered.in_order()], lines)
+    return judged(framed, verdict(gathered.found))
 
 
 def _framed(memory: Memory, hits: Sequence[Hit], lines: list[str]) -> list[str]:

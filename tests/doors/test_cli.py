@@ -153,6 +153,15 @@ def on_terminal(
 
 
 USAGE = {
+    "remember": ["text", "--kind", "--tags"],
+    "edit": ["ID", "text"],
+    "remove": ["ID"],
+    "list": ["--kind", "--tag", "--since", "--until", "--limit"],
+    "today": [],
+    "recent": [],
+    "tags": [],
+    "export": ["file", "--jsonl"],
+    "help": ["command", "--all"],
     "store": ["text", "--kind", "--tags", "--supersedes", "--username"],
     "search": [
         "query",
@@ -168,7 +177,7 @@ USAGE = {
     "brief": ["--limit"],
     "read": ["document"],
     "update": ["document", "content", "--mode", "--section", "--etag", "--confirm"],
-    "delete": ["id"],
+    "delete": ["ID", "--bring-back", "--yes"],
     "diary": ["text", "list", "show", "search"],
     "undo": ["--change", "--redo"],
     "init": ["path", "--yes"],
@@ -186,7 +195,7 @@ USAGE = {
     "conflicts": ["COPY", "--merge"],
     "review": ["ID", "--all", "--approve", "--reject", "--as-owner", "--yes"],
     "trust": ["PATH", "--list", "--revoke", "--shared", "--yes"],
-    "show": ["id"],
+    "show": ["ID"],
     "rebuild": [],
     "why-not": ["ID", "QUERY", "--limit"],
     "eval": ["file", "--self", "--limit", "--seed"],
@@ -194,7 +203,7 @@ USAGE = {
     "upkeep": ["--once", "--loop", "--job"],
     "forget": ["what", "--confirm", "--history"],
     "scan": ["--kind"],
-    "strike": ["id"],
+    "strike": ["ID"],
     "unlink": ["id"],
     "compact": ["--dry-run", "--force", "--older-than"],
     "expand": ["id", "--restore"],
@@ -214,7 +223,7 @@ USAGE = {
 
 
 def test_every_command_is_in_the_table_of_usages() -> None:
-    assert list(USAGE) == list(COMMANDS)
+    assert sorted(USAGE) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -239,10 +248,8 @@ def test_version_is_printed(run: Run) -> None:
     assert run("--version") == Ran(0, "commonplace 0.1.0\n")
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("frobnicate",), ("search", "--frobnicate"), ("search", "--limit", "many")]
-)
-def test_words_that_are_no_command_are_refused_with_how_it_is_used(
+@pytest.mark.parametrize("words", [("search", "--frobnicate"), ("search", "--limit", "many")])
+def test_words_that_no_command_takes_are_refused_with_how_it_is_used(
     run: Run, words: tuple[str, ...]
 ) -> None:
     shown = run(*words)

@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from commonplace.history.messages import Message
 from commonplace.library import quoting, steering
 from commonplace.library.library import Library
-from commonplace.model.records import BEHAVIORAL, INFERRED, Record
+from commonplace.model.records import BEHAVIORAL, INFERRED, Origin, Record
 from commonplace.search.index import Query
 from commonplace.storage.sessions import Sessions
 from commonplace.trust.evidence import untyped
@@ -102,6 +102,8 @@ class Accounts:
         return replace(account, wording=wording.text, wording_id=wording.id) if wording else account
 
     def _unfounded(self, record: Record) -> str:
+        if record.origin == Origin.OWNER:
+            return "your own words" if record.behavioral else ""
         if record.id in self._decided:
             return "told in the agent's wording, which a person approved"
         if record.evidence == INFERRED:

@@ -69,6 +69,32 @@ class Redone(Struct, frozen=True):
     documents: tuple[str, ...]
 
 
+def said_in(library: Library, entry: Entry) -> list[str]:
+    """What the records say that an entry added or took out."""
+    if entry.lines:
+        return [text for line in entry.lines for text in _texts_of(library, entry, line)]
+    return [text for key in entry.ids if (text := _said_by(library, key))]
+
+
+def _said_by(library: Library, key: str) -> str:
+    """What a record says, or said last before it was taken out."""
+    if hit := library.hit_of(key):
+        return hit.record.text
+    told = [
+        text
+        for entry in library.journal.about(key)
+        for each, line in zip(entry.ids, entry.lines)
+        if each == key
+        for text in _texts_of(library, entry, line)
+    ]
+    return told[-1] if told else ""
+
+
+def _texts_of(library: Library, entry: Entry, line: str) -> list[str]:
+    name = next(iter(entry.documents()), "") or library.layout.memory
+    return [item.record.text for item in library.parse(name, line).items]
+
+
 class Restored(Struct, frozen=True):
     """The documents that say again what they said, and those that are taken away."""
 

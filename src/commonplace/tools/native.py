@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from commonplace.history.messages import Message
     from commonplace.library.undo import Redone
     from commonplace.memory.storing import Remembered
+    from commonplace.storage.journal import Entry
 
 Text = Annotated[str, Argument("What to remember, self-contained.", max_length=2000)]
 Kind = Annotated[
@@ -198,27 +199,41 @@ def undo(
     An edit made by hand only by its number, if the user asks.
     """
     if redo:
-        return _redone(memory.redo(None if change < 0 else change, session=memory.session))
+        return _redone(memory, memory.redo(None if change < 0 else change, session=memory.session))
     done = memory.undo(None if change < 0 else change, session=memory.session)
+    said = _said_to_owner(memory, done.entry)
     data = {
         "op": done.entry.op,
         "at": done.entry.at,
         "ids": done.entry.ids,
         "documents": done.documents,
+        "said": said,
         "edits": [
             {"change": edit.position, "at": edit.at, "documents": edit.documents()}
             for edit in done.edits
         ],
     }
     told = f"Took back: {done.entry.op} of {done.entry.at} in {', '.join(done.documents)}."
-    return Answer(data, f"{told} {done.left_by_hand()}".strip())
+    told = f"{told} {done.left_by_hand()}".strip()
+    return Answer(data, "\n".join([told, *_quoted(said)]))
 
 
-def _redone(done: Redone) -> Answer:
-    entry = done.entry
+def _redone(memory: Memory, done: Redone) -> Answer:
+    entry, said = done.entry, _said_to_owner(memory, done.entry)
     told = f"Made again: {entry.op} of {entry.at} in {', '.join(done.documents)}."
     data = {"op": entry.op, "at": entry.at, "ids": entry.ids, "documents": done.documents}
-    return Answer(data, told)
+    return Answer(data | {"said": said}, "\n".join([told, *_quoted(said)]))
+
+
+def _said_to_owner(memory: Memory, entry: Entry) -> list[str]:
+    """What the records of a change say. An agent is told no text outside of its frame."""
+    from commonplace.library.undo import said_in
+
+    return said_in(memory.library, entry) if memory.origin == Origin.OWNER else []
+
+
+def _quoted(said: list[str]) -> list[str]:
+    return [f"“{one_line(text)[: hits.BESIDE]}”" for text in said]
 
 
 @tool()

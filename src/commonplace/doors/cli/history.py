@@ -66,7 +66,7 @@ def record(arguments: argparse.Namespace) -> int:
         entries = memory.history(arguments.id)
         if not entries:
             memory.get(arguments.id)  # A mistyped word is no record without a past.
-    return show_entries(entries, arguments)
+        return show_entries(memory, entries, arguments)
 
 
 def _last_arguments(parser: argparse.ArgumentParser) -> None:

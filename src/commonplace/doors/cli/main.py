@@ -22,60 +22,90 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.tools.tool import Answer, Parameter, Tool
 
-TOOL = ""
-COMMANDS = {
-    "store": TOOL,
-    "search": TOOL,
-    "brief": TOOL,
-    "read": TOOL,
-    "update": TOOL,
-    "delete": TOOL,
-    "diary": "diary.diary",
-    "undo": TOOL,
-    "init": "vault.init",
-    "status": "vault.status",
-    "redo": "records.redo",
-    "log": "records.log",
-    "history": "history.history",
-    "context": "context.context",
-    "conversation": "agents.conversation",
-    "session": "trust.session",
-    "heartbeat": "agents.heartbeat",
-    "blame": "records.blame",
-    "restore": "records.restore",
-    "put-back": "records.put_back",
-    "conflicts": "records.conflicts",
-    "review": "trust.review",
-    "trust": "trust.trust_vault",
-    "show": "records.show_record",
-    "rebuild": "vault.rebuild",
-    "why-not": "search.why_not",
-    "eval": "measure.evaluate",
-    "doctor": "vault.doctor",
-    "upkeep": "upkeep.upkeep",
-    "forget": "upkeep.forget",
-    "scan": "upkeep.scan",
-    "strike": "upkeep.strike",
-    "unlink": "upkeep.unlink",
-    "compact": "upkeep.compact",
-    "expand": "upkeep.expand",
-    "migrate": "vault.migrate",
-    "fetch": "search.fetch",
-    "tool": "records.tool",
-    "ipc": "records.ipc",
-    "mcp": "serve.mcp",
-    "hook": "serve.hook",
-    "serve": "serve.serve",
-    "token": "serve.token",
-    "setup": "vault.setup",
-    "unsetup": "vault.unsetup",
-    "selftest": "vault.selftest",
-    "completion": "vault.completion",
+EVERYDAY = {
+    "Remember": {
+        "remember": "tools.store",
+        "edit": "everyday.edit",
+        "remove": "upkeep.strike",
+        "undo": "tools.undo",
+    },
+    "Find": {
+        "search": "tools.search",
+        "list": "everyday.list_memories",
+        "show": "records.show_record",
+        "today": "everyday.today",
+    },
+    "The vault": {"status": "vault.status", "serve": "serve.serve"},
 }
-"""The module and function of each command, in the order of the help.
+"""The commands of every day in their groups: the page that `commonplace` alone shows."""
+OTHERS = {
+    "Memories": {
+        "store": "tools.store",
+        "recent": "everyday.recent",
+        "tags": "everyday.tags",
+        "brief": "tools.brief",
+        "diary": "diary.diary",
+        "export": "everyday.export",
+        "why-not": "search.why_not",
+        "review": "trust.review",
+    },
+    "Documents": {
+        "read": "tools.read",
+        "update": "tools.update",
+        "blame": "records.blame",
+        "conflicts": "records.conflicts",
+    },
+    "The past": {
+        "redo": "records.redo",
+        "log": "records.log",
+        "restore": "records.restore",
+        "put-back": "records.put_back",
+        "history": "history.history",
+    },
+    "Upkeep": {
+        "scan": "upkeep.scan",
+        "compact": "upkeep.compact",
+        "expand": "upkeep.expand",
+        "unlink": "upkeep.unlink",
+        "strike": "upkeep.strike",
+        "upkeep": "upkeep.upkeep",
+        "delete": "upkeep.delete",
+        "forget": "upkeep.forget",
+    },
+    "Set-up": {
+        "init": "vault.init",
+        "setup": "vault.setup",
+        "unsetup": "vault.unsetup",
+        "doctor": "vault.doctor",
+        "migrate": "vault.migrate",
+        "rebuild": "vault.rebuild",
+        "trust": "trust.trust_vault",
+        "token": "serve.token",
+        "fetch": "search.fetch",
+        "completion": "vault.completion",
+        "help": "everyday.explain",
+    },
+    "Agents": {
+        "context": "context.context",
+        "session": "trust.session",
+        "conversation": "agents.conversation",
+        "heartbeat": "agents.heartbeat",
+    },
+    "Measuring": {"eval": "measure.evaluate", "selftest": "vault.selftest"},
+    "For programs": {
+        "mcp": "serve.mcp",
+        "hook": "serve.hook",
+        "tool": "records.tool",
+        "ipc": "records.ipc",
+    },
+}
+"""The others, by their purpose; last those that no person types."""
+GROUPS = {**EVERYDAY, **OTHERS}
+COMMANDS = {name: where for group in GROUPS.values() for name, where in group.items()}
+"""The module and function of each command.
 
 The function's docstring is the help text; `FUNCTION_arguments` beside it adds the arguments. A
-command without a function is the native tool of its name.
+function of `tools` is the native tool of that name.
 """
 HISTORY_WORDS = (
     *("record", "last", "search", "append", "sessions", "sql", "reader", "dump", "load", "forget"),
@@ -83,6 +113,8 @@ HISTORY_WORDS = (
 VALUED = ("--vault", "--dialect", "--session", "--group")
 """Global options that take a value, which may read like a command."""
 
+FOR_EYES = ("search", "store", "undo")
+"""Tools whose answers have a form of their own at a terminal."""
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""
 
@@ -158,6 +190,11 @@ def _run(words: Sequence[str]) -> int:
     try:
         if arguments := at_a_glance(words):
             return _telling(arguments, _run_native(arguments))
+        if not words:
+            from commonplace.doors.cli.everyday import front_page
+
+            print(front_page())
+            return 0
         from commonplace.doors.cli.parser import build_parser
 
         words = spelled_out(words)
@@ -245,7 +282,12 @@ def defaults() -> dict[str, Any]:
 
 def command_of(words: Sequence[str]) -> str:
     """The command among the words; empty when there is none, or help was asked for first."""
-    return next((words[at] for at in _bare(words) if words[at] in COMMANDS), "")
+    return next((word for word in bare_words(words) if word in COMMANDS), "")
+
+
+def bare_words(words: Sequence[str]) -> Iterator[str]:
+    """The words that are no options, nor values of global ones."""
+    return (words[at] for at in _bare(words))
 
 
 def _bare(words: Sequence[str]) -> Iterator[int]:
@@ -281,7 +323,12 @@ def run_tool(tool: Tool, arguments: Namespace) -> int:
     }
     with open_memory(arguments) as memory:
         wait_for_vectors(memory)
-        show(tool.call(memory, given), as_json=arguments.json)
+        answer = tool.call(memory, given)
+        if tool.name in FOR_EYES and is_for_eyes(arguments):
+            from commonplace.doors.cli import everyday
+
+            answer = everyday.seen(memory, tool.name, answer)
+        show(answer, as_json=arguments.json)
         if tool.name == "brief":
             complain(memory.library.troubles.values())
     return 0
@@ -341,15 +388,20 @@ def show(answer: Answer, *, as_json: bool) -> None:
     print(json_text(answer.data) if as_json else str(answer))
 
 
+def is_for_eyes(arguments: Namespace) -> bool:
+    """Whether a person reads the answer as it is printed."""
+    return not arguments.json and sys.stdout.isatty()
+
+
 def json_text(data: Any) -> str:
     """Data as JSON that keeps every letter, also where standard output has not all of them."""
     has_all = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     return json.dumps(data, ensure_ascii=not has_all, indent=2)
 
 
-def unconfirmed() -> int:
-    """Say that nothing was erased. Returns the exit code."""
-    return _told(Conflict("Nothing was erased.", next_step="Repeat with --confirm to erase this."))
+def unconfirmed(*, again: str = "--confirm") -> int:
+    """Say that what was shown is still there. Returns the exit code of that."""
+    return _told(Conflict("Nothing was erased.", next_step=f"Repeat with {again} to erase this."))
 
 
 def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:

@@ -12,23 +12,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from commonplace import __version__
-from commonplace.doors.cli.main import COMMANDS, Run, command_of, defaults, run_tool
+from commonplace.doors.cli.main import (
+    COMMANDS,
+    Run,
+    bare_words,
+    command_of,
+    defaults,
+    run_tool,
+)
+from commonplace.model.errors import BadValue
 
 if TYPE_CHECKING:
     from commonplace.tools.tool import Parameter
 
 AddArguments = Callable[[argparse.ArgumentParser], None]
+GUESSES = {
+    **dict.fromkeys(("add", "save", "note", "new", "write", "learn", "put", "insert"), "remember"),
+    **dict.fromkeys(("find", "grep", "query", "ask", "look", "recall"), "search"),
+    **dict.fromkeys(("ls", "all", "memories", "dir"), "list"),
+    **dict.fromkeys(("cat", "get", "view", "open", "info", "print"), "show"),
+    **dict.fromkeys(("change", "correct", "modify", "fix", "reword", "replace"), "edit"),
+    **dict.fromkeys(("rm", "del", "drop", "unremember"), "remove"),
+    **dict.fromkeys(("revert", "back", "rollback"), "undo"),
+    **dict.fromkeys(("erase", "purge", "wipe", "destroy"), "forget"),
+    **dict.fromkeys(("stats", "stat", "state", "health", "count"), "status"),
+    **dict.fromkeys(("web", "ui", "page", "gui", "browser", "start", "run", "dashboard"), "serve"),
+    **dict.fromkeys(("changes", "activity", "journal", "versions"), "log"),
+    **dict.fromkeys(("now", "day", "daily"), "today"),
+    **dict.fromkeys(("create", "vault"), "init"),
+    **dict.fromkeys(("connect", "install", "integrate", "client"), "setup"),
+    **dict.fromkeys(("disconnect", "uninstall"), "unsetup"),
+    **dict.fromkeys(("check", "verify", "diagnose"), "doctor"),
+    **dict.fromkeys(("dump", "backup", "save-as"), "export"),
+    **dict.fromkeys(("import", "copy", "move"), "migrate"),
+    **dict.fromkeys(("approve", "reject", "pending", "waiting", "inbox"), "review"),
+    **dict.fromkeys(("tidy", "clean", "gc"), "scan"),
+    **dict.fromkeys(("tag", "labels"), "tags"),
+    **dict.fromkeys(("commands", "man", "usage"), "help"),
+    **dict.fromkeys(("prompt", "inject"), "context"),
+}
+"""What other programs call these commands."""
 FLAGS = {"within": "--in"}
 """Arguments whose short names are words of Python's own."""
 
 
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """The parser with the command that `words` name, or with all of them for help."""
-    wanted = [command] if (command := command_of(words)) else COMMANDS
+    _check_known(next(bare_words(words), ""))
+    command = command_of(words)
+    wanted = [command] if command else COMMANDS
     parser = argparse.ArgumentParser(
         prog="commonplace",
         description="Persistent memory for AI agents, kept as markdown.",
-        epilog="'commonplace COMMAND --help' explains a command.",
+        epilog="'commonplace help' shows the commands of every day, 'help --all' all by purpose.",
         parents=[_global_options(with_defaults=True)],
         formatter_class=HelpPage,
         allow_abbrev=False,
@@ -41,6 +77,17 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     for name in wanted:
         _add_command(commands, name)
     return parser
+
+
+def _check_known(said: str) -> None:
+    """Fail for a command that there is none of, with the one that was probably meant."""
+    if not said or said in COMMANDS:
+        return
+    from difflib import get_close_matches
+
+    meant = GUESSES.get(said) or next(iter(get_close_matches(said, COMMANDS, n=1)), "")
+    step = f"Did you mean 'commonplace {meant}'?" if meant else "See 'commonplace help --all'."
+    raise BadValue("COMMAND", f"there is no {said!r}", next_step=step)
 
 
 class HelpPage(argparse.HelpFormatter):
@@ -83,8 +130,8 @@ def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
 
 def _add_command(commands: Any, name: str) -> None:
     module, _, function = COMMANDS[name].partition(".")
-    if not function:
-        _add_tool(commands, name)
+    if module == "tools":
+        _add_tool(commands, name, function)
         return
     found = import_module(f"commonplace.doors.cli.{module}")
     run = getattr(found, function)
@@ -114,10 +161,10 @@ def _added(commands: Any, name: str, about: str, description: str) -> argparse.A
     return parser
 
 
-def _add_tool(commands: Any, name: str) -> None:
+def _add_tool(commands: Any, name: str, tool_name: str) -> None:
     from commonplace import tools
 
-    tool = tools.table("native")[name]
+    tool = tools.table("native")[tool_name]
     parser = _added(commands, name, tool.description.split("\n")[0], tool.description)
     positional = any(parameter.required for parameter in tool.parameters)
     for number, parameter in enumerate(tool.parameters):

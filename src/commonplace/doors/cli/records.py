@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from commonplace.doors.cli import pages
+from commonplace.doors.cli.everyday import meant
 from commonplace.doors.cli.main import (
+    is_for_eyes,
     open_memory,
     run_tool,
     said,
@@ -33,13 +36,13 @@ if TYPE_CHECKING:
 
 
 def show_record_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="the record, or 6 or more characters of its id")
+    parser.add_argument("id", metavar="ID", help="a number of the last list, 'last', or an id")
 
 
 def show_record(arguments: argparse.Namespace) -> int:
     """Show one memory: where it stands, the user's message and sentence, the agent's wording."""
     with open_memory(arguments) as memory:
-        record, places = memory.one(arguments.id)
+        record, places = memory.one(meant(memory, arguments.id))
         account = memory.accounts([record])[record.id]
     where = [f"{place.document}:{place.line}" for place in places]
     about = ", ".join((record.kind, *record.tags, f"from {record.origin}"))
@@ -51,7 +54,10 @@ def show_record(arguments: argparse.Namespace) -> int:
         *([f"    stands in {one_line(', '.join(where))}"] if where else []),
     ]
     data = described(record) | {"places": where, "account": accounts.data_of(account)}
-    show(Answer(data, "\n".join(lines)), as_json=arguments.json)
+    told = "\n".join(lines)
+    if is_for_eyes(arguments):
+        told = pages.whole(data, account.lines(), memory.clock)
+    show(Answer(data, told), as_json=arguments.json)
     return 0
 
 
@@ -81,11 +87,19 @@ def log(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         memory.library.refresh()
         entries = memory.log(limit=arguments.limit)
-    return show_entries(entries, arguments)
+        return show_entries(memory, entries, arguments)
 
 
-def show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
+def show_entries(memory: Memory, entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
+    if is_for_eyes(arguments):
+        told = [
+            line
+            for entry in entries
+            for line in pages.change(entry, undo.said_in(memory.library, entry), memory.clock)
+        ]
+        show(Answer([], "\n".join(told) or "Nothing yet."), as_json=False)
+        return 0
     lines = [
         f"{entry.position:>8}  {entry.at}  {paint(f'{_deed(entry):<8}', 'cyan')}  {_who(entry)}  "
         f"{one_line(', '.join(entry.documents()))}  {one_line(' '.join(entry.ids[:3]))}"

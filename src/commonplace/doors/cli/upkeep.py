@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from commonplace.doors.cli.everyday import meant
 from commonplace.doors.cli.main import open_memory, show, unconfirmed
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint, stopped_by_signals
 from commonplace.library.erase import said_of_chain, told_sessions
@@ -54,16 +55,45 @@ def scan(arguments: argparse.Namespace) -> int:
 
 
 def strike_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="+", help="the records")
+    parser.add_argument(
+        "id", nargs="+", metavar="ID", help="a number of the last list, 'last', or an id"
+    )
 
 
 def strike(arguments: argparse.Namespace) -> int:
-    """Take records out of every document. Can be undone; 'forget' erases for good."""
+    """Take memories out of every document. Can be undone; 'forget' erases for good."""
     with open_memory(arguments) as memory:
-        replaced = memory.strike(arguments.id)
-    text = f"Struck {', '.join(arguments.id)}; 'commonplace undo' brings them back."
-    text = f"{text} {said_of_chain(replaced)}".strip()
-    show(Answer({"ids": arguments.id}, text), as_json=arguments.json)
+        records = [memory.get(meant(memory, each)).record for each in arguments.id]
+        ids = [record.id for record in records]
+        replaced = memory.strike(ids)
+    said = "\n".join(f"  {one_line(record.text)}" for record in records)
+    text = f"Removed; 'commonplace undo' brings it back:\n{said}"
+    text = "\n".join(filter(None, (text, said_of_chain(replaced))))
+    show(Answer({"ids": ids}, text), as_json=arguments.json)
+    return 0
+
+
+def delete_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a number of the last list, 'last', or an id")
+    parser.add_argument(
+        "--bring-back", action="store_true", help="let the memory that it replaced count again"
+    )
+    parser.add_argument("--yes", action="store_true", help="ask nothing")
+
+
+def delete(arguments: argparse.Namespace) -> int:
+    """Erase a memory for good. It can't be undone: 'remove' can."""
+    from commonplace import tools
+
+    with open_memory(arguments) as memory:
+        key = meant(memory, arguments.id)
+        if at_terminal() and not arguments.yes:
+            print(f"  {one_line(memory.get(key).record.text)}")
+            if not agrees("Erase it for good? Nothing brings it back; 'remove' can be undone."):
+                return unconfirmed(again="--yes")
+        given = {"id": key, "bring_back": arguments.bring_back}
+        answer = tools.table("native")["delete"].call(memory, given)
+    show(answer, as_json=arguments.json)
     return 0
 
 

@@ -60,7 +60,6 @@ PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 DATE = re.compile("[0-9]{4}-[0-9-]+")
 
 
-@lru_cache(KNOWN)
 def forms_of(word: str) -> tuple[str, ...]:
     """The forms under which an ASCII word is found, unless that is the word as it stands.
 

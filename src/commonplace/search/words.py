@@ -14,12 +14,12 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from threading import Lock
 from typing import NamedTuple
 
 from commonplace.model.records import BEHAVIORAL, Record
-from commonplace.search.word_forms import forms_of, is_name, latin_stem, without
+from commonplace.search.word_forms import KNOWN, forms_of, is_name, latin_stem, without
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -156,8 +156,7 @@ def indexed(record: Record) -> str:
     if record.kind in BEHAVIORAL:
         beside += " " + record.kind
     words = tokens(record.text)
-    kin = (form for word in words for form in _forms(word))
-    forms = dict.fromkeys((*kin, *_latin_stems(words)))
+    forms = dict.fromkeys(chain(chain.from_iterable(map(_forms, words)), _latin_stems(words)))
     if record.text.isascii() and beside.isascii():
         return " ".join((beside, *forms))
     every = f"{record.text} {beside}"
@@ -174,7 +173,7 @@ def record_terms(question: str) -> list[str]:
 
 def _latin_stems(words: Sequence[str]) -> Iterator[str]:
     """Stems by the endings of other languages, unless more stop words are English."""
-    said = {word.lower() for word in words}
+    said = {*map(str.lower, words)}
     english = len(said & STOP)
     # Most texts are told by this alone, which takes a third of the time.
     if english > len(said & ALL_FOREIGN_STOPS):
@@ -200,6 +199,7 @@ def _in_forms(word: str) -> str:
     return " ".join(forms) if forms and not is_name(word) else " ".join((word, *forms))
 
 
+@lru_cache(KNOWN)
 def _forms(word: str) -> tuple[str, ...]:
     return forms_of(word) if word.isascii() and word.lower() not in STOP else ()
 

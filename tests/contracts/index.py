@@ -696,6 +696,12 @@ class IndexContract:
         expected = {} if asked == "tniking" else {asked: meant}
         assert readings(f"what of {asked}?", index, Query(f"what of {asked}?")) == expected
 
+    def test_a_compound_is_read_as_its_parts_where_records_have_both(self, index: Index) -> None:
+        fill(index, record(1, "Snow chains fit the front axle"), record(2, "The lawnmower"))
+        asked = Query("snowchain gripchain")
+        assert readings(asked.text, index, asked) == {"snowchain": "snow chain"}
+        assert found(index, "lawn mower") == ["mem-00002"]
+
     def test_what_a_record_has_is_read_as_it_stands(self, index: Index) -> None:
         fill(index, record(1, "Fizzwick"), record(2, "Fizwick in Fizzel"))
         asked = Query("Fizwicks, fizzel, FIZZ, wizard and 4izzwick")

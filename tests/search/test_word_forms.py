@@ -24,7 +24,9 @@ from commonplace.search.words import record_terms
         ("HTTPServer2", ("http", "server", "2")),
         ("5kg", ("5", "kg")),
         ("30min", ("30", "min", "minutes")),
-        ("v2", ("v", "version", "2")),
+        ("v2", ("version", "2")),
+        ("30s", ("30", "seconds")),
+        ("S7", ()),
         ("snake_case", ("snake", "case")),
         ("2026-11-15", ()),
         ("2026-11", ()),
@@ -37,10 +39,14 @@ def test_a_word_has_the_form_of_its_kin_and_a_name_its_parts(
     assert forms_of(word) == forms
 
 
-def test_a_question_is_asked_in_forms_and_names_also_whole() -> None:
+def test_a_question_is_asked_in_forms_and_names_also_apart() -> None:
     asked = "Which allergies are in darkMode since 2026-11-15, Bäckerin?"
     assert record_terms(asked) == [
-        *('"allerg"', '"darkMode"', '"dark"', '"mode"', '"since"', '"2026-11-15"', '"Bäckerin"'),
+        *('"allerg"', '"darkMode"', '"since"', '"2026-11-15"', '"Bäckerin"', '"dark mode"'),
+    ]
+    assert record_terms("v2 30min S7") == [
+        *('"v2"', '"30min"', '"S7"'),
+        *('"v 2"', '"version 2"', '"30 min"', '"30 minutes"', '"s 7"'),
     ]
 
 

@@ -1,6 +1,7 @@
 """Read a misspelt word of a question as the word of the vault that was meant.
 
-A slip is two letters swapped, a letter left out or doubled, or a neighbouring key; other wrong
+A word that is none is also read as the two words of the vault that it is made of. A slip is two
+letters swapped, a letter left out or doubled, or a neighbouring key; other wrong
 letters count half a slip more. Every index looks the words up in the same way: those that begin
 alike, and those that the word becomes when a slip in its first letters is undone.
 """
@@ -105,7 +106,17 @@ def _reading(it: Slipped, index: Index, query: Query) -> str:
     # Counts are cached: a record that came since may have the word.
     if any(term.words[0] in stems for term in cut_terms(it.word)):
         return ""
-    return meant(it.word, index.having_stems(closest(it.word, stems), query))
+    return meant(it.word, index.having_stems(closest(it.word, stems), query)) or _parts(it, index)
+
+
+def _parts(it: Slipped, index: Index) -> str:
+    """The two words that a compound is made of, if records have both of them."""
+    word = it.word
+    cuts = range(SHORTEST, len(word) - SHORTEST + 1)
+    halves = [(word[:at], word[at:]) for at in sorted(cuts, key=lambda at: abs(2 * at - len(word)))]
+    rare = index.rarity([NO_WORD, *(half for both in halves for half in both)])
+    known = (both for both in halves if max(rare[half] for half in both) < rare[NO_WORD])
+    return " ".join(next(known, ()))
 
 
 def slipped(word: str) -> Slipped:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 ENDINGS = """ies y ic ics ical ically ist ists istic er ers or ors ery eries ian ians al als ial
 ials iology iologies iologist ology ologies ological ologist ologists ade ades ated ates ating"""
@@ -43,9 +44,9 @@ UNITS = {
     **dict.fromkeys(("h", "hr", "hrs"), "hours"),
     "d": "days",
     "yr": "years",
-    "v": "version",
 }
-"""What is written out beside a number as often as not."""
+"""What is written out after a number as often as not."""
+VERSION = "version"
 KNOWN = 65536
 """Words whose forms are remembered."""
 
@@ -66,22 +67,39 @@ def forms_of(word: str) -> tuple[str, ...]:
     Of a name these are its parts, of any other word the one form that it shares with its kin.
     """
     if is_name(word):
-        return tuple(dict.fromkeys(_written_out([part.lower() for part in PART.findall(word)])))
+        parts = tuple(dict.fromkeys(_written_out([part.lower() for part in PART.findall(word)])))
+        # The 7 of S7 says nothing.
+        return () if all(map(str.isdigit, parts)) else parts
     small = word.lower()
     kin = IRREGULAR.get(small) or without(small, LONGEST_FIRST, SHORTEST)
     return (kin,) if kin != small else ()
 
 
 def is_name(word: str) -> bool:
-    """Whether it has parts, and is looked for as a whole, too; a date is always whole."""
-    return len(PART.findall(word)) > 1 and not DATE.fullmatch(word)
+    """Whether it has parts; a date is always whole."""
+    return word.isascii() and len(PART.findall(word)) > 1 and not DATE.fullmatch(word)
+
+
+def apart(name: str) -> tuple[str, ...]:
+    """A name as people write it in several words."""
+    parts = [part.lower() for part in PART.findall(name)]
+    full = [
+        UNITS.get(part, part) if before.isdigit() else part
+        for before, part in pairwise(("", *parts))
+    ]
+    if len(parts) == 2 and parts[0] == "v":
+        full[0] = VERSION
+    return tuple(dict.fromkeys((" ".join(parts), " ".join(full))))
 
 
 def _written_out(parts: list[str]) -> Iterator[str]:
-    has_number = any(part.isdigit() for part in parts)
-    for part in parts:
-        yield part
-        if has_number and part in UNITS:
+    """The parts of a name but for single letters, and what stands for them beside a number."""
+    if len(parts) == 2 and parts[0] == "v":
+        yield VERSION
+    for before, part in pairwise(("", *parts)):
+        if len(part) > 1 or part.isdigit():
+            yield part
+        if before.isdigit() and part in UNITS:
             yield UNITS[part]
 
 

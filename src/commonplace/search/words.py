@@ -14,12 +14,12 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from threading import Lock
 from typing import NamedTuple
 
 from commonplace.model.records import BEHAVIORAL, Record
-from commonplace.search.word_forms import KNOWN, forms_of, is_name, latin_stem, without
+from commonplace.search.word_forms import KNOWN, apart, forms_of, is_name, latin_stem, without
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -42,6 +42,8 @@ ASCII_TOKEN = re.compile(f"{DATE}|\\w+", re.ASCII)
 HAN_STOPS = frozenset("的了是在我你他她它们什么怎哪谁吗呢吧啊和与就都也很还要会能可以有没不这那个")
 """Letters of Chinese that are in every other text."""
 MOST = 32
+FEW = 3
+"""Words of a question that are also looked for written together: lawn mower as lawnmower."""
 ENGLISH_MONTHS = """january february march april may june july august september october november
 december"""
 MONTHS = {f"{number:02}": name for number, name in enumerate(ENGLISH_MONTHS.split(), 1)}
@@ -167,7 +169,17 @@ def record_terms(question: str) -> list[str]:
     """The terms of a question to records, in the forms that `indexed` puts beside a text."""
     asked = terms(_token(question).sub(lambda found: _in_forms(found.group()), question))
     letters = () if question.isascii() else _ideographs(question)
-    more = (*islice(_latin_stems(tokens(question)), MOST), *islice(letters, MOST))
+    words = words_of(question)
+    joined = (
+        map("".join, pairwise(words)) if len(words) <= FEW and all(map(str.isalpha, words)) else ()
+    )
+    names = (each for word in tokens(question) if is_name(word) for each in apart(word))
+    more = (
+        *islice(names, MOST),
+        *joined,
+        *islice(_latin_stems(tokens(question)), MOST),
+        *islice(letters, MOST),
+    )
     return list(dict.fromkeys((*asked, *(f'"{each}"' for each in more))))
 
 
@@ -195,8 +207,7 @@ def _ideographs(text: str) -> dict[str, None]:
 
 
 def _in_forms(word: str) -> str:
-    forms = _forms(word)
-    return " ".join(forms) if forms and not is_name(word) else " ".join((word, *forms))
+    return word if is_name(word) else " ".join(_forms(word)) or word
 
 
 @lru_cache(KNOWN)

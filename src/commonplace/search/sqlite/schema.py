@@ -8,7 +8,7 @@ from commonplace.search.filters import IS_BEHAVIORAL
 from commonplace.search.rows import COLUMNS
 from commonplace.search.words import TOKENIZER
 
-EDITION = 8
+EDITION = 9
 """To be raised when the same tables are filled otherwise. A file of other tables or of another
 edition is dropped.
 """

@@ -245,7 +245,7 @@ WAYS: dict[str, Way] = {
     "import": _as_import,
 }
 
-PROMPTS = ("identity", "user", "rules", "standing", "behavioral", "trigger")
+PROMPTS = ("identity", "user", "rules", "learned", "behavioral", "trigger")
 """The sections that are told as who the agent is, who the user is, and what to do."""
 
 

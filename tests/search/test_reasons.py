@@ -32,6 +32,8 @@ def test_every_signal_has_a_name_for_people() -> None:
         ("Which allergies do I have?", "Allergic to penicillin", ["allergies"]),
         ("penicillin or nickel", "No nickel, no penicillin", ["penicillin", "nickel"]),
         ("cats", "The cat is called Tom", ["cats"]),
+        ("who ran", "Runs on Sundays", ["ran"]),
+        ("retry limit", "maxRetryCount is 5", ["retry"]),
         ("car", "A cartoon about carpets", []),
         ("what on 2026-03-01", "It was on 2026-03-01", ["2026-03-01"]),
         ("电影", "我喜欢看电影", ["电影"]),
@@ -54,6 +56,13 @@ def test_a_hit_tells_the_word_that_it_shares(memory: Memory) -> None:
     (hit,) = memory.search("penicillin", explain=True)
     assert hit.reasons[0] == "shares “penicillin”"
     assert memory.search("")[0].reasons == ()
+
+
+def test_a_misspelt_word_is_told_with_what_it_was_read_as(memory: Memory) -> None:
+    memory.store("Allergic to penicillin", kind="fact")
+    memory.store("The kettle is blue", kind="fact")
+    (hit,) = [hit for hit in memory.search("penicilin") if "penicillin" in hit.record.text]
+    assert hit.reasons == ("shares “penicillin”", "“penicilin” read as “penicillin”")
 
 
 def test_a_hit_without_a_shared_word_is_near_in_meaning(memory: Memory) -> None:

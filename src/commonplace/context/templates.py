@@ -59,7 +59,7 @@ def native(state: State) -> list[ContextSection]:
     sections = [
         _document(state, layout.soul, "identity", "## Who you are", rank=1, sure=0.15),
         _document(state, layout.user, "user", "## About the user", rank=2, sure=0.15),
-        *_standing(state),
+        *_rules(state),
     ]
     if state.options.include_long_memory_in_session:
         name = state.options.long_memory_path
@@ -113,7 +113,7 @@ def _section(name: str, heading: str, found: DocumentLines, **rest: float) -> Co
     return _vouched(section) if name in PROMPTS else section
 
 
-def _standing(state: State) -> list[ContextSection]:
+def _rules(state: State) -> list[ContextSection]:
     """What tells agents how to behave: the owner's own rules, and what sessions learned."""
     hits = state.library.search(Query(kinds=BEHAVIORAL_KINDS, limit=_most(state)))
     shown, left_out = record_lines(
@@ -132,7 +132,7 @@ def _standing(state: State) -> list[ContextSection]:
             order=tuple(range(len(own) - 1, -1, -1)),
         ),
         ContextSection(
-            "standing",
+            "learned",
             learned,
             f"## Preferences and instructions\n{SUGGESTIONS}",
             rank=3,

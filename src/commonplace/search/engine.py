@@ -18,6 +18,7 @@ from commonplace.search.question import Question, question_in
 if TYPE_CHECKING:
     from commonplace.search.encoders import Encoder, Stronger
     from commonplace.search.ranking import Ranked
+    from commonplace.search.reasons import Wording
     from commonplace.search.time_phrases import Period
 
 
@@ -73,12 +74,15 @@ class SearchEngine:
             # No word in it, but perhaps an emoji or a sign.
             return SearchResult(self._index.search(query), degraded=degraded)
         best = self._ranked(found, query, question.aside, limit=query.limit)
-        hits = self._told(best, found, query)
+        from commonplace.search.reasons import Wording
+
+        wording = Wording(question.text, question.aside, readings)
+        hits = self._told(best, found, query, wording)
         return SearchResult(
             self._filled(hits, found, query),
             mode=self._mode(found, asked),
             degraded=degraded,
-            nearest=() if hits else self._nearest(found, query, question.aside),
+            nearest=() if hits else self._nearest(found, query, wording),
             readings=readings,
         )
 
@@ -92,12 +96,19 @@ class SearchEngine:
         words = " ".join((question.text, *question.aside))
         return self._index.candidates(replace(query, text=words), asked)
 
-    def _nearest(self, found: Sequence[Candidate], query: Query, aside: Sequence[str]) -> list[Hit]:
+    def _nearest(self, found: Sequence[Candidate], query: Query, wording: Wording) -> list[Hit]:
         """What comes first of all that is not near enough."""
-        order = self._ranked(found, query, aside, limit=min(BELOW, query.limit), every=True)
-        return self._told(order, found, query)
+        most = min(BELOW, query.limit)
+        order = self._ranked(found, query, wording.aside, limit=most, every=True)
+        return self._told(order, found, query, wording)
 
-    def _told(self, best: Sequence[Ranked], found: Sequence[Candidate], query: Query) -> list[Hit]:
+    def _told(
+        self,
+        best: Sequence[Ranked],
+        found: Sequence[Candidate],
+        query: Query,
+        wording: Wording,
+    ) -> list[Hit]:
         """The ranked as hits, with their neighbours and their reasons."""
         from commonplace.search.reasons import reasons
 
@@ -109,7 +120,7 @@ class SearchEngine:
                 hit,
                 beside=_beside(by_id[hit.record.id], by_key),
                 why=tuple(by_id[hit.record.id].parts().items()) if query.explain else (),
-                reasons=reasons(by_id[hit.record.id], query.text, by_key),
+                reasons=reasons(by_id[hit.record.id], wording, by_key),
             )
             for hit in hits
         ]

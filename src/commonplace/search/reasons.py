@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from commonplace.search.scene import NEAR
+from commonplace.search.word_forms import forms_of
 from commonplace.search.words import terms
 
 if TYPE_CHECKING:
@@ -80,10 +83,22 @@ def label(signal: str) -> str:
     return LABELS.get(signal, signal.replace("_", " "))
 
 
-def reasons(each: Ranked, question: str, by_key: Mapping[int, Candidate]) -> tuple[str, ...]:
+class Wording(Struct, frozen=True):
+    """A question as it was looked for: what is asked, words beside it, and misspelt ones."""
+
+    text: str
+    aside: tuple[str, ...] = ()
+    readings: Mapping[str, str] = {}
+    """Misspelt words, each with the word that it was read as."""
+
+    @property
+    def words(self) -> str:
+        return " ".join((self.text, *self.aside))
+
+
+def reasons(each: Ranked, asked: Wording, by_key: Mapping[int, Candidate]) -> tuple[str, ...]:
     """Why it was found, the weightiest first."""
-    parts = each.parts()
-    return tuple(dict.fromkeys(_reasons(each, parts, question, by_key)))[:MOST]
+    return tuple(dict.fromkeys(_reasons(each, asked, by_key)))[:MOST]
 
 
 def by_words(question: str, text: str) -> tuple[str, ...]:
@@ -95,15 +110,20 @@ def by_words(question: str, text: str) -> tuple[str, ...]:
 def shared(question: str, text: str) -> list[str]:
     """The question's words that a text has in this or another form, in the question's order."""
     lower = text.lower()
-    words = {*WORD.findall(lower)}
+    words = {*WORD.findall(lower), *(form for word in WORD.findall(text) for form in _forms(word))}
     asked = dict.fromkeys(term.strip('"*').lower() for term in terms(question))
     return [word for word in asked if word in words or _is_in(word, lower, words)]
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    return forms_of(word) if word.isascii() else ()
 
 
 def _is_in(word: str, lower: str, words: set[str]) -> bool:
     if not word.isascii() or "-" in word:
         return word in lower  # A pair of letters, or a date.
-    return any(_are_forms(word, other) for other in words)
+    kin = (word, *_forms(word))
+    return any(_are_forms(one, other) for one in kin for other in words)
 
 
 def _are_forms(one: str, other: str) -> bool:
@@ -114,18 +134,24 @@ def _are_forms(one: str, other: str) -> bool:
     return begin_alike and abs(len(one) - len(other)) <= few
 
 
-def _reasons(
-    each: Ranked, parts: Mapping[str, float], question: str, by_key: Mapping[int, Candidate]
-) -> Iterator[str]:
-    it = each.candidate
+def _reasons(each: Ranked, asked: Wording, by_key: Mapping[int, Candidate]) -> Iterator[str]:
+    it, parts = each.candidate, each.parts()
     own = {"words": it.words_rank >= 0, "meaning": it.cosine_rank >= 0 and each.is_like}
     if own["words"]:
-        yield from by_words(question, it.text)
-    if own["meaning"] and not (own["words"] and _by_words_rather(parts, question, it.text)):
-        yield _meant(question)
+        yield from by_words(asked.words, it.text)
+        yield from _read_as(asked, it.text)
+    if own["meaning"] and not (own["words"] and _by_words_rather(parts, asked.words, it.text)):
+        yield _meant(asked.text)
     if not any(own.values()):
-        yield _around(it, question, by_key) or _meant(question)
+        yield _around(it, asked.words, by_key) or _meant(asked.text)
     yield from (said for name, said in TOLD.items() if parts.get(name, 0.0) >= LEAST)
+
+
+def _read_as(asked: Wording, text: str) -> Iterator[str]:
+    """How misspelt words were read that the text has."""
+    for word, meant in asked.readings.items():
+        if shared(meant, text):
+            yield f"“{word}” read as “{meant}”"
 
 
 def _by_words_rather(parts: Mapping[str, float], question: str, text: str) -> bool:

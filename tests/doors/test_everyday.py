@@ -233,3 +233,19 @@ def test_days_are_told_in_words() -> None:
     days = [date(2026, 11, 18), date(2026, 11, 17), date(2026, 11, 14), date(2026, 3, 3)]
     told = [day_in_words(day, today) for day in [*days, date(2025, 3, 3)]]
     assert told == ["today", "yesterday", "Saturday", "3 March", "3 March 2025"]
+
+
+def test_everything_about_something_is_listed_under_its_kinds(typed: At) -> None:
+    shown = typed("search --all-about cat")
+    assert "may be about “cat”." in shown
+    assert "\nfact (" in shown.replace("\r", "")
+    assert "The cat is called Mouse" in shown
+
+
+def test_the_numbers_of_a_hit_are_shown_where_they_are_asked_for(typed: At) -> None:
+    assert "by words +" not in typed("search cat")
+    assert "by words +" in typed("search cat --explain")
+
+
+def test_a_poor_answer_says_how_to_look_further(typed: At) -> None:
+    assert "To look further:" in typed("search 'quarterly revenue spreadsheet'")

@@ -6,7 +6,7 @@ It does not know how anything is found: hits bring their reasons along.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commonplace.model.records import MESSAGE, PASSAGE, Hit, Origin, Record, SearchResult
 from commonplace.tools.tool import Answer
@@ -108,6 +108,7 @@ def answer_gathered(memory: Memory, gathered: Gathered) -> Answer:
     """Everything about something, in its groups, with how many there are."""
     data = {
         "hits": [found(hit) | {"group": name} for name, hit in gathered.in_order()],
+        "about": gathered.text,
         "count": gathered.count,
         "more": gathered.more,
         "groups": {name: len(hits) for name, hits in gathered.groups.items()},
@@ -149,7 +150,8 @@ def _needs_frame(record: Record) -> bool:
 def _told(hit: Hit, clock: Clock, replaced: Replaced) -> str:
     by = replaced.get(hit.record.id)
     fate = f", replaced by {', '.join(by)}" if by else ""
-    return line(hit.record, clock, hit) + fate + because(hit) + _numbers(hit)
+    numbers = f"\n    {in_numbers(found(hit))}" if hit.why else ""
+    return line(hit.record, clock, hit) + fate + because(hit) + numbers
 
 
 def because(hit: Hit) -> str:
@@ -157,13 +159,12 @@ def because(hit: Hit) -> str:
     return "\n    " + "; ".join(hit.reasons) if hit.reasons else ""
 
 
-def _numbers(hit: Hit) -> str:
-    if not hit.why:
-        return ""
+def in_numbers(data: Mapping[str, Any]) -> str:
+    """The score of a hit and what each signal gave to its rank, of its plain data."""
     from commonplace.search.reasons import label
 
-    parts = ", ".join(f"{label(name)} {part:+.2f}" for name, part in hit.why)
-    return f"\n    {hit.score:.2f}: {parts}"
+    parts = ", ".join(f"{label(name)} {part:+.2f}" for name, part in data["why"].items())
+    return f"{data['score']:.2f}: {parts}"
 
 
 def line(record: Record, clock: Clock, hit: Hit | None = None) -> str:

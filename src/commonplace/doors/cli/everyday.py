@@ -97,9 +97,10 @@ def seen(memory: Memory, tool: str, answer: Answer) -> Answer:
     if tool == "undo":
         made = "Taken back" if "edits" in data else "Made again"
         return Answer(data, pages.taken_back(data, memory.clock, made=made))
-    if tool == "search" and "groups" not in data:
+    if tool == "search":
         _note_listed(memory, [each["id"] for each in data["hits"] or data["nearest"]])
-        return Answer(data, pages.found(data, memory.clock))
+        page = pages.gathered if "groups" in data else pages.found
+        return Answer(data, page(data, memory.clock))
     return answer
 
 

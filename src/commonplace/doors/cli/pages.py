@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.terminal import paint
 from commonplace.model.clock import parse_stamp
+from commonplace.tools.hits import FURTHER, in_numbers
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
@@ -80,8 +81,32 @@ def found(data: Mapping[str, Any], clock: Clock) -> str:
         lines = [paint("Nothing found. The nearest:", "yellow"), "", *lines]
     elif data["weak"]:
         lines = [paint("Probably none of these is an answer.", "yellow"), "", *lines]
+    return "\n".join([*lines, *_notes(data)]).rstrip()
+
+
+def gathered(data: Mapping[str, Any], clock: Clock) -> str:
+    """Everything about something under its kinds, numbered as `found` numbers it."""
+    if not data["count"]:
+        return found(data, clock)
+    counted = "1 memory" if data["count"] == 1 else f"{data['count']} memories"
+    lines = [f"{counted} may be about “{_shortened(one_line(data['about']))}”."]
+    last = ""
+    for number, hit in enumerate(data["hits"], start=1):
+        if hit["group"] != last:
+            last = hit["group"]
+            lines += ["", paint(f"{last} ({data['groups'][last]})", "bold")]
+        lines += memory({**hit, "reasons": ()}, clock, number=number)
+    if data["more"]:
+        lines += ["", f"+{data['more']} more: --kind, --tags, --since and --until narrow it."]
+    return "\n".join([*lines, "", *_notes(data)]).rstrip()
+
+
+def _notes(data: Mapping[str, Any]) -> list[str]:
+    """How a question was read, what its answer lacks, and how to go on from a poor one."""
     notes = [f"“{word}” read as “{meant}”." for word, meant in data["readings"].items()]
-    return "\n".join([*lines, *(paint(one_line(each), "dim") for each in notes)]).rstrip()
+    notes += [data["degraded"]] if data["degraded"] else []
+    notes += [FURTHER] if data["weak"] or data["nearest"] else []
+    return [part for each in notes for part in wrapped(one_line(each), style="dim")]
 
 
 def _numbered(hits: Sequence[Mapping[str, Any]], clock: Clock) -> Iterator[str]:
@@ -115,7 +140,8 @@ def memory(
     lines = wrapped(text, first=paint(label, "cyan"))
     lines += wrapped(" · ".join([*about, short_id(str(data["id"]))]), style="dim")
     reasons = "; ".join(data.get("reasons", ()))
-    return lines + (wrapped(reasons, style="dim") if reasons else [])
+    lines += wrapped(reasons, style="dim") if reasons else []
+    return lines + (wrapped(in_numbers(data), style="dim") if data.get("why") else [])
 
 
 def _shortened(text: str) -> str:

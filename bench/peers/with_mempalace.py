@@ -30,7 +30,9 @@ def start(home: Path, endpoint: str) -> Any:
 def add(peer: Any, records: list[dict[str, str]]) -> None:
     for record in records:
         text, room = told(record), record["session"] or "memories"
-        peer["server"].tool_add_drawer(wing="turns", room=room, content=text)
+        done = peer["server"].tool_add_drawer(wing="turns", room=room, content=text)
+        if not done.get("success"):
+            raise OSError(f"it did not take a record in: {done}")
         peer["ids"][text] = record["id"]
 
 

@@ -55,7 +55,7 @@ def test_the_numbers_have_names_that_people_know(memory: Memory) -> None:
 def test_a_weak_best_hit_is_marked_weak(memory: Memory) -> None:
     found = SearchResult([hit("a", "Likes tea", WEAK / 2)])
     first, *_, last = told(memory, found)
-    assert first == "Weak: probably none of these is an answer."
+    assert first == "Weak: perhaps none of these is an answer."
     assert last == FURTHER
     data = hits.answer(memory, found, {}).data
     assert data["weak"]

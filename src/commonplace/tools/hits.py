@@ -96,7 +96,7 @@ def verdict(hits: SearchResult) -> str:
     """What is said of hits that are probably no answer."""
     if hits.nearest:
         return "Nothing found. The nearest, which are probably no answer:"
-    return "Weak: probably none of these is an answer." if hits.is_weak else ""
+    return "Weak: perhaps none of these is an answer." if hits.is_weak else ""
 
 
 def judged(lines: list[str], verdict: str) -> list[str]:

@@ -80,7 +80,7 @@ def found(data: Mapping[str, Any], clock: Clock) -> str:
     if not hits:
         lines = [paint("Nothing found. The nearest:", "yellow"), "", *lines]
     elif data["weak"]:
-        lines = [paint("Probably none of these is an answer.", "yellow"), "", *lines]
+        lines = [paint("Weak: perhaps none of these is an answer.", "yellow"), "", *lines]
     return "\n".join([*lines, *_notes(data)]).rstrip()
 
 

@@ -29,7 +29,7 @@ const BY = { hybrid: "words and meaning", words: "words", vectors: "meaning" };
 function verdict(told) {
   if (told.nearest.length) return "Nothing was found. The nearest, which are probably no answer:";
   const count = `${told.hits.length} found by ${BY[told.mode] || told.mode}.`;
-  return told.weak ? `${count} Weak: probably none of these is an answer. Try other words.` : count;
+  return told.weak ? `${count} Weak: perhaps none of these is an answer. Try other words.` : count;
 }
 
 // What speaks against a hit is drawn as a bad value, not as one that helped.

@@ -287,6 +287,16 @@ def recent(scene: Scene) -> Column:
     return _by_day(scene.days, lambda day: _recency(day, scene.today))
 
 
+def follows(scene: Scene) -> Column:
+    """Whether it is newer than a better one that is about the same."""
+    return scene.followed[0]
+
+
+def tells_change(scene: Scene) -> Column:
+    """Whether it then speaks of a change, too."""
+    return scene.followed[1]
+
+
 def superseded(scene: Scene) -> Column:
     return [*map(float, scene.all.superseded)] if any(scene.all.superseded) else scene.nothing
 
@@ -315,7 +325,7 @@ class Weights(NamedTuple):
     memory_by_words: float
 
 
-# Fitted by bench/fit_ranking.py, which prints this table. The last four are set by hand: few
+# Fitted by bench/fit_ranking.py, which prints this table. The last six are set by hand: few
 # questions name events, and no set to measure by has replaced, untrusted or derived records. So is
 # `recent` and `speaker` of memories, which the sets to measure by have no use for.
 _of = Weights
@@ -348,11 +358,15 @@ WEIGHTS: dict[Signal, Weights] = {
     length_by_assistant: _of(-0.33, -0.33, 0.00, 0.00),
     in_period: _of(3.55, 3.55, 3.42, 2.96),
     recent: _of(0.68, 0.76, 0.10, 0.10),
+    follows: _of(0.00, 0.00, 0.50, 0.50),
+    tells_change: _of(0.00, 0.00, 2.00, 2.00),
     beside_event: _of(1.50, 1.50, 1.50, 1.50),
     superseded: _of(-2.00, -2.00, -2.00, -2.00),
     untrusted: _of(-1.50, -1.50, -1.50, -1.50),
     derived: _of(-0.30, -0.30, -0.30, -0.30),
 }
+SECOND = (follows, tells_change)
+"""Signals that look at how good the candidates are by all others."""
 TURN, MEMORY = 0, 2
 """Where the weights of each begin."""
 CURVES = {TURN: Curve(-3.49, 1.73, 3.47, 1.02), MEMORY: Curve(-2.12, 2.11, 0.45, 0.98)}
@@ -360,8 +374,8 @@ CURVES = {TURN: Curve(-3.49, 1.73, 3.47, 1.02), MEMORY: Curve(-2.12, 2.11, 0.45,
 
 
 def features(scene: Scene) -> dict[str, Column]:
-    """Every signal's column, before weighing."""
-    return {signal.__name__: signal(scene) for signal in WEIGHTS}
+    """Every signal's column, before weighing, but for those of the second look."""
+    return {signal.__name__: signal(scene) for signal in WEIGHTS if signal not in SECOND}
 
 
 def ranked(
@@ -405,6 +419,8 @@ class _Judged(NamedTuple):
 
 def _judged(scene: Scene, of: int) -> _Judged:
     signals = _weighed(scene, of + scene.by_words_alone)
+    scene.totals = _totals(signals, len(scene.found))
+    signals += _weighed(scene, of + scene.by_words_alone, second=True)
     totals = _totals(signals, len(scene.found))
     curve, best = CURVES[of], max(totals)
     by_words, by_cosine = strength(scene)
@@ -412,9 +428,10 @@ def _judged(scene: Scene, of: int) -> _Judged:
     return _Judged(signals, [base + curve.behind * (total - best) for total in totals])
 
 
-def _weighed(scene: Scene, which: int) -> list[Weighed]:
+def _weighed(scene: Scene, which: int, *, second: bool = False) -> list[Weighed]:
     """The signals that see anything and count there, in the order of the table."""
-    counted = [(signal, weights[which]) for signal, weights in WEIGHTS.items() if weights[which]]
+    looking = [signal for signal in WEIGHTS if (signal in SECOND) == second]
+    counted = [(signal, WEIGHTS[signal][which]) for signal in looking if WEIGHTS[signal][which]]
     seen = [Weighed(signal.__name__, weight, signal(scene)) for signal, weight in counted]
     return [each for each in seen if each.column is not scene.nothing and any(each.column)]
 

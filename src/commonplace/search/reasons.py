@@ -70,6 +70,8 @@ LABELS = {
     "length_by_assistant": "length of what the assistant said",
     "in_period": "of the time that you ask about",
     "recent": "how new it is",
+    "follows": "newer, about the same as another",
+    "tells_change": "speaks of a change to another",
     "beside_event": "of the time before or after what you name",
     "superseded": "replaced",
     "untrusted": "from the web or a tool",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import repeat
 from math import log
 from operator import itemgetter
@@ -75,6 +75,8 @@ class Scene:
         self.told = self.shared.shares(self.shared.has)
         """How much of what the question says each text has."""
         self.most_told = max(self.told, default=0.0)
+        self.totals = self.nothing
+        """What each has by all signals but those that look at it."""
         self.like = self._like()
         """Whether each has a word of the question, or is near it."""
 
@@ -102,6 +104,13 @@ class Scene:
     def by_words_alone(self) -> bool:
         """Whether no candidate was found by its vector."""
         return max(self.all.cosine_rank, default=-1) < 0
+
+    @cached_property
+    def followed(self) -> tuple[Column, Column]:
+        """How much each follows up on a better one, and where it then speaks of a change."""
+        from commonplace.search.successors import followed
+
+        return followed(self.texts, self.all.timestamp, self.told, self.totals)
 
     def shown(self, order: Sequence[int]) -> Iterator[int]:
         """Those that are like the question; of a question in words also what ranks ahead of one

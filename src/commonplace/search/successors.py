@@ -1,0 +1,87 @@
+"""Memories that follow up on another: newer, about the same, and perhaps telling of a change.
+
+Nothing says that "Duarte left, Inês runs Lisbon" replaces "The Lisbon office is headed by Duarte".
+But the two have words in common that few others have, and the newer one speaks of a change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import exp, log, sqrt
+
+from commonplace.search.scene import BEGINNING, Column
+from commonplace.search.words import words_of
+
+HEADS, COMPARED = 3, 64
+"""How many of the best are looked at for one that follows them, and among how many of the best."""
+READ = 400
+"""Characters of a text that are read."""
+APART = 1.5
+"""How far above the others a likeness must be, in standard deviations."""
+LEAST_SPREAD = 0.03
+CHANGED = """now|no longer|no more|any ?more|instead|switch\\w*|moved?|stop\\w*|quit\\w*|left|
+drop\\w*|replac\\w*|chang\\w*|cancel\\w*|new|since|as of|these days|until|again|become|became|went|
+gone|gave|ends|ended|over|took|corrected|final\\w*|renamed|migrated|upgraded|fixed|sold|died|broke|
+fell|postponed|shut|closed|off|set to|raised|lowered|used to|formerly|no|not|out|rather|lost|
+jetzt|nicht mehr|statt\\w*|neu\\w*|seit|gewechselt|umgezogen|ersetzt|désormais|maintenant|depuis|
+nouve\\w+|remplac\\w+|changé\\w*|ahora|ya no|desde|nuev[oa]s?|cambi\\w+|agora|não \\w+ mais|
+nov[oa]s?|adesso|ora|non più|nuov\\w+|теперь|больше не|вместо|нов\\w+|сменил\\w*"""
+OF_CHANGE = f"\\b(?:{CHANGED.replace(chr(10), '')})\\b|现在|改|换|不再|变更|変更|やめ|新し"
+
+
+def followed(
+    texts: Sequence[str], times: Sequence[str], told: Sequence[float], totals: Sequence[float]
+) -> tuple[Column, Column]:
+    """How much each text follows up on a better one, and the same where it speaks of a change.
+
+    Counted in standard deviations of likeness, by how near to the best the other one is and by how
+    much of the question it has: only what is surely about it is followed up on.
+    """
+    follows, changes = [0.0] * len(texts), [0.0] * len(texts)
+    best = sorted(range(len(texts)), key=totals.__getitem__, reverse=True)[:COMPARED]
+    if len(best) < 2:
+        return follows, changes
+    likeness = _Likeness({at: texts[at][:READ] for at in best})
+    tells_change = re.compile(OF_CHANGE)
+    for head in best[:HEADS]:
+        ahead = told[head] * exp(totals[head] - totals[best[0]])
+        for at, apart in likeness.standing_out(head):
+            if times[at] > times[head] and ahead * apart > follows[at]:
+                follows[at] = ahead * apart
+                changes[at] = follows[at] if tells_change.search(texts[at][:READ]) else 0.0
+    return follows, changes
+
+
+class _Likeness:
+    """How alike texts are by their words, those that few of them have more than the others."""
+
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self._words = {
+            at: frozenset(word[:BEGINNING] for word in words_of(text)) for at, text in texts.items()
+        }
+        counts: dict[str, int] = {}
+        for words in self._words.values():
+            for word in words:
+                counts[word] = counts.get(word, 0) + 1
+        self._rare = {word: log(1 + len(texts) / (has - 0.5)) for word, has in counts.items()}
+        self._whole = {at: self._sum(words) for at, words in self._words.items()}
+
+    def _sum(self, words: frozenset[str]) -> float:
+        return sum([self._rare[word] for word in words])
+
+    def standing_out(self, head: int) -> list[tuple[int, float]]:
+        """Those that are far more like one than the rest is, and how far."""
+        own, whole = self._words[head], self._whole[head]
+        alike = {
+            at: self._sum(own & words) / sqrt(whole * self._whole[at]) if own & words else 0.0
+            for at, words in self._words.items()
+            if at != head
+        }
+        # In a small vault two that are alike would else make up the mean they are measured by.
+        mean = sum(alike.values()) / COMPARED
+        spread = sqrt(sum([value * value for value in alike.values()]) / COMPARED - mean * mean)
+        apart = {
+            at: (value - mean) / (spread + LEAST_SPREAD) - APART for at, value in alike.items()
+        }
+        return [(at, value) for at, value in apart.items() if value > 0]

@@ -1,0 +1,72 @@
+"""Of memories about the same the newer comes first, above all where it speaks of a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.memory import Memory
+from commonplace.search.successors import followed
+from tests.support.clocks import SkippingClock
+
+OTHERS = (
+    "Likes jazz",
+    "The router reboots when the microwave runs",
+    "Grandmother's plum cake needs two hundred grams of butter",
+    "Prefers dark mode in every editor",
+    "Season pass for Davos, early-bird",
+    "The release train leaves on the last day of the month",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        (
+            "Who heads the Lisbon office?",
+            "The Lisbon office is headed by Duarte",
+            "Duarte left for a startup, Inês runs Lisbon",
+        ),
+        (
+            "Where is the podcast recorded?",
+            "Season four of the podcast is recorded in the wardrobe",
+            "We book Studio Nord for podcast recording, no more wardrobe",
+        ),
+        (
+            "Wer unterrichtet Klavier?",
+            "Klavier unterrichtet Frau Abendroth",
+            "Klavier unterrichtet jetzt Herr Kwon statt Frau Abendroth",
+        ),
+    ],
+)
+def test_the_newer_of_two_that_contradict_comes_first(
+    tmp_path: Path, question: str, old: str, new: str
+) -> None:
+    clock = SkippingClock()
+    memory = Memory.open(tmp_path, "native", clock=clock, environ={})
+    for text in (old, *OTHERS, new):
+        memory.store(text, kind="fact")
+        clock.sleep(20 * 86_400)
+    assert [hit.record.text for hit in memory.search(question, limit=2)] == [new, old]
+
+
+TEXTS = ("duarte heads lisbon", "inês runs lisbon now, duarte left", "likes jazz", "a blue kettle")
+
+
+def test_only_what_is_newer_follows() -> None:
+    told, totals = (1.0, 0.5, 0.0, 0.0), (5.0, 4.0, 1.0, 1.0)
+    follows, changes = followed(TEXTS, ("1", "2", "2", "2"), told, totals)
+    assert follows[1] > 0 == follows[0] == follows[2] == follows[3]
+    assert changes == follows
+    assert followed(TEXTS, ("2", "1", "2", "2"), told, totals)[0][1] == 0
+
+
+def test_what_has_nothing_of_the_question_is_not_followed_up_on() -> None:
+    follows, _ = followed(TEXTS, ("1", "2", "2", "2"), (0.0,) * 4, (5.0, 4.0, 1.0, 1.0))
+    assert follows == [0.0] * 4
+
+
+def test_one_text_or_none_follows_nothing() -> None:
+    assert followed((), (), (), ()) == ([], [])
+    assert followed(("tea",), ("1",), (1.0,), (1.0,)) == ([0.0], [0.0])

@@ -14,7 +14,7 @@ from commonplace.model.errors import BadModel, BadOption
 from commonplace.model.options import Options
 from commonplace.search.encoders import Encoder, encoder_named
 from commonplace.search.encoders.hashed import HashedEncoder
-from commonplace.search.encoders.static import FILE, StaticEncoder, Weights, written
+from commonplace.search.encoders.static import FILE, StaticEncoder, WeightsFile, written
 from commonplace.search.encoders.wordpiece import pieces, words
 from commonplace.search.vectors import with_numpy
 from commonplace.storage.option_files import load
@@ -168,7 +168,7 @@ def test_a_word_is_cut_into_the_longest_pieces_there_are() -> None:
 
 
 def test_every_piece_of_the_vocabulary_is_found_at_its_row() -> None:
-    weights = Weights(FILE)
+    weights = WeightsFile(FILE)
     spelled = [weights.spelling(row) for row in range(weights.count)]
     assert [weights.find(each) for each in spelled] == list(range(weights.count))
     assert weights.find("no such piece") == -1

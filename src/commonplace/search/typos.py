@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.search.words import STOP, cut_terms, stops_of, tokens, words_of
 
 if TYPE_CHECKING:
-    from commonplace.search.encoders.static import Weights
+    from commonplace.search.encoders.static import WeightsFile
     from commonplace.search.index import Index, Query
 
 ALIKE = 3
@@ -83,11 +83,11 @@ def _bases(word: str) -> Iterator[str]:
 
 
 @cache
-def _english() -> Weights:
+def _english() -> WeightsFile:
     """The words of the static encoder, which has every frequent one of English."""
-    from commonplace.search.encoders.static import FILE, Weights
+    from commonplace.search.encoders.static import FILE, WeightsFile
 
-    return Weights(FILE)
+    return WeightsFile(FILE)
 
 
 def readings(text: str, index: Index, query: Query) -> dict[str, str]:

@@ -54,7 +54,7 @@ Sum = tuple[int, int]
 """Rows added up, with how often zero was added to each field."""
 
 
-class Weights:
+class WeightsFile:
     """A weights file, open."""
 
     def __init__(self, path: str) -> None:
@@ -118,7 +118,7 @@ class StaticEncoder:
     leaves_machine = False
 
     def __init__(self, path: str = "") -> None:
-        self._weights = Weights(path or FILE)
+        self._weights = WeightsFile(path or FILE)
         self.model, self.dim = self._weights.name, self._weights.dim
         self._numbers = Struct(f"<{self.dim}Q")
         self._word = lru_cache(KEPT_WORDS)(self._summed)

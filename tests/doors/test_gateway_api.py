@@ -102,6 +102,15 @@ def test_records_are_filtered(browser: TestClient) -> None:
     assert browser.get(f"{AT}/records", params={"tags": "bea,tea"}).json()["records"] == []
 
 
+def test_everything_about_something_is_counted(browser: TestClient) -> None:
+    for text in ("The ferry takes an hour", "The ferry costs 12 euros"):
+        browser.post(f"{AT}/records", json={"text": text, "kind": "fact"})
+    asked = {"text": "ferry", "all_about": "true", "limit": 1}
+    told = browser.get(f"{AT}/search", params=asked).json()
+    assert (told["count"], told["more"], told["groups"]) == (2, 1, {"fact": 1})
+    assert [each["group"] for each in told["hits"]] == ["fact"]
+
+
 def test_a_hit_says_what_each_signal_gave_and_what_was_said_around_it(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"], session="talk") as memory:
         for text in ("The harbour opens at six", "The ferry takes an hour", "Bring a coat"):
@@ -112,6 +121,7 @@ def test_a_hit_says_what_each_signal_gave_and_what_was_said_around_it(gateway: G
     assert first["timestamp"]
     assert first["explain"]
     assert all(isinstance(part, float) for part in first["explain"].values())
+    assert first["reasons"][0] == "shares “ferry”"
     assert {each["text"] for each in first["around"]} == {
         "The harbour opens at six",
         "Bring a coat",

@@ -105,7 +105,7 @@ def test_records_are_filtered(browser: TestClient) -> None:
 def test_everything_about_something_is_counted(browser: TestClient) -> None:
     for text in ("The ferry takes an hour", "The ferry costs 12 euros"):
         browser.post(f"{AT}/records", json={"text": text, "kind": "fact"})
-    asked = {"text": "ferry", "all_about": "true", "limit": 1}
+    asked = {"text": "ferry", "all_about": "true", "limit": "1"}
     told = browser.get(f"{AT}/search", params=asked).json()
     assert (told["count"], told["more"], told["groups"]) == (2, 1, {"fact": 1})
     assert [each["group"] for each in told["hits"]] == ["fact"]

@@ -65,6 +65,16 @@ def test_a_misspelt_word_is_told_with_what_it_was_read_as(memory: Memory) -> Non
     assert hit.reasons == ("shares “penicillin”", "“penicilin” read as “penicillin”")
 
 
+def test_the_newer_of_two_memories_about_the_same_says_so(memory: Memory) -> None:
+    for text in ("The office plant is a fern", "The office plant is now a cactus"):
+        memory.store(text, kind="fact")
+    memory.store("Likes jazz", kind="preference")
+    newer, older = memory.search("office plant")[:2]
+    assert newer.record.text.endswith("now a cactus")
+    assert "the newer of two" in newer.reasons
+    assert "the newer of two" not in older.reasons
+
+
 def test_a_hit_without_a_shared_word_is_near_in_meaning(memory: Memory) -> None:
     memory.store("The doctor prescribed new medicine", kind="fact")
     found = memory.search("physician medication")

@@ -33,6 +33,7 @@ LEAST = 0.2
 WORD = re.compile(r"\w+")
 
 TOLD = {
+    "follows": "the newer of two",
     "in_period": "of the time that you ask about",
     "beside_event": "of the time that you ask about",
     "tells_when": "says when",

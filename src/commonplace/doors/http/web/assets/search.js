@@ -28,7 +28,7 @@ const BY = { hybrid: "words and meaning", words: "words", vectors: "meaning" };
 
 function verdict(told) {
   if (told.nearest.length) return "Nothing was found. The nearest, which are probably no answer:";
-  const count = `${told.hits.length} found by ${BY[told.mode] || told.mode}.`;
+  const count = `${told.hits.length} found by ${BY[told.mode.replace("-static", "")] || told.mode}.`;
   return told.weak ? `${count} Weak: perhaps none of these is an answer. Try other words.` : count;
 }
 

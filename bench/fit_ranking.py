@@ -51,13 +51,15 @@ but in a vault of ten records the first and the tenth by rank are near, however 
 """
 ROLES = ("by_assistant", "of_assistant", "length_by_assistant")
 WHO = (*ROLES, "speaker")
-BY_HAND = ("beside_event", "superseded", "untrusted", "derived")
+BY_HAND = ("follows", "tells_change", "beside_event", "superseded", "untrusted", "derived")
+FOLLOWS = (0.8, 2.5)
+"""What the two signals of the second look count for memories, chosen on parts left out."""
 OF_MEMORIES = (
-    *("words_rank", "alike_rank", "alike_unsaid", "told", "phrases", "told_around"),
-    *("session_best_alike", "told_in_session", "tells_when", "in_period"),
+    *("words_rank", "alike_rank", "alike_unsaid", "told", "told_aside", "phrases"),
+    *("told_around", "session_best_alike", "told_in_session", "tells_when", "in_period"),
 )
 """What tells one memory from another; the rest is about conversations."""
-ONLY_OF_MEMORIES = ("told", "alike_unsaid")
+ONLY_OF_MEMORIES = ("told", "told_aside", "alike_unsaid")
 OF_TURNS = ("turn R@5", "turn R@10", "session R@10", "session any@1", "session all@5")
 
 
@@ -100,15 +102,14 @@ def strange_to(case: evaluate.Case, other: evaluate.Case, path: Path) -> list[st
 
 def with_candidates(vault: evaluate.CaseVault, question: evaluate.Question) -> Row:
     vault.clock.put(question.time)
-    library = vault.memory.library
-    vector, _ = library.engine.asked(question.text)
-    found = library.index.candidates(Query(text=question.text), vector)
+    read = vault.memory.library.engine.compare(Query(text=question.text))
     return {
-        "question": question.text,
+        "question": read.query.text,
+        "aside": read.question.aside,
         "category": question.category,
         "today": vault.clock.today(),
-        "found": found,
-        "turns": [vault.turns[each.id] for each in found],
+        "found": read.found,
+        "turns": [vault.turns[each.id] for each in read.found],
         "evidence": set(question.evidence),
     }
 
@@ -117,7 +118,7 @@ def with_features(rows: list[Row], of: int, *, words_only: bool) -> list[str]:
     names: list[str] = []
     for row in rows:
         found = [without_vector(each) for each in row["found"]] if words_only else row["found"]
-        scene = Scene(found, row["question"], row["today"])
+        scene = row["scene"] = Scene(found, row["question"], row["today"], aside=row["aside"])
         columns = ranking.features(scene)
         names = names or [name for name in columns if is_fitted(name, of, words_only=words_only)]
         if not words_only:
@@ -201,8 +202,18 @@ def left_out(rows: list[Row], names: list[str]) -> Weigh:
 def order_of(row: Row, weigh: Weigh) -> list[int]:
     """The candidates, best first; of those that are level the newest."""
     score = row["columns"] @ weigh(row)
+    if not row["sessions"] or not any(row["sessions"]):
+        score = score + np.dot(FOLLOWS, followed(row, score))
     newest = sorted(range(len(score)), key=lambda at: row["found"][at].timestamp, reverse=True)
     return sorted(newest, key=lambda at: -score[at])
+
+
+def followed(row: Row, score: np.ndarray) -> Any:
+    """The columns of the second look, which goes by what all other signals give."""
+    scene = row["scene"]
+    scene.__dict__.pop("followed", None)
+    scene.totals = score.tolist()
+    return np.array(scene.followed)
 
 
 def measured_turns(rows: list[Row], weigh: Weigh) -> dict[str, dict[str, float]]:
@@ -355,6 +366,8 @@ def main() -> None:
         new = [column.get(name, 0.0) if column else old for column, old in zip(columns, weights)]
         if name in ("recent", "speaker"):
             new[MEMORY:] = weights[MEMORY:]
+        if name == "told_aside":
+            new[:MEMORY] = weights[:MEMORY]
         now = weights if name in BY_HAND else new
         print(f"    {name}: _of({', '.join(f'{value:.2f}' for value in now)}),")
 

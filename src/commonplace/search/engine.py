@@ -37,6 +37,20 @@ class Miss(Struct, frozen=True):
         return self.rank > 0 and not self.reasons
 
 
+class Compared(Struct, frozen=True):
+    """A query as it was read, and what was found to compare with it."""
+
+    query: Query
+    """Its text is the question alone, without misspelt words."""
+    question: Question
+    readings: dict[str, str]
+    """As what each misspelt word is read."""
+    asked: Asked | None
+    degraded: str
+    """What the answer lacks."""
+    found: list[Candidate]
+
+
 BELOW = 3
 """So many are told of where nothing is near enough to the question."""
 SURE = 0.3
@@ -66,35 +80,33 @@ class SearchEngine:
     def _find(self, query: Query) -> SearchResult:
         if not query.text.strip() or query.limit <= 0:
             return SearchResult(self._index.search(query))
-        question, readings = self._read(query)
-        query = replace(query, text=question.text)
-        asked, degraded = self.asked(question.text, question.rest)
-        found = self._candidates(query, question, asked)
+        read = self.compare(query)
+        query, found = read.query, read.found
         if not found:
             # No word in it, but perhaps an emoji or a sign.
-            return SearchResult(self._index.search(query), degraded=degraded)
-        best = self._ranked(found, query, question.aside, limit=query.limit)
+            return SearchResult(self._index.search(query), degraded=read.degraded)
+        best = self._ranked(found, query, read.question.aside, limit=query.limit)
         from commonplace.search.reasons import Wording
 
-        wording = Wording(question.text, question.aside, readings)
+        wording = Wording(query.text, read.question.aside, read.readings)
         hits = self._told(best, found, query, wording)
         return SearchResult(
             self._filled(hits, found, query),
-            mode=self._mode(found, asked),
-            degraded=degraded,
+            mode=self._mode(found, read.asked),
+            degraded=read.degraded,
             nearest=() if hits else self._nearest(found, query, wording),
-            readings=readings,
+            readings=read.readings,
         )
 
-    def _read(self, query: Query) -> tuple[Question, dict[str, str]]:
-        """The question without its misspelt words, and as what each of them is read."""
+    def compare(self, query: Query) -> Compared:
+        """Read a query with text, and collect what may answer it."""
         question = question_in(query.text, self._index.rarity)
         readings = typos.readings(question.text, self._index, query)
-        return replace(question, text=typos.read_as(question.text, readings)), readings
-
-    def _candidates(self, query: Query, question: Question, asked: Asked | None) -> list[Candidate]:
-        words = " ".join((question.text, *question.aside))
-        return self._index.candidates(replace(query, text=words), asked)
+        text = typos.read_as(question.text, readings)
+        asked, degraded = self.asked(text, question.rest)
+        words = replace(query, text=" ".join((text, *question.aside)))
+        found = self._index.candidates(words, asked)
+        return Compared(replace(query, text=text), question, readings, asked, degraded, found)
 
     def _nearest(self, found: Sequence[Candidate], query: Query, wording: Wording) -> list[Hit]:
         """What comes first of all that is not near enough."""
@@ -132,11 +144,9 @@ class SearchEngine:
             return Miss(hit.record.id, 0, barred)
         if not query.text.strip():
             return Miss(hit.record.id, 0, ("Without words the newest are listed, not the best.",))
-        question, _ = self._read(query)
-        query = replace(query, text=question.text)
-        asked, degraded = self.asked(question.text, question.rest)
-        found = self._candidates(query, question, asked)
-        order = self._ranked(found, query, question.aside, limit=len(found))
+        read = self.compare(query)
+        query, found, degraded = read.query, read.found, read.degraded
+        order = self._ranked(found, query, read.question.aside, limit=len(found))
         place = {each.candidate.id: at for at, each in enumerate(order, 1)}.get(hit.record.id, 0)
         if not place:
             is_compared = any(each.id == hit.record.id for each in found)

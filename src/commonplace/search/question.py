@@ -27,31 +27,36 @@ OPENING = 3
 """Words of a sentence among which its question word is."""
 LETTERS = 0.7
 """The share of letters and spaces that prose has, and neither code nor a log."""
-SENTENCE = re.compile(r"[^\n.!?。！？؟]+(?:[.!?](?!\s|$)[^\n.!?。！？؟]*)*[.!?。！？؟]*")
+SENTENCE = r"[^\n.!?。！？؟]+(?:[.!?](?!\s|$)[^\n.!?。！？؟]*)*[.!?。！？؟]*"
+ABBREVIATIONS = (" dr.", " mr.", " mrs.", " ms.", " st.", " u.s.", " e.g.", " i.e.", " vs.", " no.")
+FIRST, LAST = 1.5, 2.0
+"""What it counts that a sentence is the first or the last of a prompt."""
 MARKS = ("?", "？", "؟", "か", "か。", "吗", "呢")
 ENGLISH = """who whom whose what which when where why how is are was were do does did can could
-should would will may am have has remind tell show list find give explain recall remember check
-look any anything anyone"""
+should would will may am have has any anything anyone"""
+BIDS = """remind tell show list find give explain recall remember check look erinnere sag nenne zeig
+rappelle dis montre recuérdame dime muéstrame lembra diz mostra ricordami dimmi mostrami напомни
+скажи покажи"""
+BIDDING = frozenset(BIDS.split())
 GERMAN = """wer wen wem wessen was welche welcher welches welchen wann wo woher wohin warum wieso
-wie darf kann soll muss gibt erinnere sag nenne zeig"""
-FRENCH = """qui que quoi quel quelle quels quelles quand où pourquoi comment combien est-ce
-rappelle dis montre"""
-SPANISH = """quién quiénes qué cuál cuáles cuándo dónde cómo cuánto cuánta cuántos cuántas
-recuérdame dime muéstrame"""
-PORTUGUESE = "quem qual quais quando onde porque como quanto quantos lembra diz mostra"
-ITALIAN = "chi cosa quale quali quando dove perché come quanto quanti ricordami dimmi mostrami"
+wie darf kann soll muss gibt"""
+FRENCH = """qui que quoi quel quelle quels quelles quand où pourquoi comment combien
+est-ce"""
+SPANISH = "quién quiénes qué cuál cuáles cuándo dónde cómo cuánto cuánta cuántos cuántas"
+PORTUGUESE = "quem qual quais quando onde porque como quanto quantos"
+ITALIAN = "chi cosa quale quali quando dove perché come quanto quanti"
 RUSSIAN = """кто кого кому что чего какой какая какое какие когда где куда откуда почему зачем как
-сколько напомни скажи покажи"""
+сколько"""
 ASKING = frozenset(
-    " ".join((ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN)).split()
+    " ".join((ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN, BIDS)).split()
 )
 OPENINGS = """Who Whose What Which When Where Why How Did Does Do Is Are Was Were Has Have Can Could
 Should Would Wer Wann Warum Welche"""
 BEGINNINGS = frozenset(OPENINGS.split())
 """Words that begin a question where they have a capital letter, and no name."""
-ASKING_UNSPACED = re.compile(
-    "吗|呢|什么|哪|谁|几|多少|怎么|为什么|何时|いつ|どこ|だれ|誰|何|なぜ|どう|どれ|いくら|ですか|ますか"
-)
+UNSPACED = """吗 呢 什么 哪 谁 几 多少 怎么 为什么 何时
+いつ どこ だれ 誰 何 なぜ どう どれ いくら ですか ますか"""
+ASKING_UNSPACED = tuple(UNSPACED.split())
 OWN = """i i'm i'd my me we our us ich mein meine mir wir unser je mon ma mes nous yo mi mis eu meu
 minha io mio mia я мой моя мне мы"""
 OF_ONESELF = frozenset(OWN.split())
@@ -85,26 +90,33 @@ def question_in(prompt: str, rarity: Rarity) -> Question:
 
 def _asking(text: str) -> str:
     """The sentence that most looks like a question to a memory."""
-    sentences = [found.group().strip() for found in SENTENCE.finditer(text)]
-    sentences = [each for each in sentences if any(map(str.isalnum, each))]
-    first, last = sentences[0], _last_line(text)
-    best = max(sentences, key=lambda each: _likelihood(each, first=first, last=last))
-    return _from_its_question(best)
+    sentences = [_from_its_question(sentence) for sentence in _sentences(text)]
+    if not sentences:
+        return text
+    places = {0: FIRST, len(sentences) - 1: LAST}
+    likely = [_likelihood(each) + places.get(at, 0.0) for at, each in enumerate(sentences)]
+    return sentences[likely.index(max(likely))]
 
 
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
-    return lines[-1]
+def _sentences(text: str) -> list[str]:
+    found: list[str] = []
+    for part in re.findall(SENTENCE, text):
+        sentence = part.strip()
+        if found and found[-1].lower().endswith(ABBREVIATIONS):
+            found[-1] = f"{found[-1]} {sentence}"
+        elif any(map(str.isalnum, sentence)):
+            found.append(sentence)
+    return found
 
 
-def _likelihood(sentence: str, *, first: str, last: str) -> float:
+def _likelihood(sentence: str) -> float:
     words = sentence.lower().split()
-    asks = not ASKING.isdisjoint(words[:OPENING]) or ASKING_UNSPACED.search(sentence)
+    opening = words[:OPENING]
+    asks = not ASKING.isdisjoint(opening) or any(part in sentence for part in ASKING_UNSPACED)
+    is_statement = sentence.endswith((".", "。")) and BIDDING.isdisjoint(opening)
     return (
-        2.0 * sentence.endswith(MARKS)
-        + 1.5 * bool(asks)
-        + 2.0 * (sentence in last)
-        + 1.5 * (sentence is first)
+        3.0 * (sentence.endswith(MARKS) or not BIDDING.isdisjoint(words[:1]))
+        + 1.5 * (asks and not is_statement)
         + 0.5 * (not OF_ONESELF.isdisjoint(words))
         - 2.0 * _is_pasted(sentence)
     )

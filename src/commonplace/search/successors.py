@@ -6,28 +6,47 @@ But the two have words in common that few others have, and the newer one speaks 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from math import exp, log, sqrt
 
 from commonplace.search.scene import BEGINNING, Column
 from commonplace.search.words import words_of
 
-HEADS, COMPARED = 3, 64
+HEADS, COMPARED = 3, 48
 """How many of the best are looked at for one that follows them, and among how many of the best."""
 READ = 400
 """Characters of a text that are read."""
 APART = 1.5
 """How far above the others a likeness must be, in standard deviations."""
 LEAST_SPREAD = 0.03
-CHANGED = """now|no longer|no more|any ?more|instead|switch\\w*|moved?|stop\\w*|quit\\w*|left|
-drop\\w*|replac\\w*|chang\\w*|cancel\\w*|new|since|as of|these days|until|again|become|became|went|
-gone|gave|ends|ended|over|took|corrected|final\\w*|renamed|migrated|upgraded|fixed|sold|died|broke|
-fell|postponed|shut|closed|off|set to|raised|lowered|used to|formerly|no|not|out|rather|lost|
-jetzt|nicht mehr|statt\\w*|neu\\w*|seit|gewechselt|umgezogen|ersetzt|désormais|maintenant|depuis|
-nouve\\w+|remplac\\w+|changé\\w*|ahora|ya no|desde|nuev[oa]s?|cambi\\w+|agora|não \\w+ mais|
-nov[oa]s?|adesso|ora|non più|nuov\\w+|теперь|больше не|вместо|нов\\w+|сменил\\w*"""
-OF_CHANGE = f"\\b(?:{CHANGED.replace(chr(10), '')})\\b|现在|改|换|不再|变更|変更|やめ|新し"
+ENGLISH = """now longer more anymore instead switched switches moved move stopped stops quit left
+dropped drops replaced replaces replacing changed changes cancelled canceled cancels new since until
+again become becomes became went gone gave ends ended over took corrected final finally renamed
+migrated upgraded fixed sold died broke fell postponed shut closed off raised lowered formerly no
+not out rather lost"""
+GERMAN = "jetzt mehr statt stattdessen neu neue neuen neuer seit gewechselt umgezogen ersetzt"
+FRENCH = "désormais maintenant depuis nouveau nouvelle nouveaux remplacé remplacée changé"
+SPANISH = "ahora ya desde nuevo nueva cambió cambiado cambia"
+PORTUGUESE = "agora desde novo nova mudou mudado trocou"
+ITALIAN = "adesso ora più nuovo nuova cambiato cambiata dal"
+RUSSIAN = "теперь больше вместо новый новая новое новые сменил сменила сейчас"
+CHANGE = frozenset(
+    " ".join((ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, RUSSIAN)).split()
+)
+"""Words that tell of a change."""
+PHRASES = (
+    "as of",
+    "set to",
+    "used to",
+    "these days",
+    "现在",
+    "改",
+    "换",
+    "不再",
+    "変更",
+    "やめ",
+    "新し",
+)
 
 
 def followed(
@@ -43,14 +62,18 @@ def followed(
     if len(best) < 2:
         return follows, changes
     likeness = _Likeness({at: texts[at][:READ] for at in best})
-    tells_change = re.compile(OF_CHANGE)
     for head in best[:HEADS]:
         ahead = told[head] * exp(totals[head] - totals[best[0]])
         for at, apart in likeness.standing_out(head):
             if times[at] > times[head] and ahead * apart > follows[at]:
                 follows[at] = ahead * apart
-                changes[at] = follows[at] if tells_change.search(texts[at][:READ]) else 0.0
+                changes[at] = follows[at] if _tells_change(texts[at][:READ]) else 0.0
     return follows, changes
+
+
+def _tells_change(text: str) -> bool:
+    words = {word.strip(".,;:!?()") for word in text.split()}
+    return not CHANGE.isdisjoint(words) or any(phrase in text for phrase in PHRASES)
 
 
 class _Likeness:

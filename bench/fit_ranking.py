@@ -59,6 +59,8 @@ OF_MEMORIES = (
     *("told_around", "session_best_alike", "told_in_session", "tells_when", "in_period"),
 )
 """What tells one memory from another; the rest is about conversations."""
+UNTOLD = ("recent", "speaker", "asks", "of_oneself", "answers_words", "answers_alike")
+"""What is set by hand for memories: the sets have no use for it."""
 ONLY_OF_MEMORIES = ("told", "told_aside", "alike_unsaid")
 OF_TURNS = ("turn R@5", "turn R@10", "session R@10", "session any@1", "session all@5")
 
@@ -364,7 +366,7 @@ def main() -> None:
     for signal, weights in ranking.WEIGHTS.items():
         name = signal.__name__
         new = [column.get(name, 0.0) if column else old for column, old in zip(columns, weights)]
-        if name in ("recent", "speaker"):
+        if name in UNTOLD:
             new[MEMORY:] = weights[MEMORY:]
         if name == "told_aside":
             new[:MEMORY] = weights[:MEMORY]

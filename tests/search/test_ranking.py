@@ -186,7 +186,9 @@ def weighed(
     return [{name: part for name, part in each.items() if round(part, 2)} for each in parts]
 
 
-@pytest.mark.parametrize(("said", "of"), [({}, MEMORY), (SAID, TURN)], ids=["memory", "turn"])
+@pytest.mark.parametrize(
+    ("said", "of"), [({"kind": "fact"}, MEMORY), (SAID, TURN)], ids=["memory", "turn"]
+)
 def test_the_parts_of_a_rank_are_its_signals_times_their_weights(
     said: dict[str, object], of: int
 ) -> None:

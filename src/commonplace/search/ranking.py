@@ -332,7 +332,8 @@ class Weights(NamedTuple):
 
 # Fitted by bench/fit_ranking.py, which prints this table. The last six are set by hand: few
 # questions name events, and no set to measure by has replaced, untrusted or derived records. So is
-# `recent` and `speaker` of memories, which the sets to measure by have no use for.
+# what the sets of memories have no use for: `recent`, `speaker`, and those for turns whose speaker
+# is not told, which count as memories (`asks`, `of_oneself` and the two of answers).
 _of = Weights
 WEIGHTS: dict[Signal, Weights] = {
     words: _of(1.36, 1.95, 0.00, 0.00),
@@ -345,8 +346,8 @@ WEIGHTS: dict[Signal, Weights] = {
     phrases: _of(0.64, 0.74, 0.89, 1.42),
     neighbours_words: _of(0.61, 0.70, 0.00, 0.00),
     two_away_words: _of(1.16, 1.29, 0.00, 0.00),
-    answers_words: _of(1.63, 2.22, 0.00, 0.00),
-    answers_alike: _of(0.77, 0.00, 0.00, 0.00),
+    answers_words: _of(1.63, 2.22, 1.63, 2.22),
+    answers_alike: _of(0.77, 0.00, 0.77, 0.00),
     session_best_words: _of(1.44, 1.76, 0.00, 0.00),
     session_best_alike: _of(1.05, 0.00, 1.82, 0.00),
     session_mean_words: _of(-0.98, -0.25, 0.00, 0.00),
@@ -354,8 +355,8 @@ WEIGHTS: dict[Signal, Weights] = {
     told_in_session: _of(1.01, 1.29, 0.89, 1.89),
     opens_session: _of(1.14, 1.27, 0.00, 0.00),
     speaker: _of(0.93, 0.90, 0.93, 0.91),
-    asks: _of(-0.41, -0.36, 0.00, 0.00),
-    of_oneself: _of(0.87, 0.89, 0.00, 0.00),
+    asks: _of(-0.41, -0.36, -0.41, -0.36),
+    of_oneself: _of(0.87, 0.89, 0.40, 0.40),
     tells_when: _of(1.62, 1.60, 1.00, 1.24),
     by_assistant: _of(-0.98, -0.99, 0.00, 0.00),
     of_assistant: _of(4.26, 4.26, 0.00, 0.00),

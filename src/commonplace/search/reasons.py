@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -114,10 +115,15 @@ def shared(question: str, text: str) -> list[str]:
     """The question's words that a text has in this or another form, in the question's order."""
     lower = text.lower()
     words = {*WORD.findall(lower), *(form for word in WORD.findall(text) for form in _forms(word))}
-    asked = dict.fromkeys(term.strip('"*').lower() for term in terms(question))
-    return [word for word in asked if word in words or _is_in(word, lower, words)]
+    return [word for word in _asked(question) if word in words or _is_in(word, lower, words)]
 
 
+@lru_cache(16)
+def _asked(question: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term.strip('"*').lower() for term in terms(question)))
+
+
+@lru_cache(8192)
 def _forms(word: str) -> tuple[str, ...]:
     return forms_of(word) if word.isascii() else ()
 

@@ -90,8 +90,8 @@ class Scene:
     def turns(self) -> list[bool]:
         """Which were said in a conversation: a memory has a kind of its own, or no speaker."""
         return [
-            kind == MESSAGE or (kind == "note" and bool(session and username))
-            for session, username, kind in zip(self.all.session, self.all.username, self.all.kind)
+            kind == MESSAGE or (kind == "note" and bool(username))
+            for kind, username in zip(self.all.kind, self.all.username)
         ]
 
     def _by_assistant(self) -> Column:

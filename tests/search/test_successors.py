@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.memory import Memory
+from commonplace.search.ranking import ranked
 from commonplace.search.successors import followed
+from tests.search.test_ranking import TODAY, candidate
 from tests.support.clocks import SkippingClock
 
 OTHERS = (
@@ -49,6 +51,15 @@ def test_the_newer_of_two_that_contradict_comes_first(
         memory.store(text, kind="fact")
         clock.sleep(20 * 86_400)
     assert [hit.record.text for hit in memory.search(question, limit=2)] == [new, old]
+
+
+def test_what_tells_of_a_change_is_shown_without_a_word_of_the_question() -> None:
+    far = {"words": 0.0, "words_rank": -1, "cosine": 0.1, "cosine_rank": 9}
+    old = candidate(1, "backups go to a synology", timestamp="2023-01-01T10:00:00.000Z")
+    new = candidate(2, "the synology died, now it is a storage box", **far)
+    other = candidate(3, "likes jazz", **far)
+    order = ranked([old, new, other], "where do the backups go", TODAY, limit=3)
+    assert {each.candidate.key for each in order} == {1, 2}
 
 
 TEXTS = ("duarte heads lisbon", "inês runs lisbon now, duarte left", "likes jazz", "a blue kettle")

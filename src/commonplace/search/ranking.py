@@ -405,6 +405,8 @@ def ranked(
     scene = Scene(found, question, today, event, day_of, aside)
     turns = scene.turns()
     judged = {of: _judged(scene, of) for of in {TURN if turn else MEMORY for turn in turns}}
+    if MEMORY in judged:
+        scene.show_successors()
     of_each = [judged[TURN if turn else MEMORY] for turn in turns]
     logits = [its.logits[at] for at, its in enumerate(of_each)]
     order = sorted(range(len(found)), key=scene.all.id.__getitem__)

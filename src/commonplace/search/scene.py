@@ -112,6 +112,10 @@ class Scene:
 
         return followed(self.texts, self.all.timestamp, self.told, self.totals)
 
+    def show_successors(self) -> None:
+        """Count as like the question what tells of a change to something that is."""
+        self.like = [like or change > 0 for like, change in zip(self.like, self.followed[1])]
+
     def shown(self, order: Sequence[int]) -> Iterator[int]:
         """Those that are like the question; of a question in words also what ranks ahead of one
         that is, if it was said in a session or stands beside another that is.

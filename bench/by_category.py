@@ -38,7 +38,7 @@ class Vectors:
     def __init__(self, vault: evaluate.CaseVault) -> None:
         self._vault = vault
 
-    def ask(self, question: evaluate.Question, limit: int = evaluate.DEPTH) -> list[str]:
+    def ask(self, question: evaluate.EvalQuestion, limit: int = evaluate.DEPTH) -> list[str]:
         library = self._vault.memory.library
         asked, _ = library.engine.asked(question.text)
         hits = library.index.nearest(asked, Query(limit=limit)) if asked else []

@@ -82,7 +82,7 @@ def asked(path: Path) -> tuple[str, list[Row]]:
                 row["fold"] = at % FOLDS if len(cases) > 1 else of_evidence(question.evidence)
                 rows.append(row)
             for text in strange_to(case, cases[at - 1], path):
-                row = with_candidates(vault, evaluate.Question(text, (), NO_ANSWER))
+                row = with_candidates(vault, evaluate.EvalQuestion(text, (), NO_ANSWER))
                 rows.append(row | {"fold": at % FOLDS if len(cases) > 1 else crc32(text.encode())})
             vault.memory.close()
         print(f"\r{path.name} {at + 1}/{len(cases)}", end="", file=sys.stderr, flush=True)
@@ -102,7 +102,7 @@ def strange_to(case: evaluate.Case, other: evaluate.Case, path: Path) -> list[st
     return [question.text for question in other.questions[:FOREIGN]]
 
 
-def with_candidates(vault: evaluate.CaseVault, question: evaluate.Question) -> Row:
+def with_candidates(vault: evaluate.CaseVault, question: evaluate.EvalQuestion) -> Row:
     vault.clock.put(question.time)
     read = vault.memory.library.engine.compare(Query(text=question.text))
     return {

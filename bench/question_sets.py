@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from commonplace.doors.admin.evaluate import Case, Question, Turn, cases_of, text_of
+from commonplace.doors.admin.evaluate import Case, EvalQuestion, Turn, cases_of, text_of
 from commonplace.model.clock import stamp
 
 
@@ -45,7 +45,7 @@ def lines_of(case: Case) -> Iterator[str]:
     """A case as lines that `commonplace eval` reads."""
     for each in (*case.turns, *case.questions, *case.unanswered):
         data = asdict(each) | {"vault": case.name}
-        if isinstance(each, Question):
+        if isinstance(each, EvalQuestion):
             data["question"] = data.pop("text")
         yield json.dumps(data, ensure_ascii=False)
 
@@ -75,7 +75,7 @@ def _from_locomo(data: Mapping[str, Any]) -> Case:
     )
     known = {turn.id for turn in turns}
     questions = (
-        Question(
+        EvalQuestion(
             str(asked["question"]),
             tuple(dict.fromkeys(_ids(asked.get("evidence") or (), known))),
             LOCOMO_KINDS.get(asked["category"], str(asked["category"])),
@@ -134,7 +134,7 @@ def _haystack(
             turns.append(Turn(key, each["content"], session, _lme_time(day), each["role"]))
             if each.get("has_answer") and session in wanted:
                 evidence.append(key)
-    question = Question(
+    question = EvalQuestion(
         asked["question"],
         tuple(evidence),
         asked["question_type"],

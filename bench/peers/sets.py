@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace.doors.admin.evaluate import Case, Question
+from commonplace.doors.admin.evaluate import Case, EvalQuestion
 from question_sets import cases_in
 
 Group = dict[str, Any]
@@ -51,7 +51,7 @@ def _evenly(of: Any, most: int) -> Any:
     return of[:: max(1, len(of) // max(1, most))][:most]
 
 
-def _group(case: Case, questions: tuple[Question, ...]) -> Group:
+def _group(case: Case, questions: tuple[EvalQuestion, ...]) -> Group:
     records = [
         {
             "id": turn.id,

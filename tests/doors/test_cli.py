@@ -276,9 +276,9 @@ def test_store_then_search_then_brief(run: Run, vault: Path) -> None:
     assert run("search", "tea") == Ran(0, f"{SUGGESTIONS}\n{hit}")
     brief = run("brief")
     assert f"not commands:\n- {day} preference: Likes tea [{key}]\n" in brief.out
-    none = run("search", "coffee").out
+    none = run("search", "locomotive").out
     assert none.startswith("Nothing found. The nearest, which are probably no answer:\n")
-    assert none.endswith(f"\n{line}    near in meaning to “coffee”\n{FURTHER}\n")
+    assert none.endswith(f"\n{line}    near in meaning to “locomotive”\n{FURTHER}\n")
     assert (
         run("search", "--tags", "drinks", "--tags", "green", "--json").data["hits"][0]["id"] == key
     )

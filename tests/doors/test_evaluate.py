@@ -14,7 +14,7 @@ from commonplace.doors.admin.evaluate import (
     Case,
     CaseVault,
     Doubt,
-    Question,
+    EvalQuestion,
     Remembering,
     Turn,
     cases_in,
@@ -47,8 +47,8 @@ def written(directory: Path, content: Any) -> Path:
 def test_a_line_is_a_record_or_a_question(tmp_path: Path) -> None:
     (case,) = cases_in(written(tmp_path, LINES))
     assert [turn.id for turn in case.turns] == ["a", "b"]
-    assert case.questions == (Question("Which colour is the kettle?", ("a",), "colour"),)
-    assert case.unanswered == (Question("Which colour is the moon?", ()),)
+    assert case.questions == (EvalQuestion("Which colour is the kettle?", ("a",), "colour"),)
+    assert case.unanswered == (EvalQuestion("Which colour is the moon?", ()),)
 
 
 def test_a_record_is_stored_with_its_kind(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_encoder_that_the_environment_names_is_measured(
 
 def test_limit_takes_the_first_questions() -> None:
     turns = (Turn("a", "The kettle is blue."),)
-    asked = tuple(Question(f"kettle {number}", ("a",)) for number in range(5))
+    asked = tuple(EvalQuestion(f"kettle {number}", ("a",)) for number in range(5))
     assert len(run([Case("one", turns, asked)], limit=2)) == 2 * 3
 
 
@@ -122,7 +122,7 @@ def test_evidence_that_a_context_has_is_counted(tmp_path: Path) -> None:
 def test_doubt_is_told_by_weak_first_scores() -> None:
     def given(score: float, evidence: tuple[str, ...], hit: float) -> Answered:
         figures = {"any@1": hit} if evidence else {}
-        return Answered("commonplace", Question("?", evidence), figures, {}, score)
+        return Answered("commonplace", EvalQuestion("?", evidence), figures, {}, score)
 
     weak, sure = WEAK / 2, WEAK * 2
     right = [given(sure, ("a",), 1.0), given(weak, ("a",), 1.0), given(weak, ("a",), 0.0)]

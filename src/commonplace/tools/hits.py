@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BESIDE = 200
 """Characters of a neighbour that a hit shows."""
+FEW = 5
+"""Hits that are told of those that are all weak: more would fill a context with guesses."""
 SAID_MOST = 4000
 """Characters of one message that are shown: a pasted log would fill a context."""
 FURTHER = "To look further: other words, past conversations too, or also what was replaced."
@@ -76,7 +78,7 @@ def answer(memory: Memory, hits: SearchResult, replaced: Replaced) -> Answer:
 
 
 def _lines(memory: Memory, hits: SearchResult, replaced: Replaced) -> list[str]:
-    shown = [*hits, *hits.nearest]
+    shown = [*(hits[:FEW] if hits.is_weak else hits), *hits.nearest]
     lines = _framed(memory, shown, [_told(hit, memory.clock, replaced) for hit in shown])
     lines = judged(lines or ["Nothing found."], verdict(hits))
     return [*lines, *notes(hits)]

@@ -58,7 +58,7 @@ class Turn(Struct, frozen=True):
     kind: str = "note"
 
 
-class Question(Struct, frozen=True):
+class EvalQuestion(Struct, frozen=True):
     """A question, with the ids of the turns that answer it; none for one that nothing answers."""
 
     text: str
@@ -73,8 +73,8 @@ class Case(Struct, frozen=True):
 
     name: str
     turns: tuple[Turn, ...]
-    questions: tuple[Question, ...]
-    unanswered: tuple[Question, ...] = ()
+    questions: tuple[EvalQuestion, ...]
+    unanswered: tuple[EvalQuestion, ...] = ()
     """Those that nothing in it answers: search should say so."""
 
 
@@ -99,7 +99,7 @@ def text_of(path: Path) -> str:
 def cases_of(text: str, path: Path) -> list[Case]:
     """The cases of the text of a JSONL file."""
     turns: dict[str, list[Turn]] = {}
-    questions: dict[str, list[Question]] = {}
+    questions: dict[str, list[EvalQuestion]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -128,7 +128,7 @@ def cases_of(text: str, path: Path) -> list[Case]:
     ]
 
 
-def _case(name: str, turns: Iterable[Turn], asked: Sequence[Question]) -> Case:
+def _case(name: str, turns: Iterable[Turn], asked: Sequence[EvalQuestion]) -> Case:
     answered = tuple(each for each in asked if each.evidence)
     return Case(name, tuple(turns), answered, tuple(each for each in asked if not each.evidence))
 
@@ -158,8 +158,8 @@ def _turn(data: Mapping[str, Any]) -> Turn:
     )
 
 
-def _question(data: Mapping[str, Any]) -> Question:
-    return Question(
+def _question(data: Mapping[str, Any]) -> EvalQuestion:
+    return EvalQuestion(
         text=str(data["question"]),
         evidence=tuple(map(str, data["evidence"])),
         category=str(data.get("category", "")),
@@ -222,17 +222,17 @@ class CaseVault:
         )
         self.turns.update(zip((record.id for record in stored), (turn.id for turn in said)))
 
-    def ask(self, question: Question, limit: int = DEPTH) -> list[str]:
+    def ask(self, question: EvalQuestion, limit: int = DEPTH) -> list[str]:
         return self.turns_of(self.found(question, limit))
 
-    def found(self, question: Question, limit: int = DEPTH) -> SearchResult:
+    def found(self, question: EvalQuestion, limit: int = DEPTH) -> SearchResult:
         self.clock.put(question.time)
         return self.memory.search(question.text, limit=limit)
 
     def turns_of(self, hits: Iterable[Hit]) -> list[str]:
         return [self.turns[hit.record.id] for hit in hits if hit.record.id in self.turns]
 
-    def in_context(self, question: Question, tokens: int) -> float:
+    def in_context(self, question: EvalQuestion, tokens: int) -> float:
         """The share of the evidence in a context of so many tokens for this question."""
         self.clock.put(question.time)
         context = self.memory.context(question.text, tokens=tokens)
@@ -255,7 +255,7 @@ def _by_session(turns: Sequence[Turn]) -> Iterator[tuple[str, list[Turn]]]:
 class System(Protocol):
     """Whatever finds turns for a question."""
 
-    def ask(self, question: Question, limit: int = DEPTH) -> list[str]:
+    def ask(self, question: EvalQuestion, limit: int = DEPTH) -> list[str]:
         """The ids of turns, best first."""
 
 
@@ -265,7 +265,7 @@ class Grep:
     def __init__(self, case: Case) -> None:
         self._texts = [(turn.id, turn.text.lower()) for turn in reversed(case.turns)]
 
-    def ask(self, question: Question, limit: int = DEPTH) -> list[str]:
+    def ask(self, question: EvalQuestion, limit: int = DEPTH) -> list[str]:
         words = _told(question.text)
         counts = [(sum(word in text for word in words), key) for key, text in self._texts]
         counts.sort(key=lambda pair: pair[0], reverse=True)
@@ -281,7 +281,7 @@ class PlainBM25:
         self._sizes = [bag.total() for bag in self._bags]
         self._mean = sum(self._sizes) / max(len(self._sizes), 1) or 1.0
 
-    def ask(self, question: Question, limit: int = DEPTH) -> list[str]:
+    def ask(self, question: EvalQuestion, limit: int = DEPTH) -> list[str]:
         scores = [0.0] * len(self._ids)
         for word in {_stem(word) for word in _told(question.text)}:
             self._add(scores, word)
@@ -333,7 +333,7 @@ class Answered(Struct, frozen=True):
     """What one system gave for one question."""
 
     system: str
-    question: Question
+    question: EvalQuestion
     turns: Figures
     sessions: Figures
     score: float = 0.0
@@ -342,7 +342,7 @@ class Answered(Struct, frozen=True):
     """The share of the evidence that is in a context for the question, where that was asked."""
 
 
-def answered(system: str, question: Question, found: Sequence[str], case: Case) -> Answered:
+def answered(system: str, question: EvalQuestion, found: Sequence[str], case: Case) -> Answered:
     """The figures of one answer: of turns, and of sessions in the order of their best turns."""
     session = {turn.id: turn.session for turn in case.turns}
     sessions = list(dict.fromkeys(session[key] for key in found))
@@ -386,7 +386,7 @@ def run(
     return results
 
 
-def _of_vault(vault: CaseVault, question: Question, case: Case, tokens: int) -> Answered:
+def _of_vault(vault: CaseVault, question: EvalQuestion, case: Case, tokens: int) -> Answered:
     hits = vault.found(question)
     if not question.evidence:
         return Answered(SYSTEMS[0], question, {}, {}, _first_score(hits))
@@ -509,7 +509,9 @@ def known_items(memory: Memory, *, count: int, seed: int = 1) -> Case:
     return Case(
         "self",
         turns,
-        tuple(Question(_recalled(bags[each.id], rarity), (each.id,), each.kind) for each in chosen),
+        tuple(
+            EvalQuestion(_recalled(bags[each.id], rarity), (each.id,), each.kind) for each in chosen
+        ),
     )
 
 

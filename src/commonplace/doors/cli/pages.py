@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.terminal import paint
 from commonplace.model.clock import parse_stamp
-from commonplace.tools.hits import FURTHER, in_numbers
+from commonplace.tools.hits import FEW, FURTHER, in_numbers
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def day_in_words(day: date, today: date) -> str:
 def found(data: Mapping[str, Any], clock: Clock) -> str:
     """The hits of a search, numbered as the commands that take an id know them."""
     hits, nearest = data["hits"], data["nearest"]
-    lines = list(_numbered(hits or nearest, clock))
+    lines = list(_numbered((hits[:FEW] if data["weak"] else hits) or nearest, clock))
     if not lines:
         return "Nothing found."
     if not hits:

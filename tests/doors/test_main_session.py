@@ -229,12 +229,12 @@ def test_search_and_records_of_the_gateway_follow_the_list_of_documents(
     shown = [browser.get(f"{AT}/{way}").text for way in ways]
     assert "safe is behind" in shown[0]
     assert "safe is behind" in shown[1]
-    assert not any("fears" in each or "was an egg" in each for each in shown)
+    assert not any("fears parrots" in each or "was an egg" in each for each in shown)
     for session in OTHERS:
         headers = {"x-commonplace-session": session}
         told = [browser.get(f"{AT}/{way}", headers=headers).text for way in (*ways, "documents")]
         told += [browser.get(f"{AT}/{way}", headers=headers).text for way in ("days", "sizes")]
-        assert not any(word in each for each in told for word in ("safe is", "fears", 'egg"'))
+        assert not any(word in each for each in told for word in ("safe is", "fears p", 'egg"'))
         assert not any('"name":"MEMORY.md"' in each.replace(" ", "") for each in told)
 
 

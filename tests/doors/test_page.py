@@ -876,12 +876,16 @@ def test_who_wrote_what_begins_at_the_top_and_shows_words_whole(
 def test_what_speaks_against_a_hit_is_not_drawn_as_if_it_helped(
     page: Any, world: dict[str, Any]
 ) -> None:
-    go(page, world, "search?words=garden+fact")
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.store("Which fence goes around the garden?")
+    go(page, world, "search?words=fence+garden")
     page.locator(".card details").first.wait_for()
     drawn = "rows => rows.map(row => [Number(row.lastChild.textContent) < 0, row.children[1].high])"
     told = page.locator(".signal").evaluate_all(drawn)
     assert {against for against, _ in told} == {False, True}
     assert all((high == 0) == against for against, high in told)
+    with Memory.open(world["vault"], origin="owner") as memory:
+        memory.undo()
 
 
 def test_a_quarantined_memory_is_approved_by_a_person(page: Any, world: dict[str, Any]) -> None:

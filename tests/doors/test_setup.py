@@ -64,7 +64,8 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "cursor": {"type": "stdio", "command": COMMAND, "args": ARGUMENTS},
     "vscode": {"type": "stdio", "command": COMMAND, "args": ARGUMENTS},
 }
-LEADING = ("CLAUDE_", "CODEX_", "GEMINI_", "XDG_", "QWEN_", "COPILOT_", "CLINE_", "VSCODE_")
+OF_CLIENTS = ("CLAUDE_", "CODEX_", "GEMINI_", "QWEN_", "COPILOT_", "CLINE_", "VSCODE_")
+LEADING = (*OF_CLIENTS, "XDG_", "COMMONPLACE_")
 EVENTS = [
     "SessionStart",
     "UserPromptSubmit",

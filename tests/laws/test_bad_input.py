@@ -433,10 +433,12 @@ def test_a_mended_document_is_found_again_at_once(vault: Path) -> None:
     good = (vault / "USER.md").read_bytes()
     with opened(vault) as memory:
         make_unreadable(vault / "USER.md")
-        assert [hit.record.text for hit in memory.search("vienna")] == []
+        assert "Ada, Wien, Europe/Vienna" not in [
+            hit.record.text for hit in memory.search("vienna")
+        ]
         assert memory.library.troubles
         (vault / "USER.md").write_bytes(good)
-        assert [hit.record.text for hit in memory.search("vienna")] == ["Ada, Wien, Europe/Vienna"]
+        assert memory.search("vienna")[0].record.text == "Ada, Wien, Europe/Vienna"
         assert memory.library.troubles == {}
 
 

@@ -79,7 +79,7 @@ def test_a_long_diary_entry_is_found_to_its_last_word_at_its_place(tmp_path: Pat
         name = memory.write_diary(f"quincebeginning\n{middle}\nquinceend\n").document
         first, last = memory.search("quincebeginning"), memory.search("quinceend")
         text = memory.read(name).text.split("\n")
-    assert [hit.places for hit in first] == [(Place(name, 1),)]
+    assert first[0].places == (Place(name, 1),)
     (place,) = last[0].places
     assert 1 < place.line <= text.index("quinceend") + 1
     assert "quinceend" in last[0].record.text

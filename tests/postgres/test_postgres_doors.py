@@ -238,7 +238,7 @@ def test_a_replica_answers_and_says_where_to_write(run: Run, server: Server) -> 
     wait_until(lambda: "Likes green tea" in run("--vault", other, "search", "tea").out)
     refused = stored(run, other, "Likes coffee")
     assert (refused.code, refused.err.count("\n")) == (6, 1)
-    assert "Name the primary server in the URL" in refused.err
+    assert "name the primary in the URL" in refused.err
     assert run("--vault", other, "status", "--json").data["read only"] is True
     assert "a replica that takes no writes" in run("--vault", other, "doctor").out
     assert run("init", f"{replica.url()}?profile=bob").code in (3, 6)

@@ -65,19 +65,32 @@ def test_what_tells_of_a_change_is_shown_without_a_word_of_the_question() -> Non
 TEXTS = ("duarte heads lisbon", "inês runs lisbon now, duarte left", "likes jazz", "a blue kettle")
 
 
+LISBON = frozenset({"lisbo"})
+
+
 def test_only_what_is_newer_follows() -> None:
     told, totals = (1.0, 0.5, 0.0, 0.0), (5.0, 4.0, 1.0, 1.0)
-    follows, changes = followed(TEXTS, ("1", "2", "2", "2"), told, totals)
+    follows, changes = followed(TEXTS, ("1", "2", "2", "2"), told, totals, asked=LISBON)
     assert follows[1] > 0 == follows[0] == follows[2] == follows[3]
     assert changes == follows
-    assert followed(TEXTS, ("2", "1", "2", "2"), told, totals)[0][1] == 0
+    assert followed(TEXTS, ("2", "1", "2", "2"), told, totals, asked=LISBON)[0][1] == 0
 
 
 def test_what_has_nothing_of_the_question_is_not_followed_up_on() -> None:
-    follows, _ = followed(TEXTS, ("1", "2", "2", "2"), (0.0,) * 4, (5.0, 4.0, 1.0, 1.0))
+    follows, _ = followed(
+        TEXTS, ("1", "2", "2", "2"), (0.0,) * 4, (5.0, 4.0, 1.0, 1.0), asked=LISBON
+    )
     assert follows == [0.0] * 4
 
 
 def test_one_text_or_none_follows_nothing() -> None:
-    assert followed((), (), (), ()) == ([], [])
-    assert followed(("tea",), ("1",), (1.0,), (1.0,)) == ([0.0], [0.0])
+    assert followed((), (), (), (), asked=LISBON) == ([], [])
+    assert followed(("tea",), ("1",), (1.0,), (1.0,), asked=LISBON) == ([0.0], [0.0])
+
+
+def test_a_word_of_the_question_alone_makes_nothing_a_follower() -> None:
+    texts = ("the old flat had a green door", "the tea is in the green tin now", "likes jazz")
+    follows, _ = followed(
+        texts, ("1", "2", "2"), (1.0, 0.5, 0.0), (5.0, 4.0, 1.0), asked=frozenset({"green", "door"})
+    )
+    assert follows == [0.0] * 3

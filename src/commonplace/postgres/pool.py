@@ -63,7 +63,7 @@ class Pool:
         if not self._free.acquire(timeout=seconds):
             raise NoServer(
                 where,
-                f"all {self.size} connections of this process are in use since {seconds:.0f} s",
+                f"all {self.size} connections of this process have been in use for {seconds:.0f} s",
                 next_step="Try again, or do less at the same time.",
             )
         try:

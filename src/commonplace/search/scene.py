@@ -114,7 +114,9 @@ class Scene:
         """How much each follows up on a better one, and where it then speaks of a change."""
         from commonplace.search.successors import followed
 
-        return followed(self.texts, self.all.timestamp, self.told, self.totals)
+        return followed(
+            self.texts, self.all.timestamp, self.told, self.totals, asked=frozenset(self.terms)
+        )
 
     def show_successors(self) -> None:
         """Count as like the question what tells of a change to something that is."""

@@ -50,10 +50,17 @@ PHRASES = (
 
 
 def followed(
-    texts: Sequence[str], times: Sequence[str], told: Sequence[float], totals: Sequence[float]
+    texts: Sequence[str],
+    times: Sequence[str],
+    told: Sequence[float],
+    totals: Sequence[float],
+    *,
+    asked: frozenset[str],
 ) -> tuple[Column, Column]:
     """How much each text follows up on a better one, and the same where it speaks of a change.
 
+    It must share two words with that one, or one that is not `asked` for; words are told by their
+    beginnings.
     Counted in standard deviations of likeness, by how near to the best the other one is and by how
     much of the question it has: only what is surely about it is followed up on.
     """
@@ -61,7 +68,7 @@ def followed(
     best = sorted(range(len(texts)), key=totals.__getitem__, reverse=True)[:COMPARED]
     if len(best) < 2:
         return follows, changes
-    likeness = _Likeness({at: texts[at][:READ] for at in best})
+    likeness = _Likeness({at: texts[at][:READ] for at in best}, asked)
     for head in best[:HEADS]:
         ahead = told[head] * exp(totals[head] - totals[best[0]])
         for at, apart in likeness.standing_out(head):
@@ -79,7 +86,8 @@ def _tells_change(text: str) -> bool:
 class _Likeness:
     """How alike texts are by their words, those that few of them have more than the others."""
 
-    def __init__(self, texts: Mapping[int, str]) -> None:
+    def __init__(self, texts: Mapping[int, str], asked: frozenset[str]) -> None:
+        self._asked = asked
         self._words = {
             at: frozenset(word[:BEGINNING] for word in words_of(text)) for at, text in texts.items()
         }
@@ -93,11 +101,17 @@ class _Likeness:
     def _sum(self, words: frozenset[str]) -> float:
         return sum([self._rare[word] for word in words])
 
+    def _is_about(self, shared: frozenset[str]) -> bool:
+        """Whether words say that two texts are about the same, and not only that both answer."""
+        return len(shared) > 1 or not shared <= self._asked
+
     def standing_out(self, head: int) -> list[tuple[int, float]]:
         """Those that are far more like one than the rest is, and how far."""
         own, whole = self._words[head], self._whole[head]
         alike = {
-            at: self._sum(own & words) / sqrt(whole * self._whole[at]) if own & words else 0.0
+            at: self._sum(own & words) / sqrt(whole * self._whole[at])
+            if self._is_about(own & words)
+            else 0.0
             for at, words in self._words.items()
             if at != head
         }

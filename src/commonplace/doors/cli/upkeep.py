@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from commonplace.doors.cli.everyday import meant
-from commonplace.doors.cli.main import open_memory, show, unconfirmed
+from commonplace.doors.cli.main import open_memory, said, show, unconfirmed
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint, stopped_by_signals
 from commonplace.library.erase import said_of_chain, told_sessions
 from commonplace.model.errors import BadValue, NoSuchRecord
@@ -86,7 +86,7 @@ def delete(arguments: argparse.Namespace) -> int:
     from commonplace import tools
 
     with open_memory(arguments) as memory:
-        key = meant(memory, arguments.id)
+        key = meant(memory, said(arguments.id))
         if at_terminal() and not arguments.yes:
             print(f"  {one_line(memory.get(key).record.text)}")
             if not agrees("Erase it for good? Nothing brings it back; 'remove' can be undone."):

@@ -14,7 +14,7 @@ from commonplace.model.records import MESSAGE, Hit, Neighbour, Origin, Record, S
 from commonplace.search.filters import clean
 from commonplace.search.index import Candidate, Query
 from commonplace.search.ranking import Ranked, ranked
-from commonplace.search.reasons import Wording, reasons
+from commonplace.search.reasons import AskedWords, reasons
 from commonplace.search.words import match
 
 UNFOUND = (0.0, -1)
@@ -84,7 +84,7 @@ def _hit(each: Ranked, by_key: Mapping[int, Candidate], query: Query) -> Hit:
         each.relevance,
         tuple(Neighbour(one.id, one.timestamp, one.username, one.text, one.origin) for one in near),
         tuple(each.parts().items()) if query.explain else (),
-        reasons(each, Wording(query.text), by_key),
+        reasons(each, AskedWords(query.text), by_key),
     )
 
 

@@ -18,7 +18,7 @@ from commonplace.search.question import Question, question_in
 if TYPE_CHECKING:
     from commonplace.search.encoders import Encoder, Stronger
     from commonplace.search.ranking import Ranked
-    from commonplace.search.reasons import Wording
+    from commonplace.search.reasons import AskedWords
     from commonplace.search.time_phrases import Period
 
 
@@ -37,7 +37,7 @@ class Miss(Struct, frozen=True):
         return self.rank > 0 and not self.reasons
 
 
-class Compared(Struct, frozen=True):
+class Understood(Struct, frozen=True):
     """A query as it was read, and what was found to compare with it."""
 
     query: Query
@@ -86,9 +86,9 @@ class SearchEngine:
             # No word in it, but perhaps an emoji or a sign.
             return SearchResult(self._index.search(query), degraded=read.degraded)
         best = self._ranked(found, query, read.question.aside, limit=query.limit)
-        from commonplace.search.reasons import Wording
+        from commonplace.search.reasons import AskedWords
 
-        wording = Wording(query.text, read.question.aside, read.readings)
+        wording = AskedWords(query.text, read.question.aside, read.readings)
         hits = self._told(best, found, query, wording)
         return SearchResult(
             self._filled(hits, found, query),
@@ -98,7 +98,7 @@ class SearchEngine:
             readings=read.readings,
         )
 
-    def compare(self, query: Query) -> Compared:
+    def compare(self, query: Query) -> Understood:
         """Read a query with text, and collect what may answer it."""
         question = question_in(query.text, self._index.rarity)
         readings = typos.readings(question.text, self._index, query)
@@ -106,9 +106,9 @@ class SearchEngine:
         asked, degraded = self.asked(text, question.rest)
         words = replace(query, text=" ".join((text, *question.aside)))
         found = self._index.candidates(words, asked)
-        return Compared(replace(query, text=text), question, readings, asked, degraded, found)
+        return Understood(replace(query, text=text), question, readings, asked, degraded, found)
 
-    def _nearest(self, found: Sequence[Candidate], query: Query, wording: Wording) -> list[Hit]:
+    def _nearest(self, found: Sequence[Candidate], query: Query, wording: AskedWords) -> list[Hit]:
         """What comes first of all that is not near enough."""
         most = min(BELOW, query.limit)
         order = self._ranked(found, query, wording.aside, limit=most, every=True)
@@ -119,7 +119,7 @@ class SearchEngine:
         best: Sequence[Ranked],
         found: Sequence[Candidate],
         query: Query,
-        wording: Wording,
+        wording: AskedWords,
     ) -> list[Hit]:
         """The ranked as hits, with their neighbours and their reasons."""
         from commonplace.search.reasons import reasons

@@ -87,7 +87,7 @@ def label(signal: str) -> str:
     return LABELS.get(signal, signal.replace("_", " "))
 
 
-class Wording(Struct, frozen=True):
+class AskedWords(Struct, frozen=True):
     """A question as it was looked for: what is asked, words beside it, and misspelt ones."""
 
     text: str
@@ -100,7 +100,7 @@ class Wording(Struct, frozen=True):
         return " ".join((self.text, *self.aside))
 
 
-def reasons(each: Ranked, asked: Wording, by_key: Mapping[int, Candidate]) -> tuple[str, ...]:
+def reasons(each: Ranked, asked: AskedWords, by_key: Mapping[int, Candidate]) -> tuple[str, ...]:
     """Why it was found, the weightiest first."""
     return tuple(dict.fromkeys(_reasons(each, asked, by_key)))[:MOST]
 
@@ -143,7 +143,7 @@ def _are_forms(one: str, other: str) -> bool:
     return begin_alike and abs(len(one) - len(other)) <= few
 
 
-def _reasons(each: Ranked, asked: Wording, by_key: Mapping[int, Candidate]) -> Iterator[str]:
+def _reasons(each: Ranked, asked: AskedWords, by_key: Mapping[int, Candidate]) -> Iterator[str]:
     it, parts = each.candidate, each.parts()
     own = {"words": it.words_rank >= 0, "meaning": it.cosine_rank >= 0 and each.is_like}
     if own["words"]:
@@ -156,7 +156,7 @@ def _reasons(each: Ranked, asked: Wording, by_key: Mapping[int, Candidate]) -> I
     yield from (said for name, said in TOLD.items() if parts.get(name, 0.0) >= LEAST)
 
 
-def _read_as(asked: Wording, text: str) -> Iterator[str]:
+def _read_as(asked: AskedWords, text: str) -> Iterator[str]:
     """How misspelt words were read that the text has."""
     for word, meant in asked.readings.items():
         if shared(meant, text):

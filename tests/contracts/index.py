@@ -335,6 +335,67 @@ class IndexContract:
             assert found(index, text, documents=(DAILY, MEMORY), session="s2") == ["mem-00003"]
             assert index.count(Query(text, documents=(MEMORY,))) == 2
 
+    def test_words_are_found_in_texts_and_tags_be_they_parts_of_others(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, "The Garden gate"),
+            record(2, "Roses", tags=("garden",)),
+            record(3, "Über den Fluß"),
+        )
+        assert found(index, containing=("GARD",)) == ["mem-00002", "mem-00001"]
+        assert found(index, containing=("gard", "gate")) == ["mem-00001"]
+        assert found(index, containing=("über",)) == ["mem-00003"]
+        assert found(index, containing=("gate", "über")) == []
+
+    def test_records_are_found_by_who_and_what_they_are_about(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, username="ann", group="boat"),
+            record(2, tags=("person:ann", "project:house")),
+            record(3, username="anna", tags=("boat",), origin="owner"),
+        )
+        assert found(index, people=("ann",)) == ["mem-00002", "mem-00001"]
+        assert found(index, projects=("boat", "house")) == ["mem-00002", "mem-00001"]
+        assert found(index, people=("ann",), projects=("boat",)) == ["mem-00001"]
+        assert found(index, origins=("owner",)) == ["mem-00003"]
+
+    def test_records_come_in_the_order_that_is_asked_for_a_page_at_a_time(
+        self, index: Index
+    ) -> None:
+        fill(
+            index,
+            record(1, "A long text of many words", seen=("1 a", "2 b")),
+            record(2, "Short", seen=("1 a",)),
+            record(3, "A text"),
+        )
+        for order, wanted in (
+            ("newest", [3, 2, 1]),
+            ("oldest", [1, 2, 3]),
+            ("longest", [1, 3, 2]),
+            ("repeated", [1, 2, 3]),
+        ):
+            every = [f"mem-{number:05}" for number in wanted]
+            assert found(index, order=order) == every
+            assert found(index, order=order, limit=1, offset=1) == every[1:2]
+        assert found(index, offset=3) == []
+
+    def test_records_are_tallied_by_what_lists_are_sorted_out_by(self, index: Index) -> None:
+        fill(
+            index,
+            record(1, tags=("a", "b"), group="boat", username="ann", origin="web"),
+            record(2),
+            record(3),
+            record(4, kind="note"),
+            record(5, kind="note", supersedes="mem-00004"),
+        )
+        told = sorted(index.tallies(Query(kinds=("fact", "note"))))
+        assert told == [
+            ("fact", (), "", "", "agent", 2),
+            ("fact", ("a", "b"), "boat", "ann", "web", 1),
+            ("note", (), "", "", "agent", 1),
+        ]
+        assert sum(each.count for each in index.tallies(Query(tags=("a",)))) == 1
+
     def test_kinds_are_counted_the_most_frequent_first(self, index: Index) -> None:
         fill(index, record(1, kind="note"), record(2, kind="fact"), record(3, kind="note"))
         fill(index, record(2, kind="context"), document=DAILY)

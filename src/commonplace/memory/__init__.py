@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from commonplace.library.experiences import Experiences
     from commonplace.library.rewriting import Rewording
     from commonplace.library.undo import Redone, Restored
+    from commonplace.memory import counting as _counting
     from commonplace.memory import documents as _documents
     from commonplace.memory import finding as _finding
     from commonplace.memory import past as _past
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from commonplace.memory import status
     from commonplace.memory import storing as _storing
     from commonplace.memory import upkeep as _upkeep
+    from commonplace.memory.counting import Counts
     from commonplace.memory.documents import Document
     from commonplace.memory.finding import Gathered
     from commonplace.memory.storing import Remembered
@@ -81,6 +83,7 @@ else:
     _storing = Lazy("memory.storing")
     _review = Lazy("memory.review")
     _finding = Lazy("memory.finding")
+    _counting = Lazy("memory.counting")
     _prompt = Lazy("memory.prompt")
     _documents = Lazy("memory.documents")
     _past = Lazy("memory.past")
@@ -440,6 +443,17 @@ class Memory:
         `within` is memory, history (what was said in conversations) or all.
         """
         return _finding.search(self, text, within=within, **filters)
+
+    def listed(self, **filters: Any) -> list[Hit]:
+        """A page of the memories that fit, in an order. Filters are those of `Query`, but its text.
+
+        `containing` are words that all of them have.
+        """
+        return _finding.listed(self, **filters)
+
+    def counts(self, **filters: Any) -> Counts:
+        """How many memories there are, how many fit, and what else could be asked for."""
+        return _counting.counts(self, **filters)
 
     def all_about(self, text: str, *, limit: int = 100, **filters: Any) -> Gathered:
         """Everything that may be about something, in groups, for whoever has to count.

@@ -14,7 +14,7 @@ from commonplace.model.errors import BadValue, NoSuchRecord
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Record, SearchResult
 from commonplace.search.importance import by_importance
-from commonplace.search.index import Query
+from commonplace.search.index import NEWEST, ORDERS, Query
 
 if TYPE_CHECKING:
     from commonplace.library.experiences import Experiences
@@ -59,6 +59,24 @@ def search(
     hits = SearchResult() if within == "history" else memory.library.find(query)
     memory.note_shown(it for hit in (*hits, *hits.nearest) for it in hit.shown)
     return hits if within == "memory" else _merged(hits, _said(memory, query), query)
+
+
+def listing_query(memory: Memory, **filters: Any) -> Query:
+    """The filters of a list as a query: days as a person names them, passages on demand."""
+    order = filters.get("order", NEWEST)
+    if order not in ORDERS:
+        known = ", ".join(ORDERS)
+        raise BadValue("order", f"{order!r} is not known", next_step=f"Use {known}.")
+    filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
+    return session.narrowed(memory, Query(**{"include_passages": False, **filters}))
+
+
+def listed(memory: Memory, **filters: Any) -> list[Hit]:
+    session.check_open(memory)
+    memory.library.refresh()
+    hits = memory.library.search(listing_query(memory, **filters))
+    memory.note_shown(hit.record for hit in hits)
+    return hits
 
 
 class Gathered(Struct, frozen=True):

@@ -71,6 +71,9 @@ BY_TOOL = "tool"
 INFERRED = ("inferred",)
 """In place of evidence: the user said things in that session, and nothing that it could rest on."""
 
+PERSON, PROJECT = "person:", "project:"
+"""How a tag begins that names whom or what a record is about."""
+
 KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
 

@@ -15,6 +15,7 @@ from commonplace.postgres.connection import Database
 from commonplace.postgres.index_queries import (
     NOTHING,
     SUPERSEDED,
+    WORDING,
     Clause,
     array_of,
     by_vectors,
@@ -30,8 +31,18 @@ from commonplace.postgres.index_queries import (
 )
 from commonplace.postgres.index_rows import PostgresRecords, record_in
 from commonplace.postgres.index_vectors import PostgresVectors
-from commonplace.search.filters import narrow
-from commonplace.search.index import FORMS, Asked, Candidate, Entry, Followed, Query, Result
+from commonplace.search.filters import narrow, sorted_by
+from commonplace.search.index import (
+    FORMS,
+    NEWEST,
+    Asked,
+    Candidate,
+    Entry,
+    Followed,
+    Query,
+    Result,
+    Tally,
+)
 from commonplace.search.rows import (
     SHOWN,
     IndexRow,
@@ -42,6 +53,7 @@ from commonplace.search.rows import (
     rarity,
     row_of,
     score,
+    tally_of,
 )
 from commonplace.search.sqlite.candidates import CountCache
 from commonplace.search.typos import Slipped
@@ -106,10 +118,12 @@ IDS_WITH = """select distinct id from record
 KINDS = """select kind, count(*) as n from record
     where profile = %(profile)s and lead group by kind order by n desc, kind"""
 NEWEST_FIRST = "order by left(r.timestamp, 40) desc, r.timestamp desc, r.id desc"
-NEWEST = f"""select {SHOWN}, 0.0::float8, {PLACES} from (
+IN_ORDER = f"""select {SHOWN}, 0.0::float8, {PLACES} from (
         select r.* from record r where r.profile = %(profile)s and {{fits}}
-        {NEWEST_FIRST} limit %(limit)s) r
-    {STANDING_IN} {NEWEST_FIRST}"""
+        {{order}} limit %(limit)s offset %(offset)s) r
+    {STANDING_IN} {{order}}"""
+TALLIES = """select r.kind, r.tags, r."group", r.username, r.origin, count(*) from record r
+    where r.profile = %(profile)s and {fits} group by 1, 2, 3, 4, 5"""
 BEST_BY_WORDS = f"""with {{found}}
 select {SHOWN}, w.score, {PLACES} from by_words w
 join record r on r.profile = %(profile)s and r.key = w.key {STANDING_IN} order by w.rank"""
@@ -358,11 +372,14 @@ class PostgresIndex:
         ]
 
     def count(self, query: Query) -> int:
+        return int(self._of_all_that_fit(COUNT, query)[0][0])
+
+    def _of_all_that_fit(self, statement: str, query: Query) -> list[Row]:
+        """What a statement says of the records that fit a query and its text."""
         condition = fitting(query)
         words = self._asked_for(query)
         both = f"{condition.text} and {words.text}" if words else condition.text
-        rows = self._said(COUNT.format(fits=both), condition, *((words,) if words else ()))
-        return int(rows[0][0])
+        return self._said(statement.format(fits=both), condition, *((words,) if words else ()))
 
     def _asked_for(self, query: Query) -> Clause | None:
         """What the text of a query asks of a record."""
@@ -372,6 +389,10 @@ class PostgresIndex:
             return words
         # No word in it, but perhaps an emoji or a sign.
         return Clause(HAS_SIGN, {"sign": kept(text)})
+
+    def tallies(self, query: Query) -> list[Tally]:
+        rows = self._of_all_that_fit(TALLIES, query)
+        return [tally_of((*map(unkept, row[:-1]), row[-1])) for row in rows]
 
     def kinds(self) -> dict[str, int]:
         return dict(self._rows(KINDS))
@@ -388,7 +409,11 @@ class PostgresIndex:
         both = f"{condition.text} and {sign.text}" if sign else condition.text
         asked = (sign,) if sign else ()
         limit = max(query.limit, 0)
-        return self._hits(self._said(NEWEST.format(fits=both), condition, *asked, limit=limit))
+        other = f"order by {sorted_by(query.order, WORDING)}"
+        order = NEWEST_FIRST if query.order == NEWEST else other
+        said = IN_ORDER.format(fits=both, order=order)
+        offset = max(query.offset, 0)
+        return self._hits(self._said(said, condition, *asked, limit=limit, offset=offset))
 
     def erase(self, record_ids: Iterable[str]) -> None:
         ids = [kept(id_) for id_ in record_ids]

@@ -206,10 +206,11 @@ def unkept(text: str) -> str:
 
 WORDING = Wording(
     superseded=SUPERSEDED,
-    kind_among="(r.kind = any(?))",
+    among="({} = any(?))",
     until="r.timestamp <= ? || chr(1114111) and r.timestamp <> ''",
     in_utc="right(r.timestamp, 1) = 'Z'",
-    has_tag="strpos(r.tags, ?) > 0",
+    has="strpos({}, ?) > 0",
+    newline="chr(10)",
     stands_in=STANDS_IN,
     among_those_in=AMONG_THOSE_IN,
     text=kept,

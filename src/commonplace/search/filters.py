@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
-from commonplace.model.records import BEHAVIORAL, PASSAGE, Sensitivity
-from commonplace.search.index import Query
+from commonplace.model.records import BEHAVIORAL, PASSAGE, PERSON, PROJECT, Sensitivity
+from commonplace.search.index import LONGEST, NEWEST, OLDEST, REPEATED, Query
 
 SUPERSEDED = """(r.replaced_by <> '' OR EXISTS(SELECT 1 FROM records s
     WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id))"""
@@ -35,12 +35,14 @@ class Wording(NamedTuple):
     """What a database calls things, with a question mark where a value goes."""
 
     superseded: str = SUPERSEDED
-    kind_among: str = "r.kind IN (SELECT value FROM json_each(?))"
+    among: str = "{} IN (SELECT value FROM json_each(?))"
     since: str = "r.timestamp >= ?"
     until: str = "r.timestamp <= ? || char(1114111) AND r.timestamp <> ''"
     """Whatever follows in a stamp that begins like this is less than the last letter of all."""
     in_utc: str = "substr(r.timestamp, -1) = 'Z'"
-    has_tag: str = "instr(r.tags, ?)"
+    has: str = "instr({}, ?)"
+    """Whether a column has a text in it."""
+    newline: str = "char(10)"
     stands_in: str = STANDS_IN
     among_those_in: str = AMONG_THOSE_IN
     text: Callable[[str], str] = clean
@@ -68,13 +70,13 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     tests: list[str] = []
     arguments: list[Any] = []
     if query.kinds:
-        tests.append(wording.kind_among)
+        tests.append(wording.among.format("r.kind"))
         arguments.append(wording.texts(query.kinds))
         if BEHAVIORAL.issuperset(query.kinds):
             # Which says nothing new, but lets a database look through those alone.
             tests.append(f"r.{IS_BEHAVIORAL}")
     if query.without_kinds:
-        tests.append(f"NOT {wording.kind_among}")
+        tests.append(f"NOT {wording.among.format('r.kind')}")
         arguments.append(wording.texts(query.without_kinds))
     if query.session:
         tests.append("r.session = ? AND r.session <> ''")
@@ -82,6 +84,9 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     if query.sensitivity:
         tests.append("r.sensitivity = ?")
         arguments.append(wording.text(query.sensitivity))
+    if query.origins:
+        tests.append(wording.among.format("r.origin"))
+        arguments.append(wording.texts(query.origins))
     for origin in query.without_origins:
         tests.append("r.origin <> ?")
         arguments.append(wording.text(origin))
@@ -91,12 +96,59 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
             tests.append(_bound(test, wording) if stamp else test)
             arguments += map(wording.text, (stamp, day) if stamp else (day,))
     for tag in query.tags:
-        tests.append(wording.has_tag)
+        tests.append(wording.has.format("r.tags"))
         arguments.append(wording.text(listed((tag,))))
+    for told in (
+        *(_having(word, wording) for word in query.containing),
+        *filter(None, (_whose(query.people, "r.username", PERSON, wording),)),
+        *filter(None, (_whose(query.projects, 'r."group"', PROJECT, wording),)),
+    ):
+        tests.append(told[0])
+        arguments += told[1]
     if query.documents:
         tests.append(wording.stands_in if query.text or query.session else wording.among_those_in)
         arguments.append(wording.texts(query.documents))
     return tests, arguments
+
+
+def _having(word: str, wording: Wording) -> tuple[str, list[Any]]:
+    """That a word is in a text or its tags; databases know the cases of few letters but these."""
+    spelt = [word.lower()] if word.isascii() else list(_spellings(word))
+    columns = ("lower(r.text)", "lower(r.tags)") if word.isascii() else ("r.text", "r.tags")
+    tests = [wording.has.format(column) for column in columns for _ in spelt]
+    return _either(tests), [wording.text(each) for each in (*spelt, *spelt)]
+
+
+def _spellings(word: str) -> dict[str, None]:
+    return dict.fromkeys((word, word.lower(), word.upper(), word.capitalize()))
+
+
+def _whose(
+    names: Sequence[str], column: str, prefix: str, wording: Wording
+) -> tuple[str, list[Any]] | None:
+    """That one of these names stands in a column or, after a prefix, among the tags."""
+    if not names:
+        return None
+    tags = [wording.text(listed((prefix + name,))) for name in names]
+    tests = [wording.among.format(column), *(wording.has.format("r.tags") for _ in tags)]
+    return _either(tests), [wording.texts(names), *tags]
+
+
+def _either(tests: Sequence[str]) -> str:
+    # A test may be a number, which not every database takes for true or false.
+    return f"({' OR '.join(tests)})"
+
+
+def sorted_by(order: str, wording: Wording = SQLITE) -> str:
+    """What to sort records by, for `ORDER BY`."""
+    newest = "r.timestamp DESC, r.id DESC"
+    lines = f"length(r.seen) - length(replace(r.seen, {wording.newline}, ''))"
+    return {
+        NEWEST: newest,
+        OLDEST: "r.timestamp, r.id",
+        LONGEST: f"length(r.text) DESC, {newest}",
+        REPEATED: f"{lines} DESC, {newest}",
+    }[order]
 
 
 def _bound(test: str, wording: Wording) -> str:

@@ -28,6 +28,10 @@ STEEP = 10.0
 """The rank that says half as much as the first."""
 
 
+NEWEST, OLDEST, LONGEST, REPEATED = ORDERS = ("newest", "oldest", "longest", "repeated")
+"""How records may be sorted; `repeated` is by how often each was told again."""
+
+
 class Query(Struct, frozen=True):
     """What to look for: records that fit every field that is set."""
 
@@ -40,8 +44,16 @@ class Query(Struct, frozen=True):
     """All of these."""
     documents: tuple[str, ...] = ()
     """Standing in any of these."""
+    containing: tuple[str, ...] = ()
+    """With each of these in its text or its tags, be it a part of a word."""
+    people: tuple[str, ...] = ()
+    """Of any of these people: by their name, or by a tag such as person:ann."""
+    projects: tuple[str, ...] = ()
+    """Of any of these projects: by their group, or by a tag such as project:boat."""
     session: str = ""
     sensitivity: str = ""
+    origins: tuple[str, ...] = ()
+    """From any of these."""
     without_origins: tuple[str, ...] = ()
     """From none of these."""
     since: str = ""
@@ -54,8 +66,23 @@ class Query(Struct, frozen=True):
     include_secret: bool = False
     include_passages: bool = True
     limit: int = 20
+    offset: int = 0
+    """How many to leave out first, of what is not sorted by how well it fits."""
+    order: str = NEWEST
+    """One of `ORDERS`, for what is not sorted by how well it fits."""
     explain: bool = False
     """Whether the hits say why they stand where they do."""
+
+
+class Tally(NamedTuple):
+    """How many records are alike in what lists are sorted out by."""
+
+    kind: str
+    tags: tuple[str, ...]
+    group: str
+    username: str
+    origin: str
+    count: int
 
 
 class Asked(Struct, frozen=True):
@@ -188,6 +215,9 @@ class Index(Protocol):
 
     def count(self, query: Query) -> int:
         """How many records fit, whatever the query's limit."""
+
+    def tallies(self, query: Query) -> list[Tally]:
+        """The records that fit, counted by what lists are sorted out by, in any order."""
 
     def kinds(self) -> dict[str, int]:
         """How many records there are of each kind, replaced ones too, the most first."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from commonplace.model.files import Known, Signature
 from commonplace.model.records import Record, wording_key
 from commonplace.search.filters import listed, unlisted
-from commonplace.search.index import Entry
+from commonplace.search.index import Entry, Tally
 from commonplace.search.words import STOP, indexed
 
 AT_ONCE = 2000
@@ -123,6 +123,12 @@ def record_of(row: Row) -> Record:
     for at in LISTED:
         values[at] = unlisted(values[at])
     return Record(*values)
+
+
+def tally_of(row: Row) -> Tally:
+    """The count that a row is of: kind, tags, group, username, origin, how many."""
+    kind, tags, *rest = row
+    return Tally(kind, unlisted(tags), *rest)
 
 
 def known_of(row: Row) -> Known:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import Known, StrPath
 from commonplace.model.records import Hit, Place, Record
-from commonplace.search.filters import SUPERSEDED, as_json, clean, fits
-from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result
+from commonplace.search.filters import SUPERSEDED, as_json, clean, fits, sorted_by
+from commonplace.search.index import Asked, Candidate, Entry, Followed, Query, Result, Tally
 from commonplace.search.rows import (
     COUNT,
     SHOWN,
@@ -29,6 +29,7 @@ from commonplace.search.rows import (
     record_of,
     row_of,
     score,
+    tally_of,
 )
 from commonplace.search.sqlite import records as sqlite_records
 from commonplace.search.sqlite.candidates import (
@@ -90,8 +91,10 @@ MARKED = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.replac
 SAYING = f"""SELECT {SHOWN} FROM records r
     WHERE r.said = ? AND r.said <> 0 AND r.lead AND NOT {SUPERSEDED} ORDER BY r.timestamp, r.id"""
 # The rows are looked up for those that are wanted alone.
-NEWEST = f"""SELECT {WHOLE} FROM (SELECT r.key {{source}}
-    ORDER BY r.timestamp DESC, r.id DESC LIMIT ?) f CROSS JOIN records r ON r.key = f.key"""
+IN_ORDER = f"""SELECT {WHOLE} FROM (SELECT r.key {{source}}
+    ORDER BY {{order}} LIMIT ? OFFSET ?) f CROSS JOIN records r ON r.key = f.key"""
+TALLIES = """SELECT r.kind, r.tags, r."group", r.username, r.origin, count(*) {source}
+    GROUP BY 1, 2, 3, 4, 5"""
 OF_KEYS = f"""SELECT {WHOLE}, r.key FROM json_each(?) j CROSS JOIN records r ON r.key = j.value
     WHERE r.lead"""
 OF_IDS = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.id = j.value
@@ -260,6 +263,12 @@ class SqliteIndex:
             replaced = db.execute(f"{counted} AND {AMONG_REPLACED}", arguments).fetchall()
             return found - int(replaced[0][0])
 
+    def tallies(self, query: Query) -> list[Tally]:
+        source, arguments = _source(query)
+        with self._ready(query) as db:
+            rows = db.execute(TALLIES.format(source=source), arguments).fetchall()
+        return [tally_of(row) for row in rows]
+
     def kinds(self) -> dict[str, int]:
         with self._connections.lent() as db:
             return dict(db.execute(KINDS).fetchall())
@@ -422,8 +431,9 @@ def _found(db: sqlite3.Connection, query: Query) -> list[tuple[Row, float]]:
     words = any_of(record_terms(query.text))
     if not words:
         source, arguments = _source(query)
-        newest = NEWEST.format(source=source)
-        return [(row, 0.0) for row in db.execute(newest, (*arguments, query.limit)).fetchall()]
+        said = IN_ORDER.format(source=source, order=sorted_by(query.order))
+        rows = db.execute(said, (*arguments, query.limit, query.offset)).fetchall()
+        return [(row, 0.0) for row in rows]
     found = by_words(db, words, query, WHOLE, EVERY, limit=query.limit)
     rows = in_order(found, id_at=0, time_at=TIMESTAMP)
     return [(row, score(-row[-1])) for row in rows[: query.limit]]

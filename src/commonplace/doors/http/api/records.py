@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
@@ -17,6 +17,22 @@ from commonplace.trust import admission
 from commonplace.trust.evidence import LONGEST as LONGEST_QUOTE
 from commonplace.trust.origins import trust_of
 
+Words = Annotated[
+    str, Argument("words that the text or the tags have, all of them", max_length=IN_AN_ADDRESS)
+]
+Kinds = Annotated[list[str], Argument("any of these kinds", max_items=20)]
+Tags = Annotated[list[str], Argument("all of these tags", max_items=20)]
+People = Annotated[
+    list[str], Argument("by any of these people, or tagged person:NAME", max_items=20)
+]
+Projects = Annotated[
+    list[str], Argument("of any of these groups, or tagged project:NAME", max_items=20)
+]
+Origins = Annotated[list[str], Argument("from any of: owner, agent, tool, web …", max_items=20)]
+Day = Annotated[str, Argument("a day such as 2026-03-01 or yesterday", max_length=40)]
+Superseded = Annotated[bool, Argument("replaced ones too")]
+MOST_WORDS = 20
+"""Words of a filter that are looked for."""
 IN_A_CHAIN = 50
 """Most records that are shown of a chain of replacements, in either direction."""
 
@@ -49,32 +65,129 @@ def may_see(memory: Memory, record: Record) -> bool:
 def list_records(
     memory: Memory,
     text: Annotated[
-        str, Argument("words to look for; empty: the newest", max_length=IN_AN_ADDRESS)
+        str, Argument("a question or words: the best come first", max_length=IN_AN_ADDRESS)
     ] = "",
-    kinds: Annotated[list[str], Argument("any of these kinds", max_items=20)] = [],  # noqa: B006
-    tags: Annotated[list[str], Argument("all of these tags", max_items=20)] = [],  # noqa: B006
+    words: Words = "",
+    kinds: Kinds = [],  # noqa: B006
+    tags: Tags = [],  # noqa: B006
+    people: People = [],  # noqa: B006
+    projects: Projects = [],  # noqa: B006
+    origins: Origins = [],  # noqa: B006
+    since: Day = "",
+    until: Day = "",
     document: Annotated[str, Argument("standing in this document", max_length=400)] = "",
     session: Annotated[str, Argument("of this session", max_length=200)] = "",
-    superseded: Annotated[bool, Argument("replaced ones too")] = False,
+    superseded: Superseded = False,
     passages: Annotated[bool, Argument("plain text of documents too")] = False,
+    order: Annotated[
+        Literal["newest", "oldest", "longest", "repeated"], Argument("what comes first")
+    ] = "newest",
     offset: Offset = 0,
     limit: Limit = 50,
 ) -> Any:
     """Records that fit every filter, a page at a time."""
-    hits = memory.search(
-        text,
-        kinds=tuple(kinds),
-        tags=tuple(tags),
-        documents=(document,) if document else (),
-        session=session,
-        include_superseded=superseded,
-        include_passages=passages,
-        limit=offset + limit + 1,
-    )
-    page = hits[offset : offset + limit]
-    replaced = memory.library.chains.replaced(hit.record.id for hit in page) if superseded else ()
-    records = [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in page]
-    return {"records": records, "more": len(hits) > offset + limit}
+    filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters |= {"documents": (document,) if document else (), "session": session}
+    filters["include_passages"] = passages
+    if text:
+        found = memory.search(text, limit=offset + limit + 1, **filters)[offset:]
+    else:
+        found = memory.listed(order=order, limit=limit + 1, offset=offset, **filters)
+    return {
+        "records": _shown_page(memory, found[:limit], superseded=superseded),
+        "more": len(found) > limit,
+    }
+
+
+def _filters(
+    words: str,
+    kinds: list[str],
+    tags: list[str],
+    people: list[str],
+    projects: list[str],
+    origins: list[str],
+    since: str,
+    until: str,
+    superseded: bool,
+) -> dict[str, Any]:
+    """The filters of a list as a query has them."""
+    return {
+        "containing": tuple(words.split()[:MOST_WORDS]),
+        "kinds": tuple(kinds),
+        "tags": tuple(tags),
+        "people": tuple(people),
+        "projects": tuple(projects),
+        "origins": tuple(origins),
+        "since": since,
+        "until": until,
+        "include_superseded": superseded,
+    }
+
+
+def _shown_page(memory: Memory, hits: list[Hit], *, superseded: bool) -> list[dict[str, Any]]:
+    """Hits as data, each with whether another has replaced it."""
+    replaced = memory.library.chains.replaced(hit.record.id for hit in hits) if superseded else ()
+    return [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in hits]
+
+
+@route("GET", "/sections", scope="read")
+def list_sections(
+    memory: Memory,
+    words: Words = "",
+    kinds: Kinds = [],  # noqa: B006
+    tags: Tags = [],  # noqa: B006
+    people: People = [],  # noqa: B006
+    projects: Projects = [],  # noqa: B006
+    origins: Origins = [],  # noqa: B006
+    since: Day = "",
+    until: Day = "",
+    superseded: Superseded = False,
+    order: Annotated[
+        Literal["newest", "oldest", "longest", "repeated"], Argument("what comes first")
+    ] = "newest",
+    limit: Limit = 6,
+) -> Any:
+    """The first records of each kind that fit every filter, with how many there are."""
+    filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    told = memory.counts(**filters).kinds
+    wanted = {kind: told[kind] for kind in told if kind in kinds or not kinds}
+    return {
+        "sections": [
+            {
+                "kind": kind,
+                "count": count,
+                "records": _shown_page(
+                    memory,
+                    memory.listed(order=order, limit=limit, **filters | {"kinds": (kind,)}),
+                    superseded=superseded,
+                ),
+            }
+            for kind, count in wanted.items()
+        ]
+    }
+
+
+@route("GET", "/counts", scope="read")
+def count_records(
+    memory: Memory,
+    words: Words = "",
+    kinds: Kinds = [],  # noqa: B006
+    tags: Tags = [],  # noqa: B006
+    people: People = [],  # noqa: B006
+    projects: Projects = [],  # noqa: B006
+    origins: Origins = [],  # noqa: B006
+    since: Day = "",
+    until: Day = "",
+    superseded: Superseded = False,
+) -> Any:
+    """How many memories there are, how many fit the filters, and what else could be asked for.
+
+    A memory is a record that nothing has replaced. Only its owner is told how many wait for
+    approval.
+    """
+    filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    waiting = len(memory.review()) if memory.origin == Origin.OWNER else None
+    return asdict(memory.counts(**filters)) | {"waiting": waiting}
 
 
 @route("GET", "/records/{id}", scope="read")

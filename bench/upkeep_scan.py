@@ -15,7 +15,7 @@ from pathlib import Path
 
 import upkeep
 from commonplace.memory import Memory
-from commonplace.upkeep.scan import KINDS, Seen
+from commonplace.upkeep.scan import KINDS, ScannedVault
 from core import filled, sentence
 
 
@@ -39,7 +39,7 @@ def scan(root: Path, count: int) -> None:
         parts = list[tuple[str, float]]()
         gc.disable()  # As a scan does.
         started = time.process_time()
-        seen = Seen(memory.library, now=memory.clock.now())
+        seen = ScannedVault(memory.library, now=memory.clock.now())
         parts.append(("reading the index", time.process_time() - started))
         for kind, find in KINDS.items():
             if kind != "contradiction":  # Looked for in another layout.

@@ -8,7 +8,9 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -195,6 +197,35 @@ def test_texts_in_nearly_the_same_words_are_near_duplicates(pair: Pair) -> None:
 @pytest.mark.parametrize("pair", NOT_NEAR, ids=" / ".join)
 def test_a_name_a_number_or_a_not_makes_another_text(pair: Pair) -> None:
     assert duplicates.alike(dict(zip("ab", pair))) == []
+
+
+def similar_texts(seed: int) -> dict[str, str]:
+    """Texts of which some are nearly the same, short and long, with and without names."""
+    chance = Random(seed)
+    words = [f"{one}{other}" for one in "bdfgklmnprst" for other in ("alo", "ine", "usto", "erk")]
+    texts: list[str] = []
+    for _ in range(160):
+        text = [chance.choice(words) for _ in range(chance.choice((3, 6, 12, 40)))]
+        if chance.random() < 0.5:
+            text.insert(chance.randrange(1, len(text)), chance.choice(("Ada", "4711", "not")))
+        texts.append(" ".join(text))
+        if chance.random() < 0.4:
+            text[chance.randrange(len(text))] = chance.choice(words)
+            texts.append(" ".join(text))
+    return {str(number): text for number, text in enumerate(texts)}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_near_duplicate_is_lost_by_not_comparing_each_with_each(seed: int) -> None:
+    texts = similar_texts(seed)
+    pairs = combinations(texts, 2)
+    alike = {pair for pair in pairs if duplicates.alike({key: texts[key] for key in pair})}
+    groups = duplicates.alike(texts)
+    assert len(alike) > 20
+    assert {pair for pair in alike if not any(set(pair) <= set(group) for group in groups)} == set()
+    together = {pair for group in groups for pair in combinations(group, 2)}
+    joined = {key for pair in alike for key in pair}
+    assert {key for pair in together for key in pair} == joined
 
 
 def test_texts_that_are_alike_through_others_are_one_group() -> None:

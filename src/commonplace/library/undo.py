@@ -427,10 +427,15 @@ def _ways_back(edits: Sequence[Entry]) -> str:
 
 def _undone(entries: Sequence[Entry]) -> set[int]:
     """The changes that are taken back now: an undo that was itself taken back does not count."""
-    undone: set[int] = set()
+    return set(undos_by_change(entries))
+
+
+def undos_by_change(entries: Sequence[Entry]) -> dict[int, int]:
+    """The positions of the changes that are taken back now, each with that of its undo."""
+    undone: dict[int, int] = {}
     for entry in reversed(entries):
         if entry.undoes >= 0 and entry.position not in undone:
-            undone.add(entry.undoes)
+            undone.setdefault(entry.undoes, entry.position)
     return undone
 
 

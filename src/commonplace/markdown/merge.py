@@ -49,7 +49,7 @@ def merge(base: str, ours: str, theirs: str) -> Merge:
 
 
 def _merge_lines(old: list[str], ours: list[str], theirs: list[str]) -> tuple[list[str], int]:
-    our_hunks, their_hunks = _hunks(old, ours), _hunks(old, theirs)
+    our_hunks, their_hunks = hunks(old, ours), hunks(old, theirs)
     gone = {n for hunk in (*our_hunks, *their_hunks) for n in range(hunk.start, hunk.end)}
     added = {hunk.start: hunk.lines for hunk in their_hunks}
     for hunk in our_hunks:
@@ -68,7 +68,7 @@ def merged_bytes(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     return merge(*texts).text.encode()
 
 
-class _Hunk(NamedTuple):
+class Hunk(NamedTuple):
     """Lines `start` to `end` of the old text are replaced by `lines`."""
 
     start: int
@@ -180,7 +180,7 @@ def _woven(first: list[str], second: list[str]) -> list[str]:
     """
     ones, others = _items(first), _items(second)
     united, at = [], 0
-    for hunk in _hunks(ones, others):
+    for hunk in hunks(ones, others):
         united += [*ones[at : hunk.end], *hunk.lines]
         at = hunk.end
     return [line for item in united + ones[at:] for line in item.split("\n")]
@@ -200,7 +200,7 @@ def _items(lines: list[str]) -> list[str]:
     return ["\n".join(item) for item in items]
 
 
-def _conflicts(ours: list[_Hunk], theirs: list[_Hunk]) -> int:
+def _conflicts(ours: list[Hunk], theirs: list[Hunk]) -> int:
     count = at = 0
     for hunk in ours:
         while at < len(theirs) and theirs[at].end < hunk.start:
@@ -209,13 +209,13 @@ def _conflicts(ours: list[_Hunk], theirs: list[_Hunk]) -> int:
     return count
 
 
-def _until(hunks: list[_Hunk], at: int, end: int) -> Iterator[_Hunk]:
-    while at < len(hunks) and hunks[at].start <= end:
-        yield hunks[at]
+def _until(theirs: list[Hunk], at: int, end: int) -> Iterator[Hunk]:
+    while at < len(theirs) and theirs[at].start <= end:
+        yield theirs[at]
         at += 1
 
 
-def _clash(hunk: _Hunk, other: _Hunk) -> bool:
+def _clash(hunk: Hunk, other: Hunk) -> bool:
     """Whether both changed the same lines, and not in the same way."""
     if hunk == other or not (hunk.lines or other.lines):
         return False
@@ -224,13 +224,13 @@ def _clash(hunk: _Hunk, other: _Hunk) -> bool:
     )
 
 
-def _hunks(old: list[str], new: list[str]) -> list[_Hunk]:
+def hunks(old: list[str], new: list[str]) -> list[Hunk]:
     """The differences between two lists of lines, in order."""
     head = alike(old, new)
     tail = alike(old[head:][::-1], new[head:][::-1])
     before, after = old[head : len(old) - tail], new[head : len(new) - tail]
     if not (before and after):
-        return [_Hunk(head, head + len(before), after)] if before or after else []
+        return [Hunk(head, head + len(before), after)] if before or after else []
     return _fold(_differences(before, after), head, after)
 
 
@@ -269,14 +269,14 @@ def _character(number: int) -> str:
     return chr(min(number if number < 0xD800 else number + 0x800, 0x10FFFF))
 
 
-def _fold(runs: list[tuple[int, int]], at: int, after: list[str]) -> list[_Hunk]:
+def _fold(runs: list[tuple[int, int]], at: int, after: list[str]) -> list[Hunk]:
     """Hunks from runs: what is removed and added between two kept runs is one hunk."""
-    hunks, start, taken = [], at, 0
+    found, start, taken = [], at, 0
     added: list[str] = []
     for what, length in [*runs, (0, 0)]:
         if what == 0:
             if at > start or added:
-                hunks.append(_Hunk(start, at, added))
+                found.append(Hunk(start, at, added))
             start = at = at + length
             added = []
             taken += length
@@ -285,7 +285,7 @@ def _fold(runs: list[tuple[int, int]], at: int, after: list[str]) -> list[_Hunk]
         else:
             added = added + after[taken : taken + length]
             taken += length
-    return hunks
+    return found
 
 
 def diff(before: str, after: str, *, limit: int = 40) -> str:
@@ -293,7 +293,7 @@ def diff(before: str, after: str, *, limit: int = 40) -> str:
     old, new = before.split("\n"), after.split("\n")
     shown: list[str] = []
     shift = 0
-    for hunk in _hunks(old, new):
+    for hunk in hunks(old, new):
         removed, added = old[hunk.start : hunk.end], hunk.lines
         place = hunk.start + 1
         shown.append(f"@@ -{place},{len(removed)} +{place + shift},{len(added)} @@")

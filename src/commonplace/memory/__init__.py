@@ -49,12 +49,15 @@ if TYPE_CHECKING:
     from commonplace.history.conversations import Conversations
     from commonplace.history.messages import History, Message
     from commonplace.library import accounts, copies, undo
+    from commonplace.library.activity import Activity
+    from commonplace.library.activity import Page as ActivityPage
     from commonplace.library.blame import Blame
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
     from commonplace.library.rewriting import Rewording
     from commonplace.library.undo import Redone, Restored
+    from commonplace.memory import activity as _activity
     from commonplace.memory import counting as _counting
     from commonplace.memory import documents as _documents
     from commonplace.memory import finding as _finding
@@ -86,6 +89,7 @@ else:
     _counting = Lazy("memory.counting")
     _prompt = Lazy("memory.prompt")
     _documents = Lazy("memory.documents")
+    _activity = Lazy("memory.activity")
     _past = Lazy("memory.past")
     _upkeep = Lazy("memory.upkeep")
     admission = Lazy("trust.admission")
@@ -668,6 +672,34 @@ class Memory:
     def log(self, *, limit: int = 20) -> list[Entry]:
         """The last changes that this reader may see, newest first."""
         return _past.log(self, limit=limit)
+
+    def activity(
+        self,
+        *,
+        who: str = "",
+        deed: str = "",
+        day: str = "",
+        document: str = "",
+        way: str = "",
+        before: int | None = None,
+        limit: int = 50,
+    ) -> ActivityPage:
+        """Changes with what they said before and after, newest first; the texts for the owner.
+
+        `who` is one of `memory.activity.Who`, `deed` of `Deed`, `day` of the user's calendar.
+        `way` leaves those that can be taken back (`undo`) or made again (`redo`). `before` is
+        the position of the last change of the page before.
+        """
+        filters = {"who": who, "deed": deed, "day": day, "document": document, "way": way}
+        return _activity.page(self, before=before, limit=limit, **filters)
+
+    def change(self, position: int) -> Activity:
+        """One change with what it said before and after."""
+        return _activity.one(self, position)
+
+    def clients(self, sessions: Iterable[str]) -> dict[str, str]:
+        """The client of each session whose messages are kept, by its session."""
+        return _activity.clients(self, sessions)
 
     def history(self, record_id: str) -> list[Entry]:
         """Every change that was about one record, oldest first."""

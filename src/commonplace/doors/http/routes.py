@@ -76,7 +76,7 @@ class Route(Struct, frozen=True):
         known = {parameter.name: parameter for parameter in self.tool.parameters}
         for name, texts in query.items():
             given[name] = _read(known[name], texts) if name in known else texts[0]
-        return given | {name: text for name, text in path.items() if name in known}
+        return given | {n: _read(known[n], [text]) for n, text in path.items() if n in known}
 
     def run(self, memory: Any, given: Mapping[str, Any]) -> Any:
         if memory.is_shut and not self.any_session:

@@ -28,6 +28,8 @@ KNOWN = 1 << 16
 """Words of which the stem is remembered: a vault has many texts of few words."""
 LOOKED_AT = 20
 """The records with the most words in common that a new one is compared with."""
+FEW = 40
+"""Texts up to which each is compared with each: to sort them into blocks would take longer."""
 CROWD = 200
 """How many texts with the same rare words are compared; more are a form letter."""
 
@@ -54,26 +56,41 @@ def same(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
 
 def alike(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """The keys of texts that are nearly the same, two or more each; those the same left out."""
-    told = {key: _TextWords(text) for key, text in texts.items()}
     clusters = _Clusters()
-    for one, other in _pairs(told):
-        if told[one].words != told[other].words and _in_order(told[one], told[other]):
-            clusters.join(one, other)
+    for group in _with_the_same_fixed(texts):
+        told = {key: _TextWords(raw) for key, raw in group.items()}
+        for one, other in _pairs(told):
+            if told[one].words != told[other].words and _in_order(told[one], told[other]):
+                clusters.join(one, other)
     return clusters.found(texts)
 
 
-class _TextWords:
-    """A text as its words, and what must be the same in another to be like it."""
-
-    __slots__ = ("fixed", "ordered", "stems", "words")
-
-    def __init__(self, text: str) -> None:
+def _with_the_same_fixed(texts: Mapping[str, str]) -> Iterator[dict[str, list[str]]]:
+    """The words of texts by key, in groups that name the same; most texts are alone in theirs."""
+    groups: dict[frozenset[str], dict[str, list[str]]] = defaultdict(dict)
+    for key, text in texts.items():
         raw = WORD.findall(text)
+        groups[_fixed(raw)][key] = raw
+    return (group for group in groups.values() if len(group) > 1)
+
+
+def _fixed(raw: Sequence[str]) -> frozenset[str]:
+    """The words that must be the same in another text to be like it: names, numbers, "not"."""
+    return frozenset(
+        word
+        for at, word in enumerate(raw)
+        if not word.isalpha() or word in ORDERED or (at and word[0].isupper())
+    )
+
+
+class _TextWords:
+    """A text as its words, and as the stems that count."""
+
+    __slots__ = ("ordered", "stems", "words")
+
+    def __init__(self, raw: Sequence[str]) -> None:
         self.words = tuple(map(str.casefold, raw))
         self.stems = frozenset(map(_stem, set(self.words) - STOP))
-        fixed = {word for word in raw[1:] if word[0].isupper()}
-        fixed |= {word for word in raw if not word.isalpha() or word in ORDERED}
-        self.fixed = tuple(sorted(fixed))
         self.ordered = not ORDERED.isdisjoint(self.words)
 
 
@@ -98,28 +115,30 @@ def _stem(word: str) -> str:
 
 
 def _pairs(told: Mapping[str, _TextWords]) -> Iterator[tuple[str, str]]:
-    """Pairs whose words are the same set, or share enough: those share two of their rarest."""
-    counts = Counter(stem for each in told.values() for stem in each.stems)
-    blocks: dict[object, list[str]] = defaultdict(list)
-    for key, each in told.items():
-        for block in _blocks(each, counts):
-            blocks[block].append(key)
-    for keys in blocks.values():
-        if len(keys) > 1:
-            yield from _near(keys[:CROWD], told)
-
-
-def _blocks(each: _TextWords, counts: Mapping[str, int]) -> Iterator[object]:
-    if not each.stems:
+    """Pairs whose words are the same set, or share enough."""
+    keys = [key for key, each in told.items() if each.stems]
+    if len(keys) <= FEW:
+        yield from _near(keys, told)
         return
-    yield each.fixed, each.stems
-    size = len(each.stems)
+    counts = Counter(stem for key in keys for stem in told[key].stems)
+    blocks: dict[object, list[str]] = defaultdict(list)
+    for key in keys:
+        for block in _blocks(told[key].stems, counts):
+            blocks[block].append(key)
+    for block in blocks.values():
+        if len(block) > 1:
+            yield from _near(block[:CROWD], told)
+
+
+def _blocks(stems: frozenset[str], counts: Mapping[str, int]) -> Iterator[object]:
+    """The blocks of a text: whoever is near it is in one of them, too."""
+    yield stems
+    size = len(stems)
     if size >= FEWEST:
         # Who shares `ALIKE` of the words shares at least two of so many of the rarest.
-        rarest = sorted(each.stems, key=lambda stem: (counts[stem], stem))
+        rarest = sorted(stems, key=lambda stem: (counts[stem], stem))
         rarest = [stem for stem in rarest[: size - int(ALIKE * size) + 2] if counts[stem] > 1]
-        for pair in combinations(rarest, 2):
-            yield each.fixed, pair
+        yield from combinations(rarest, 2)
 
 
 def _near(keys: Sequence[str], told: Mapping[str, _TextWords]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from commonplace import tools
 from commonplace.doors.http.api import (
+    activity,
     changes,
     documents,
     history,
@@ -27,7 +28,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, DocumentChanged
 from commonplace.tools.tool import Answer
 
-RESOURCES = (overview, records, documents, changes, review, history, upkeep)
+RESOURCES = (activity, overview, records, documents, changes, review, history, upkeep)
 ROUTES = tuple(
     each for module in RESOURCES for each in vars(module).values() if isinstance(each, Route)
 )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from commonplace.doors.http import event_stream
-from commonplace.doors.http.api import documents
+from commonplace.doors.http.api import activity, documents
 from commonplace.doors.http.api.documents import served, without_secrets
 from commonplace.doors.http.routes import Limit, Name, route
 from commonplace.memory import Memory
@@ -36,7 +36,7 @@ def undo_change(
     Newer edits made by hand stay, and are told: they are taken back by their positions alone.
     """
     done = memory.undo(None if position < 0 else position)
-    undone = event_stream.told(memory, done.entry) | {"documents": list(done.documents)}
+    undone = activity.one(memory, done.entry.position) | {"documents": list(done.documents)}
     return {"undone": undone, "edits": [event_stream.told(memory, edit) for edit in done.edits]}
 
 
@@ -50,7 +50,8 @@ def redo_change(
 ) -> Any:
     """Take back the last undo, or one by its position; what was changed since stays."""
     done = memory.redo(None if position < 0 else position)
-    return {"redone": event_stream.told(memory, done.entry) | {"documents": list(done.documents)}}
+    redone = activity.one(memory, done.entry.position) | {"documents": list(done.documents)}
+    return {"redone": redone}
 
 
 @route("GET", "/versions/{name:path}", scope="read", long=True)

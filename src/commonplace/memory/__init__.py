@@ -131,6 +131,8 @@ class Memory:
         self.sessions = Sessions(parts.notes)
         self.for_agents = False
         """Whether it is agents' tools that are called, whose writes the native tools count."""
+        self.client = ""
+        """The program that calls for an agent, as it calls itself; empty if nobody said."""
         self.run: Callable[[], str] = str
         """What its writes are counted by where it has no session; empty: this object."""
         self._doubtful: dict[str, Record | Neighbour] = {}

@@ -50,7 +50,7 @@ def counted(memory: Memory, *what: str) -> Iterator[list[str]]:
         return
     whose = memory.session or memory.run()
     most = {name: getattr(memory.options, f"session_{name}") for name in what}
-    _note_session(memory, lambda: memory.sessions.spend(whose, most))
+    _note_session(memory, lambda: memory.sessions.spend(whose, most, client=memory.client))
     try:
         yield spared
     except HeldForReview:

@@ -73,6 +73,8 @@ class Session(Struct, frozen=True):
     """The mark of the memory that it was given last."""
     done: tuple[str, ...] = ()
     """The marks of what is done once, though a client may ask twice."""
+    client: str = ""
+    """The program whose agent it is, as the program calls itself."""
 
     @property
     def tainted(self) -> bool:
@@ -96,12 +98,14 @@ class Sessions:
         except (ValueError, TypeError):
             return Session(session_id)
 
-    def spend(self, session_id: str, limits: Mapping[str, int]) -> None:
+    def spend(self, session_id: str, limits: Mapping[str, int], *, client: str = "") -> None:
         """Count one of each (stores, supersedes, deletes), or fail and count none.
 
-        A limit of 0 is none.
+        A limit of 0 is none. A `client` that is known is noted with it.
         """
         session = self.read(session_id)
+        if client:
+            session = replace(session, client=named(client))
         for name, limit in limits.items():
             if limit and getattr(session, name) >= limit:
                 raise BudgetSpent(name, limit)

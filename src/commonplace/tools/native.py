@@ -205,6 +205,7 @@ def undo(
     data = {
         "op": done.entry.op,
         "at": done.entry.at,
+        "origin": done.entry.origin,
         "ids": done.entry.ids,
         "documents": done.documents,
         "said": said,
@@ -221,8 +222,9 @@ def undo(
 def _redone(memory: Memory, done: Redone) -> Answer:
     entry, said = done.entry, _said_to_owner(memory, done.entry)
     told = f"Made again: {entry.op} of {entry.at} in {', '.join(done.documents)}."
-    data = {"op": entry.op, "at": entry.at, "ids": entry.ids, "documents": done.documents}
-    return Answer(data | {"said": said}, "\n".join([told, *_quoted(said)]))
+    data = {"op": entry.op, "at": entry.at, "origin": entry.origin, "ids": entry.ids}
+    data |= {"documents": done.documents, "said": said}
+    return Answer(data, "\n".join([told, *_quoted(said)]))
 
 
 def _said_to_owner(memory: Memory, entry: Entry) -> list[str]:

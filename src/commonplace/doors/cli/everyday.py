@@ -1,4 +1,4 @@
-"""The commands of every day that are no tools: list, today, edit, tags, export, help.
+"""The commands of every day that are no tools: list, today, edit, tags, export.
 
 What a terminal listed last is remembered, so that a number stands for a memory there.
 """
@@ -15,23 +15,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli import pages
-from commonplace.doors.cli.main import (
-    COMMANDS,
-    EVERYDAY,
-    GROUPS,
-    is_for_eyes,
-    open_memory,
-    show,
-)
-from commonplace.doors.cli.terminal import paint
+from commonplace.doors.cli.main import is_for_eyes, open_memory, show
 from commonplace.model.errors import BadInput, BadValue, CommonplaceError, Conflict
 from commonplace.model.records import Record
+from commonplace.storage.journal import Op
 from commonplace.tools.hits import described, line
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+    from commonplace.storage.journal import Entry
 
 LISTED = "listed.json"
 """The note of what each terminal listed last."""
@@ -81,34 +75,87 @@ def _listed(memory: Memory, arguments: argparse.Namespace, **which: Any) -> int:
     hits = memory.search("", include_passages=False, **which)
     data = [described(hit.record) for hit in hits]
     if is_for_eyes(arguments):
-        _note_listed(memory, [hit.record.id for hit in hits])
-        text = pages.memories(data, memory.clock)
+        note_listed(memory, [hit.record.id for hit in hits])
+        text = "\n".join(filter(None, (pages.memories(data, memory.clock), _more(memory, which))))
     else:
         text = "\n".join(line(hit.record, memory.clock, hit) for hit in hits)
-    show(Answer(data, text or "Nothing is remembered here yet."), as_json=arguments.json)
+    show(Answer(data, text or _nothing(memory)), as_json=arguments.json)
     return 0
+
+
+def _more(memory: Memory, which: dict[str, Any]) -> str:
+    """How many memories a list of the newest leaves out, and how to see them."""
+    limit = which["limit"]
+    if limit >= EVERYTHING:
+        return ""
+    count = len(memory.search("", include_passages=False, **which | {"limit": EVERYTHING}))
+    return pages.left_out(limit, count) if count > limit else ""
+
+
+def _nothing(memory: Memory) -> str:
+    if memory.search("", include_passages=False, limit=1):
+        return "No memory is like that. 'commonplace list' shows the newest of all."
+    return "Nothing is remembered yet. 'commonplace remember TEXT' keeps something."
 
 
 def seen(memory: Memory, tool: str, answer: Answer) -> Answer:
     """The answer of a tool as a person reads it, with its hits remembered by their numbers."""
+    return Answer(answer.data, FORMS[tool](memory, answer))
+
+
+def _stored(memory: Memory, answer: Answer) -> str:
     data = answer.data
-    if tool == "store" and "nearby" not in data:
-        return Answer(data, pages.kept(data, memory.clock))
-    if tool == "undo":
-        made = "Taken back" if "edits" in data else "Made again"
-        return Answer(data, pages.taken_back(data, memory.clock, made=made))
-    if tool == "search":
-        _note_listed(memory, [each["id"] for each in data["hits"] or data["nearest"]])
-        page = pages.gathered if "groups" in data else pages.found
-        return Answer(data, page(data, memory.clock))
-    return answer
+    beside = [described(memory.get(key).record) for key in data.get("nearby", ())]
+    if beside:
+        note_listed(memory, [str(each["id"]) for each in beside])
+    return pages.kept(data, beside, memory.clock)
+
+
+def _undone(memory: Memory, answer: Answer) -> str:
+    data = answer.data
+    if "edits" not in data:
+        return pages.taken_back(data, memory.clock, made="Made again")
+    return pages.taken_back(data, memory.clock, made="Taken back", again=_said_again(memory, data))
+
+
+def _said_again(memory: Memory, data: dict[str, Any]) -> str:
+    """What a memory says again whose edit was taken back; empty where it was no edit."""
+    undone = memory.log(limit=1)[0].undoes
+    entry = next((each for each in memory.library.entries() if each.position == undone), None)
+    [old] = corrected(memory, entry)[:1] or [""] if entry else [""]
+    hit = memory.library.hit_of(old) if old and data["op"] == Op.ADD else None
+    return hit.record.text if hit else ""
+
+
+def corrected(memory: Memory, entry: Entry) -> list[str]:
+    """The ids of the memories that what a change added takes the place of."""
+    name = next(iter(entry.documents()), "") or memory.layout.memory
+    added = (item.record for each in entry.lines for item in memory.library.parse(name, each).items)
+    return [record.supersedes for record in added if record.supersedes]
+
+
+def _found(memory: Memory, answer: Answer) -> str:
+    data = answer.data
+    note_listed(memory, [each["id"] for each in data["hits"] or data["nearest"]])
+    page = pages.gathered if "groups" in data else pages.found
+    return page(data, memory.clock)
+
+
+def _briefed(memory: Memory, answer: Answer) -> str:
+    return pages.told_to_agents(answer.text, len(answer.data["entries"]))
+
+
+FORMS = {"store": _stored, "undo": _undone, "search": _found, "brief": _briefed}
+"""How a person at a terminal reads the answers of tools."""
 
 
 def _terminal() -> str:
     return f"{os.getsid(0)}" if hasattr(os, "getsid") else "0"
 
 
-def _note_listed(memory: Memory, ids: Sequence[str]) -> None:
+def note_listed(memory: Memory, ids: Sequence[str]) -> None:
+    """Remember what this terminal was shown, by its numbers."""
+
     def changed(data: bytes | None) -> bytes:
         kept = _kept(data)
         kept.pop(_terminal(), None)
@@ -136,28 +183,37 @@ def meant(memory: Memory, said: str) -> str:
         return newest[0].record.id
     if not said.isdecimal() or len(said) > 3:
         return said
+    if key := listed_as(memory, said):
+        return key
+    step = "Search or list first; the numbers are those of the last list in this terminal."
+    raise BadValue("ID", f"no memory was listed as {said}", next_step=step)
+
+
+def listed_as(memory: Memory, number: str) -> str:
+    """The id of a memory by its number in the last list of this terminal; empty if it has none."""
     listed = _kept(memory.notes.read(LISTED)).get(_terminal(), [])
-    if not 0 < int(said) <= len(listed):
-        step = "Search or list first; the numbers are those of the last list in this terminal."
-        raise BadValue("ID", f"no memory was listed as {said}", next_step=step)
-    return listed[int(said) - 1]
+    at = int(number) if number.isdecimal() else 0
+    return listed[at - 1] if 0 < at <= len(listed) else ""
 
 
 def edit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a number of the last list, 'last', or an id")
-    parser.add_argument("text", nargs="?", default="", help="the new text; else $EDITOR asks")
+    parser.add_argument("text", nargs="*", help="the new text; else $EDITOR asks")
 
 
 def edit(arguments: argparse.Namespace) -> int:
     """Change what a memory says: the new text, or your editor. Can be undone."""
     with open_memory(arguments) as memory:
         old = memory.get(meant(memory, arguments.id)).record
-        text = arguments.text.strip() or _in_editor(old.text)
+        text = " ".join(arguments.text).strip() or _in_editor(old.text)
         if text == old.text:
             raise Conflict("The text is as it was.", next_step="Nothing was changed.")
         new = memory.supersede(old.id, text)
+        data = described(new) | {"before": old.text}
         told = f"{one_line(old.text)}\nnow says\n{one_line(new.text)}"
-        show(Answer(described(new) | {"before": old.text}, told), as_json=arguments.json)
+        if is_for_eyes(arguments):
+            told = pages.changed(old.text, data, memory.clock)
+        show(Answer(data, told), as_json=arguments.json)
     return 0
 
 
@@ -190,11 +246,13 @@ def tags(arguments: argparse.Namespace) -> int:
         records = _all(memory)
     by_tag = Counter(tag for record in records for tag in record.tags)
     by_kind = Counter(record.kind for record in records)
-    rows = [(f"#{one_line(tag)}", count) for tag, count in _most_first(by_tag)]
-    rows += [(kind, count) for kind, count in _most_first(by_kind)]
-    text = "\n".join(f"{count:>6}  {name}" for name, count in rows)
     data = {"tags": dict(by_tag), "kinds": dict(by_kind)}
-    show(Answer(data, text or "Nothing is remembered here yet."), as_json=arguments.json)
+    rows = [("#" + tag, count) for tag, count in _most_first(by_tag)] + _most_first(by_kind)
+    text = "\n".join(f"{count:>6}  {one_line(name)}" for name, count in rows)
+    if is_for_eyes(arguments):
+        text = pages.counts({"Kinds": _most_first(by_kind), "Tags": _most_first(by_tag)})
+    nothing = "Nothing is remembered yet. 'commonplace remember TEXT' keeps something."
+    show(Answer(data, text or nothing), as_json=arguments.json)
     return 0
 
 
@@ -249,78 +307,3 @@ def _markdown(records: Sequence[Record], memory: Memory) -> str:
         labels = ", ".join([record.kind, *(f"#{tag}" for tag in record.tags)])
         lines.append(f"- {one_line(record.text)} ({labels})")
     return "\n".join(lines) + "\n"
-
-
-def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("command", nargs="?", default="", help="the command to explain")
-    parser.add_argument("--all", action="store_true", help="every command, by its purpose")
-
-
-def explain(arguments: argparse.Namespace) -> int:
-    """Show the commands of every day, all of them with --all, or one command's help."""
-    if arguments.command:
-        from commonplace.doors.cli.parser import build_parser
-
-        build_parser([arguments.command]).parse_args([arguments.command, "--help"])
-    print(_groups(GROUPS) if arguments.all else front_page())
-    return 0
-
-
-def front_page() -> str:
-    """What `commonplace` alone shows."""
-    return "\n".join(
-        [
-            "Persistent memory for AI agents, kept as markdown.",
-            "",
-            _groups(EVERYDAY),
-            "",
-            "An ID is a number of the last list, 'last', or a part of an id.",
-            f"'commonplace COMMAND --help' explains one; 'commonplace help --all' lists all "
-            f"{len(COMMANDS)}.",
-        ]
-    )
-
-
-FORMS = {
-    "remember": "remember TEXT",
-    "edit": "edit ID",
-    "remove": "remove ID",
-    "search": "search WORDS",
-    "show": "show ID",
-}
-ABOUT = {
-    "remember": "keep something in mind, for you and your agents",
-    "edit": "change what a memory says",
-    "remove": "take a memory out; undo brings it back",
-    "undo": "take back your last change",
-    "search": "find memories by words or meaning",
-    "list": "the newest memories",
-    "show": "one memory: where it came from and stands",
-    "today": "what was remembered today",
-    "status": "what the vault holds and how it is",
-    "serve": "open the page in a browser",
-}
-"""What the commands of every day do, in a few words."""
-
-
-def _groups(groups: dict[str, dict[str, str]]) -> str:
-    blocks = []
-    for title, commands in groups.items():
-        rows = [f"  {FORMS.get(name, name):<16}{_about(name)}" for name in commands]
-        blocks.append("\n".join([paint(title, "bold"), *rows]))
-    return "\n\n".join(blocks)
-
-
-def _about(name: str) -> str:
-    if name in ABOUT:
-        return ABOUT[name]
-    from importlib import import_module
-
-    from commonplace import tools
-
-    module, _, function = COMMANDS[name].partition(".")
-    if module == "tools":
-        said = tools.table("native")[function].description
-    else:
-        said = getattr(import_module(f"commonplace.doors.cli.{module}"), function).__doc__ or ""
-    return said.split("\n")[0]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from commonplace.doors.cli.everyday import meant
 from commonplace.doors.cli.main import (
     Run,
     complain,
@@ -63,9 +64,10 @@ def record(arguments: argparse.Namespace) -> int:
 
     with open_memory(arguments) as memory:
         memory.library.refresh()
-        entries = memory.history(arguments.id)
+        key = meant(memory, arguments.id)
+        entries = memory.history(key)
         if not entries:
-            memory.get(arguments.id)  # A mistyped word is no record without a past.
+            memory.get(key)  # A mistyped word is no record without a past.
         return show_entries(memory, entries, arguments)
 
 

@@ -83,7 +83,7 @@ OTHERS = {
         "token": "serve.token",
         "fetch": "search.fetch",
         "completion": "vault.completion",
-        "help": "everyday.explain",
+        "help": "guide.explain",
     },
     "Agents": {
         "context": "context.context",
@@ -113,7 +113,7 @@ HISTORY_WORDS = (
 VALUED = ("--vault", "--dialect", "--session", "--group")
 """Global options that take a value, which may read like a command."""
 
-FOR_EYES = ("search", "store", "undo")
+FOR_EYES = ("search", "store", "undo", "brief")
 """Tools whose answers have a form of their own at a terminal."""
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""
@@ -182,7 +182,7 @@ def write_letters(*, encoding: str | None = None, errors: str | None = None) -> 
 
 
 def _told(error: CommonplaceError) -> int:
-    print(f"commonplace: {error}", file=sys.stderr)
+    complain([str(error)])
     return error.exit_code
 
 
@@ -191,7 +191,7 @@ def _run(words: Sequence[str]) -> int:
         if arguments := at_a_glance(words):
             return _telling(arguments, _run_native(arguments))
         if not words:
-            from commonplace.doors.cli.everyday import front_page
+            from commonplace.doors.cli.guide import front_page
 
             print(front_page())
             return 0
@@ -259,8 +259,8 @@ def at_a_glance(words: Sequence[str]) -> Any:
         else:
             bare.append(word)
     found.command, *said = bare or [""]
-    if found.command == "search" and len(said) == 1:
-        found.query = said[0]
+    if found.command == "search" and said:
+        found.query = said
         return found
     return found if bare == ["brief"] else None
 
@@ -352,12 +352,23 @@ def wait_for_vectors(memory: Memory) -> None:
 def complain(troubles: Iterable[str]) -> None:
     """Print troubles on standard error."""
     for trouble in troubles:
-        print(f"commonplace: {trouble}", file=sys.stderr)
+        print(_within_terminal(f"commonplace: {trouble}"), file=sys.stderr)
+
+
+def _within_terminal(text: str) -> str:
+    """The text broken between words where a terminal would break it anywhere."""
+    if not sys.stderr.isatty():
+        return text
+    from commonplace.doors.cli.wrapping import columns, folded
+
+    width = columns(sys.stderr.fileno())
+    return "\n".join(part for line in text.split("\n") for part in folded(line, width))
 
 
 def _value(value: Any, parameter: Parameter) -> Any:
     if parameter.type == "array":
         return [word for part in value for word in part.split(",") if word]
+    value = " ".join(value) if isinstance(value, list) else value
     return said(value) if parameter.type == "string" else value
 
 

@@ -5,19 +5,17 @@ Only for terminals. What is piped stays plain and stable: `tools/hits.py` writes
 
 from __future__ import annotations
 
-import os
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.terminal import paint
+from commonplace.doors.cli.wrapping import cells, columns, folded, padded
 from commonplace.model.clock import parse_stamp
 from commonplace.tools.hits import FEW, FURTHER, in_numbers
-from commonplace.trust.neutralise import one_line
+from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from commonplace.model.clock import Clock
     from commonplace.storage.journal import Entry
 
@@ -38,26 +36,39 @@ def short_id(key: str) -> str:
 
 def width() -> int:
     """The columns to fill."""
-    try:
-        columns = os.get_terminal_size().columns
-    except OSError:
-        columns = int(os.environ.get("COLUMNS", "") or 80)
-    return max(min(columns, WIDEST), 40)
+    return min(columns(), WIDEST)
 
 
-def who(origin: str) -> str:
+def who(origin: str, *, client: str = "") -> str:
     """Who wrote it, as a person would say."""
-    return PEOPLE.get(origin, f"a {origin}" if origin else "nobody knows who")
+    said = PEOPLE.get(origin, f"a {origin}" if origin else "nobody knows who")
+    return f"{said} in {client}" if client and origin == "agent" else said
+
+
+def client_title(name: str) -> str:
+    """A client as people call it; as it calls itself where that is all that is known."""
+    from commonplace.doors.caller import PROGRAMS
+
+    first = name.lower().replace("-", " ").partition(" ")[0]
+    titles = {program.partition("-")[0]: title for program, title in PROGRAMS.items()}
+    return titles.get(first, one_line(name))
 
 
 def when(stamp: str, clock: Clock) -> str:
     """A moment in words, in the user's zone."""
+    day, time = day_and_time(stamp, clock)
+    return f"{day} {time}".rstrip()
+
+
+def day_and_time(stamp: str, clock: Clock) -> tuple[str, str]:
+    """The day of a moment in words and its time, in the user's zone. Of a mere day no time."""
     try:
+        if len(stamp) <= len("2026-11-18"):
+            return day_in_words(date.fromisoformat(stamp), clock.today()), ""
         moment = clock.local(parse_stamp(stamp))
     except ValueError:
-        return "undated"
-    day = day_in_words(moment.date(), clock.today())
-    return f"{day} {moment:%H:%M}" if len(stamp) > len("2026-11-18") else day
+        return "undated", ""
+    return day_in_words(moment.date(), clock.today()), f"{moment:%H:%M}"
 
 
 def day_in_words(day: date, today: date) -> str:
@@ -78,9 +89,9 @@ def found(data: Mapping[str, Any], clock: Clock) -> str:
     if not lines:
         return "Nothing found."
     if not hits:
-        lines = [paint("Nothing found. The nearest:", "yellow"), "", *lines]
+        lines = [*heading("Nothing found. The nearest:", "yellow"), "", *lines]
     elif data["weak"]:
-        lines = [paint("Weak: perhaps none of these is an answer.", "yellow"), "", *lines]
+        lines = [*heading("Weak: perhaps none of these is an answer.", "yellow"), "", *lines]
     return "\n".join([*lines, *_notes(data)]).rstrip()
 
 
@@ -89,7 +100,7 @@ def gathered(data: Mapping[str, Any], clock: Clock) -> str:
     if not data["count"]:
         return found(data, clock)
     counted = "1 memory" if data["count"] == 1 else f"{data['count']} memories"
-    lines = [f"{counted} may be about “{_shortened(one_line(data['about']))}”."]
+    lines = heading(f"{counted} may be about “{_shortened(one_line(data['about']))}”.", "")
     last = ""
     for number, hit in enumerate(data["hits"], start=1):
         if hit["group"] != last:
@@ -97,7 +108,8 @@ def gathered(data: Mapping[str, Any], clock: Clock) -> str:
             lines += ["", paint(f"{last} ({data['groups'][last]})", "bold")]
         lines += memory({**hit, "reasons": ()}, clock, number=number)
     if data["more"]:
-        lines += ["", f"+{data['more']} more: --kind, --tags, --since and --until narrow it."]
+        more = f"+{data['more']} more: --kind, --tags, --since and --until narrow it."
+        lines += ["", *heading(more, "")]
     return "\n".join([*lines, "", *_notes(data)]).rstrip()
 
 
@@ -119,12 +131,38 @@ def memories(records: Sequence[Mapping[str, Any]], clock: Clock) -> str:
     """Memories under their days, numbered."""
     lines, last = list[str](), ""
     for number, each in enumerate(records, start=1):
-        day = when(str(each.get("timestamp", ""))[:10], clock)
+        day, _ = day_and_time(str(each.get("timestamp", "")), clock)
         if day != last:
-            lines += [paint(day.capitalize(), "bold")]
+            lines += ["", paint(day[:1].upper() + day[1:], "bold")]
         last = day
         lines += memory(each, clock, number=number, dated=False)
-    return "\n".join(lines)
+    return "\n".join(lines[1:])
+
+
+def left_out(shown: int, count: int) -> str:
+    """What a list of the newest leaves out."""
+    said = f"The newest {shown} of {count:,}. --limit {count} shows all; --kind, --tag and --since"
+    return "\n".join(["", *wrapped(f"{said} choose.", style="dim")])
+
+
+def counts(groups: Mapping[str, Sequence[tuple[str, int]]]) -> str:
+    """How many there are of each, in columns below the names of the groups."""
+    lines = list[str]()
+    for title, rows in groups.items():
+        if rows:
+            wide = max(cells(one_line(name)) for name, _ in rows)
+            named = [(padded(one_line(name), wide), count) for name, count in rows]
+            lines += ["", paint(title, "bold"), *(f"  {name}  {n:>7,}" for name, n in named)]
+    return "\n".join(lines[1:])
+
+
+def told_to_agents(text: str, count: int) -> str:
+    """The brief, under a line that says whom it speaks to."""
+    if not count:
+        return text
+    lines = [each for line in text.split("\n") for each in (folded(line, width()) or [""])]
+    title = heading("Agents are told this when a session begins:", "bold")
+    return "\n".join([*title, "", *lines])
 
 
 def memory(
@@ -132,50 +170,101 @@ def memory(
 ) -> list[str]:
     """One memory: its text, then what is known of it."""
     label = f"{number:>{MARGIN - 1}} " if number else " " * MARGIN
-    text = _shortened(one_line(str(data["text"])))
-    about = [str(data["kind"]), *(f"#{tag}" for tag in data.get("tags", ()))]
-    moment = when(str(data.get("timestamp", "")), clock)
-    about += [moment if dated else moment.rpartition(" ")[2]]
-    about += [who(str(data.get("origin", "agent")))]
-    lines = wrapped(text, first=paint(label, "cyan"))
-    lines += wrapped(" · ".join([*about, short_id(str(data["id"]))]), style="dim")
+    lines = wrapped(_shortened(one_line(str(data["text"]))), first=paint(label, "cyan"))
+    lines += about(data, clock, dated=dated)
     reasons = "; ".join(data.get("reasons", ()))
     lines += wrapped(reasons, style="dim") if reasons else []
     return lines + (wrapped(in_numbers(data), style="dim") if data.get("why") else [])
+
+
+def about(data: Mapping[str, Any], clock: Clock, *, dated: bool = True) -> list[str]:
+    """What is known of a memory: its kind and tags, when, who, and the part of its id to type."""
+    parts = [one_line(str(data["kind"])), *(f"#{one_line(tag)}" for tag in data.get("tags", ()))]
+    day, time = day_and_time(str(data.get("timestamp", "")), clock)
+    parts += [f"{day} {time}".rstrip() if dated else time]
+    parts += [who(str(data.get("origin", "agent"))), short_id(str(data["id"]))]
+    return joined(parts)
+
+
+def joined(parts: Sequence[str]) -> list[str]:
+    """What is known of something, in quiet lines that are broken between its parts."""
+    lines, room = [""], width() - MARGIN
+    for part in filter(None, parts):
+        longer = f"{lines[-1]} · {part}" if lines[-1] else part
+        lines[-1:] = [longer] if cells(longer) <= room else [lines[-1], part]
+    return [each for line in lines if line for each in wrapped(line, style="dim")]
 
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONG else f"{text[:LONG]}…"
 
 
-def kept(data: Mapping[str, Any], clock: Clock) -> str:
-    """What was just remembered."""
+def kept(data: Mapping[str, Any], beside: Sequence[Mapping[str, Any]], clock: Clock) -> str:
+    """What was just remembered, and what says nearly the same or something else of it."""
     said = "Remembered before:" if data.get("already") else "Remembered:"
-    return "\n".join([paint(said, "green"), *memory(data, clock)])
+    lines = [paint(said, "green"), *memory(data, clock)]
+    if data.get("waits"):
+        lines += wrapped("In your words; the agent's wording waits: commonplace review.")
+    if beside:
+        lines += ["", paint("This is near to it:", "yellow")]
+        for number, each in enumerate(beside, start=1):
+            lines += memory(each, clock, number=number)
+        lines += wrapped("Is it out of date? 'commonplace remove 1' takes it out.", style="dim")
+    return "\n".join(lines)
 
 
-def taken_back(data: Mapping[str, Any], clock: Clock, *, made: str) -> str:
-    """What an undo or a redo did."""
-    deed = f"{DEEDS.get(data['op'], data['op'])} {when(data['at'], clock)}"
+def taken_back(data: Mapping[str, Any], clock: Clock, *, made: str, again: str = "") -> str:
+    """What an undo or a redo did; `again` is what a memory says again."""
     said = data["said"] or [", ".join(data["documents"])]
-    lines = [line for text in said for line in wrapped(one_line(text))]
+    lines = [line for text in said for line in wrapped(_shortened(one_line(text)))]
+    deed = "changed" if again else DEEDS.get(data["op"], data["op"])
+    lines += joined([deed, when(data["at"], clock), who(data["origin"])])
+    lines += ["Again it says:", *wrapped(_shortened(one_line(again)))] if again else []
     for edit in data.get("edits", ()):
         names, number = ", ".join(edit["documents"]), edit["change"]
         stays = f"Your edit of {names} stays; 'commonplace undo --change {number}' takes it back."
-        lines += wrapped(stays, style="yellow")
-    return "\n".join([paint(f"{made} ({deed}):", "green"), *lines])
+        lines += wrapped(one_line(stays), style="yellow")
+    return "\n".join([paint(f"{made}:", "green"), *lines])
+
+
+def changed(before: str, data: Mapping[str, Any], clock: Clock) -> str:
+    """What a memory says after an edit, and what it said before."""
+    lines = [paint("Changed:", "green"), *memory(data, clock)]
+    return "\n".join([*lines, "Before:", *wrapped(_shortened(one_line(before)))])
+
+
+def removed(texts: Sequence[str], *, chain: str) -> str:
+    """What was taken out, and how to bring it back."""
+    lines = heading("Removed; 'commonplace undo' brings it back:", "green")
+    lines += [line for text in texts for line in wrapped(_shortened(one_line(text)))]
+    return "\n".join([*lines, *(wrapped(one_line(chain)) if chain else ())])
 
 
 def whole(data: Mapping[str, Any], account: Sequence[str], clock: Clock) -> str:
-    """One memory with all that is known of it."""
-    lines = memory(data, clock)
+    """One memory with all that is known of it, its lines as they were written."""
+    text = neutralise(str(data["text"])).split("\n")
+    lines = [each for line in text for each in wrapped(line)]
     told = [*account, f"in {', '.join(data['places'])}" if data["places"] else "in no document"]
+    lines += about(data, clock)
     return "\n".join([*lines, *(each for line in told for each in wrapped(one_line(line)))])
+
+
+def waiting(data: Mapping[str, Any], account: Sequence[str], clock: Clock, *, number: int) -> str:
+    """A memory that waits for approval, and what is known of where it came from."""
+    told = [one_line(line) for line in account if not line.startswith("the agent's wording: ")]
+    told += [data["why"]] if data["why"] else []
+    lines = memory({**data, "why": ""}, clock, number=number)
+    return "\n".join([*lines, *(each for line in told for each in wrapped(line)), ""])
+
+
+def heading(text: str, style: str) -> list[str]:
+    """A line above others, as many as it takes."""
+    return [paint(line, style) if style else line for line in folded(text, width())]
 
 
 def wrapped(text: str, *, first: str = "", style: str = "") -> list[str]:
     """Lines of the terminal's width, below each other."""
-    lines = textwrap.wrap(text, width() - MARGIN) or [""]
+    lines = folded(text, width() - MARGIN)
     lines = [paint(line, style) if style else line for line in lines]
     return [(first if first and not at else " " * MARGIN) + line for at, line in enumerate(lines)]
 
@@ -204,10 +293,25 @@ DEEDS = {
 """What the journal calls a deed, as a person would say."""
 
 
-def change(entry: Entry, said: Sequence[str], clock: Clock) -> list[str]:
-    """One change: what its records said, who made it, when, and the number that undo takes."""
-    deed = DEEDS.get(entry.op, entry.op) + (f" {entry.undoes}" if entry.undoes >= 0 else "")
-    text = _shortened("; ".join(map(one_line, said)) or ", ".join(entry.documents()))
-    by = who(entry.origin) + (f" ({one_line(entry.session)})" if entry.session else "")
-    lines = wrapped(f"{deed}: {text}", first=" " * MARGIN)
-    return [*lines, *wrapped(f"{by} · {when(entry.at, clock)} · {entry.position}", style="dim")]
+MARKS = {"add": "green", "put-back": "green", "strike": "red", "forget": "red", "reject": "red"}
+"""Deeds that a log marks as an addition or a removal, by their colour."""
+SIGNS = {"green": "+", "red": "-"}
+OWN_NAME = 16
+"""Characters of a session's id up to which somebody may have chosen it."""
+
+
+def change(
+    entry: Entry, said: Sequence[str], clock: Clock, *, is_edit: bool, client: str
+) -> list[str]:
+    """One change: what its records said, what was done, by whom, when, and its number."""
+    text = _shortened("; ".join(map(one_line, said)) or one_line(", ".join(entry.documents())))
+    deed = "changed" if is_edit else DEEDS.get(entry.op, entry.op)
+    by = who(entry.origin, client=client)
+    if entry.session and not client and len(entry.session) <= OWN_NAME:
+        by += f" ({one_line(entry.session)})"
+    style = "" if is_edit else MARKS.get(entry.op, "")
+    sign = paint(f"{SIGNS[style]:>{MARGIN - 1}} ", style) if style else " " * MARGIN
+    undone = f"of change {entry.undoes}" if entry.undoes >= 0 else ""
+    lines = wrapped(text, first=sign)
+    number = f"change {entry.position}"
+    return [*lines, *joined([f"{deed} {undone}".strip(), by, when(entry.at, clock), number])]

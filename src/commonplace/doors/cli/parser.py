@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from commonplace import __version__
 from commonplace.doors.cli.main import (
@@ -17,14 +18,56 @@ from commonplace.doors.cli.main import (
     Run,
     bare_words,
     command_of,
+    complain,
     defaults,
     run_tool,
 )
-from commonplace.model.errors import BadValue
+from commonplace.model.errors import BadInput
 
 if TYPE_CHECKING:
     from commonplace.tools.tool import Parameter
 
+TO_PEOPLE = {
+    "store": {
+        "": "Keep something in mind, for you and your agents. 'commonplace undo' takes it back.",
+        "text": "What to keep: a sentence that makes sense by itself.",
+        "kind": "A word for what it is: preference, fact, instruction, context, correction, note, "
+        "learned, or your own. Without it: note.",
+        "tags": "Words to find it by, at most 10.",
+        "supersedes": "The id of the memory that it takes the place of.",
+        "username": "Whom it is about.",
+        "quote": "The words that it rests on, as they were said.",
+    },
+    "search": {
+        "": "Find memories, documents and diary entries by words or by meaning, the best first.",
+        "explain": "Show how much each reason counted.",
+        "within": "Where to look: in memory, in past conversations (history), or in both (all).",
+        "all_about": "Show all memories about it under their kinds, with how many there are.",
+        "limit": "The most results: 20, with --all-about 100.",
+    },
+    "undo": {
+        "": "Take back the last change that was made through Commonplace, by you or by an agent; "
+        "again for the one before it. An edit in your editor is taken back by its number only. "
+        "'commonplace redo' makes the change again.",
+        "change": "The number of the change to take back, as 'commonplace log' shows it.",
+    },
+    "brief": {
+        "": "Show what agents are told when a session begins: your rules first, then what is known."
+    },
+    "read": {
+        "": "Show a document with its etag, or list the documents.",
+        "document": "Such as USER.md; without it the documents are listed.",
+    },
+    "update": {
+        "": "Change a document. A rewrite that would drop much is refused, with a token to "
+        "confirm it.",
+        "content": "The markdown.",
+    },
+}
+"""What people are told of commands that are tools, and of their arguments where it differs.
+
+A tool's own description speaks to a model.
+"""
 AddArguments = Callable[[argparse.ArgumentParser], None]
 GUESSES = {
     **dict.fromkeys(("add", "save", "note", "new", "write", "learn", "put", "insert"), "remember"),
@@ -33,7 +76,7 @@ GUESSES = {
     **dict.fromkeys(("cat", "get", "view", "open", "info", "print"), "show"),
     **dict.fromkeys(("change", "correct", "modify", "fix", "reword", "replace"), "edit"),
     **dict.fromkeys(("rm", "del", "drop", "unremember"), "remove"),
-    **dict.fromkeys(("revert", "back", "rollback"), "undo"),
+    **dict.fromkeys(("revert", "back", "rollback", "unremove"), "undo"),
     **dict.fromkeys(("erase", "purge", "wipe", "destroy"), "forget"),
     **dict.fromkeys(("stats", "stat", "state", "health", "count"), "status"),
     **dict.fromkeys(("web", "ui", "page", "gui", "browser", "start", "run", "dashboard"), "serve"),
@@ -52,6 +95,8 @@ GUESSES = {
     **dict.fromkeys(("prompt", "inject"), "context"),
 }
 """What other programs call these commands."""
+IN_WORDS = ("text", "query")
+"""Arguments that are a sentence."""
 FLAGS = {"within": "--in"}
 """Arguments whose short names are words of Python's own."""
 
@@ -61,7 +106,7 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _check_known(next(bare_words(words), ""))
     command = command_of(words)
     wanted = [command] if command else COMMANDS
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="commonplace",
         description="Persistent memory for AI agents, kept as markdown.",
         epilog="'commonplace help' shows the commands of every day, 'help --all' all by purpose.",
@@ -85,9 +130,25 @@ def _check_known(said: str) -> None:
         return
     from difflib import get_close_matches
 
-    meant = GUESSES.get(said) or next(iter(get_close_matches(said, COMMANDS, n=1)), "")
+    near = GUESSES.get(said) or next(iter(get_close_matches(said, [*COMMANDS, *GUESSES], n=1)), "")
+    meant = GUESSES.get(near, near)
     step = f"Did you mean 'commonplace {meant}'?" if meant else "See 'commonplace help --all'."
-    raise BadValue("COMMAND", f"there is no {said!r}", next_step=step)
+    raise BadInput(f"There is no command {said!r}.", next_step=step)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says the next step where words are missing or too many."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        missing = message.removeprefix("the following arguments are required: ")
+        said = message if missing == message else f"{missing}: it is missing"
+        complain([f"{said}. '{self.prog} --help' explains it."])
+        self.exit(2)
+
+
+EVERYWHERE = (*defaults(),)
+"""The options of every command."""
 
 
 class HelpPage(argparse.HelpFormatter):
@@ -101,6 +162,17 @@ class HelpPage(argparse.HelpFormatter):
             width = int(columns) - 2 if columns.isdecimal() else 78
         super().__init__(prog, width=max(width, 40))
 
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[Any],
+        prefix: str | None = None,
+    ) -> None:
+        """The usage without the options of every command, which have a list of their own."""
+        own = [action for action in actions if action.dest not in EVERYWHERE]
+        super().add_usage(usage, own, groups, prefix)
+
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
@@ -111,12 +183,12 @@ class _Version(argparse.Action):
 def _global_options(*, with_defaults: bool) -> argparse.ArgumentParser:
     """Options that may stand before or after the command."""
     options = argparse.ArgumentParser(add_help=False, formatter_class=HelpPage, allow_abbrev=False)
-
+    group = options.add_argument_group("options of every command")
     values = defaults()
 
     def add(name: str, **rest: Any) -> None:
         default = values[name] if with_defaults else argparse.SUPPRESS
-        options.add_argument(f"--{name}", default=default, **rest)
+        group.add_argument(f"--{name}", default=default, **rest)
 
     add("vault", metavar="PATH|URL", help="the vault: a directory, or postgresql://…")
     add("dialect", metavar="NAME", help="the dialect, when it is not to be detected")
@@ -164,21 +236,31 @@ def _added(commands: Any, name: str, about: str, description: str) -> argparse.A
 def _add_tool(commands: Any, name: str, tool_name: str) -> None:
     from commonplace import tools
 
-    tool = tools.table("native")[tool_name]
-    parser = _added(commands, name, tool.description.split("\n")[0], tool.description)
+    tool, said = tools.table("native")[tool_name], TO_PEOPLE[tool_name]
+    parser = _added(commands, name, said[""].split("\n")[0], said[""])
     positional = any(parameter.required for parameter in tool.parameters)
     for number, parameter in enumerate(tool.parameters):
         optional_first = not positional and number == 0 and parameter.type == "string"
-        _add_parameter(parser, parameter, bare=parameter.required or optional_first)
+        about = said.get(parameter.name, parameter.about.description)
+        _add_parameter(parser, parameter, about, bare=parameter.required or optional_first)
     parser.set_defaults(run=lambda arguments: run_tool(tool, arguments))
 
 
-def _add_parameter(parser: argparse.ArgumentParser, parameter: Parameter, *, bare: bool) -> None:
-    about = parameter.about.description.replace("%", "%%")
+def _how_many(parameter: Parameter) -> str | None:
+    """How many words a positional argument takes: a text may be typed without quotes."""
+    if parameter.name in IN_WORDS:
+        return "+" if parameter.required else "*"
+    return None if parameter.required else "?"
+
+
+def _add_parameter(
+    parser: argparse.ArgumentParser, parameter: Parameter, about: str, *, bare: bool
+) -> None:
+    about = about.replace("%", "%%")
     if bare:
         parser.add_argument(
             parameter.name,
-            nargs=None if parameter.required else "?",
+            nargs=_how_many(parameter),
             default=argparse.SUPPRESS,
             help=about
             + (" '-' reads it from standard input." if parameter.type == "string" else ""),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from commonplace.doors.cli import pages
-from commonplace.doors.cli.everyday import meant
+from commonplace.doors.cli.everyday import corrected, meant
 from commonplace.doors.cli.main import (
     is_for_eyes,
     open_memory,
@@ -25,6 +25,7 @@ from commonplace.doors.cli.terminal import paint
 from commonplace.library import accounts, copies, undo
 from commonplace.markdown import record_lines
 from commonplace.model.errors import BadValue
+from commonplace.storage.journal import Op
 from commonplace.tools.hits import described
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
@@ -93,11 +94,7 @@ def log(arguments: argparse.Namespace) -> int:
 def show_entries(memory: Memory, entries: list[Entry], arguments: argparse.Namespace) -> int:
     """Print changes, each with its number, when, what, who and where."""
     if is_for_eyes(arguments):
-        told = [
-            line
-            for entry in entries
-            for line in pages.change(entry, undo.said_in(memory.library, entry), memory.clock)
-        ]
+        told = [line for entry in entries for line in _change(memory, entry)]
         show(Answer([], "\n".join(told) or "Nothing yet."), as_json=False)
         return 0
     lines = [
@@ -108,6 +105,16 @@ def show_entries(memory: Memory, entries: list[Entry], arguments: argparse.Names
     data = [_entry_data(entry) for entry in entries]
     show(Answer(data, "\n".join(lines) or "Nothing yet."), as_json=arguments.json)
     return 0
+
+
+def _change(memory: Memory, entry: Entry) -> list[str]:
+    return pages.change(
+        entry,
+        undo.said_in(memory.library, entry),
+        memory.clock,
+        is_edit=entry.op == Op.ADD and bool(corrected(memory, entry)),
+        client=pages.client_title(memory.sessions.read(entry.session).client),
+    )
 
 
 def _deed(entry: Entry) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
+from commonplace.doors.cli.everyday import meant
 from commonplace.doors.cli.main import open_memory, show
 from commonplace.doors.cli.terminal import progress_bar
 from commonplace.storage.machine_files import make_private
@@ -24,7 +25,7 @@ def why_not_arguments(parser: argparse.ArgumentParser) -> None:
 def why_not(arguments: argparse.Namespace) -> int:
     """Explain why a search does not show a record."""
     with open_memory(arguments) as memory:
-        miss = memory.why_not(arguments.id, arguments.query, limit=arguments.limit)
+        miss = memory.why_not(meant(memory, arguments.id), arguments.query, limit=arguments.limit)
     lines = list(miss.reasons) or [f"It is found, as number {miss.rank}."]
     if miss.why:
         from commonplace.search.reasons import label

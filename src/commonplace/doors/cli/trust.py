@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from commonplace.doors.caller import agent_above, require_person
-from commonplace.doors.cli.main import complain, open_memory, show
+from commonplace.doors.cli import pages
+from commonplace.doors.cli.everyday import listed_as, note_listed
+from commonplace.doors.cli.main import complain, is_for_eyes, open_memory, show
 from commonplace.doors.cli.terminal import agrees, at_terminal
 from commonplace.doors.which_vault import vault_here
 from commonplace.library import accounts
@@ -220,24 +222,36 @@ def review(arguments: argparse.Namespace) -> int:
 
 def _list_waiting(memory: Memory, arguments: argparse.Namespace) -> int:
     """Show what waits, each with what the user said and what an approval would change."""
-    parts = [part.removeprefix("#") for part in arguments.id]
+    parts = [part.removeprefix("#") for part in _meant(memory, arguments.id)]
     every = memory.review()
     waiting = [each for each in every if not parts or any(part in each.id for part in parts)]
     reasons, rests = memory.review_reasons(), memory.accounts(waiting)
-    lines = [_told_record(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
+    data = [_record_data(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
+    if is_for_eyes(arguments):
+        note_listed(memory, [each.id for each in waiting])
+        lines = [
+            pages.waiting(each, rests[str(each["id"])].lines(), memory.clock, number=number)
+            for number, each in enumerate(data, start=1)
+        ]
+    else:
+        lines = [_told_record(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
     if waiting:
         lines.append(
             "'commonplace review ID… --approve' or '--reject' decides on some, '--all' on all."
         )
-    data = [_record_data(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
     text = "\n".join(lines) or "Nothing waits for approval."
     show(Answer(data, text), as_json=arguments.json)
     return 0
 
 
+def _meant(memory: Memory, said: Sequence[str]) -> list[str]:
+    """The ids that a person means: numbers of the last list, ids, or parts of them."""
+    return [listed_as(memory, each) or each for each in said]
+
+
 def _decide(memory: Memory, arguments: argparse.Namespace) -> int:
     """Approve or reject what is named, or all, or of each in turn what the person says yes to."""
-    waiting = memory.review(arguments.id or None)
+    waiting = memory.review(_meant(memory, arguments.id) or None)
     in_turn = not (arguments.id or arguments.all)
     if in_turn and waiting:
         _check_can_ask(waiting, arguments)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from commonplace.doors.cli.everyday import meant
-from commonplace.doors.cli.main import open_memory, said, show, unconfirmed
+from commonplace.doors.cli import pages
+from commonplace.doors.cli.everyday import LAST, listed_as, meant
+from commonplace.doors.cli.main import is_for_eyes, open_memory, said, show, unconfirmed
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint, stopped_by_signals
 from commonplace.library.erase import said_of_chain, told_sessions
 from commonplace.model.errors import BadValue, NoSuchRecord
@@ -67,8 +68,10 @@ def strike(arguments: argparse.Namespace) -> int:
         ids = [record.id for record in records]
         replaced = memory.strike(ids)
     said = "\n".join(f"  {one_line(record.text)}" for record in records)
-    text = f"Removed; 'commonplace undo' brings it back:\n{said}"
-    text = "\n".join(filter(None, (text, said_of_chain(replaced))))
+    chain = said_of_chain(replaced)
+    text = "\n".join(filter(None, (f"Removed; 'commonplace undo' brings it back:\n{said}", chain)))
+    if is_for_eyes(arguments):
+        text = pages.removed([record.text for record in records], chain=chain)
     show(Answer({"ids": ids}, text), as_json=arguments.json)
     return 0
 
@@ -107,10 +110,10 @@ def unlink(arguments: argparse.Namespace) -> int:
     Name the record that replaced it; if that one is gone, name the replaced record itself.
     """
     with open_memory(arguments) as memory:
-        back = bool(memory.get(arguments.id).record.replaced_by)
-        memory.unlink(arguments.id)
-    text = f"{arguments.id} {'counts again' if back else 'replaces nothing now'}."
-    show(Answer({"id": arguments.id}, text), as_json=arguments.json)
+        record = memory.get(meant(memory, arguments.id)).record
+        memory.unlink(record.id)
+    text = f"{record.id} {'counts again' if record.replaced_by else 'replaces nothing now'}."
+    show(Answer({"id": record.id}, text), as_json=arguments.json)
     return 0
 
 
@@ -206,8 +209,10 @@ def forget(arguments: argparse.Namespace) -> int:
     unless '--history' or a yes at a terminal erases them too.
     """
     with open_memory(arguments) as memory:
-        words = "" if ID.match(arguments.what) else arguments.what
-        ids = _meant(memory, arguments.what, words)
+        what = listed_as(memory, arguments.what) or arguments.what
+        what = meant(memory, what) if what == LAST else what
+        words = "" if ID.match(what) else what
+        ids = _meant(memory, what, words)
         doomed = memory.would_forget(ids, words=words)
         if not arguments.confirm:
             return _show_doomed(doomed, as_json=arguments.json, history=arguments.history)
@@ -327,10 +332,11 @@ def expand_arguments(parser: argparse.ArgumentParser) -> None:
 def expand(arguments: argparse.Namespace) -> int:
     """Show the records that a summary was made from, exactly as they were."""
     with open_memory(arguments) as memory:
-        hit = memory.library.hit_of(arguments.id) if arguments.restore else None
+        key = meant(memory, arguments.id)
+        hit = memory.library.hit_of(key) if arguments.restore else None
         if arguments.restore and not (hit and hit.record.sources):
-            return _restored(memory.bring_back([arguments.id]), arguments)
-        sources = memory.expand(arguments.id)
+            return _restored(memory.bring_back([key]), arguments)
+        sources = memory.expand(key)
         if arguments.restore:
             back = [source.id for source in sources if source.record]
             return _restored(memory.bring_back(back), arguments)

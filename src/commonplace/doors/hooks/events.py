@@ -73,7 +73,7 @@ def session_start(memory: Memory, call: HookCall) -> str:
     there = call.source == "resume" and memory.sessions.read(memory.session).told == mark
     if there:
         return ""
-    _tried(lambda: _remember(memory, told=mark))
+    _tried(lambda: _remember(memory, told=mark, client=call.client))
     return clients.at_start(call.client, text) if text else ""
 
 
@@ -106,7 +106,7 @@ def prompt_submit(memory: Memory, call: HookCall) -> str:
     # Run with one prompt only, some clients announce no start: the prompt is the first we hear.
     if call.client in clients.MAY_NOT_START and not memory.sessions.read(memory.session).told:
         text = _fitted(memory, call)
-        _tried(lambda: _remember(memory, told=_mark(text)))
+        _tried(lambda: _remember(memory, told=_mark(text), client=call.client))
     else:
         text = memory.relevant(call.prompt, characters=AT_PROMPT).text
     _note_unreadable(memory, call)

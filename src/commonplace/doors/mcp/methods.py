@@ -38,6 +38,13 @@ def initialize(params: Object, offered: Offered) -> Object:
     }
 
 
+def client_of(params: Object) -> str:
+    """What a client calls itself as it begins; empty if it does not say."""
+    said = params.get("clientInfo")
+    name = said.get("name") if isinstance(said, dict) else ""
+    return name if isinstance(name, str) and name.isprintable() else ""
+
+
 def discover(params: Object, offered: Offered) -> Object:
     return {
         "supportedVersions": list(versions.STATELESS),

@@ -112,6 +112,7 @@ class Loop:
         self.session = session
         self.environ = environ
         self.version = ""
+        self.client = ""
         self.gone = False
         self.stopping = False
         self._own_session = new_session("mcp")
@@ -230,6 +231,7 @@ class Loop:
         result = methods.AT_ONCE[message.method](message.params, self.offered)
         if message.method == "initialize":
             self.version = result["protocolVersion"]
+            self.client = methods.client_of(message.params)
         return result
 
     def _with_memory(self, call: PendingRequest) -> None:
@@ -262,6 +264,7 @@ class Loop:
         if session == self._own_session:
             hooked = caller.noted_session(memory.notes, self._above)
             memory = memory.for_session(hooked, main=memory.main) if hooked else memory
+        memory.client = self.client
         caller.mark_tainted(memory, taint_of(meta))
         return memory
 

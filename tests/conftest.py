@@ -18,7 +18,7 @@ from tests.support import skips
 from tests.support.postgres import made_url
 
 KINDS = ("files", "postgres")
-FIXTURES_THAT_TAKE_LONG = {"world", "inspector"}
+FIXTURES_THAT_TAKE_LONG = {"world", "sizes", "inspector"}
 """A browser, and a client from npm."""
 
 # No example is too slow: how long one takes hangs on what else the machine does.

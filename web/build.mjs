@@ -1,13 +1,17 @@
-// Makes the committed bundle anew, and the list of what is in it: the page itself has no build step.
+// Makes the committed bundles anew, and the list of what is in them: the page's own code has no build step.
 // `node build.mjs DIRECTORY` writes them elsewhere.
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const target = process.argv[2] ?? "../src/commonplace/doors/http/web";
+const read = (path) => readFileSync(path, "utf8");
+const about = (name) => JSON.parse(read(`node_modules/${name}/package.json`));
+const packageOf = (path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1] ?? [];
+
 const made = await build({
-  entryPoints: ["vendor.mjs"],
-  outfile: `${target}/assets/vendor.js`,
+  entryPoints: readdirSync("bundles").sort().map((name) => `bundles/${name}`),
+  outdir: `${target}/assets`,
   bundle: true,
   format: "esm",
   minify: true,
@@ -16,20 +20,25 @@ const made = await build({
   metafile: true,
 });
 
-const packages = new Set(
-  Object.keys(made.metafile.inputs).flatMap((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []),
-);
-const rows = [...packages].sort().map((name) => {
-  const { version, license } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
-  return `| ${name} | ${version} | ${license} |`;
-});
-const digest = createHash("sha256").update(readFileSync(`${target}/assets/vendor.js`)).digest("hex");
-const { version } = JSON.parse(readFileSync("node_modules/esbuild/package.json", "utf8"));
-writeFileSync(`${target}/VENDOR.md`, `# What vendor.js was built from
+const files = Object.entries(made.metafile.outputs).map(([path, { inputs }]) => ({
+  name: path.split("/").at(-1),
+  digest: createHash("sha256").update(readFileSync(path)).digest("hex"),
+  packages: new Set(Object.keys(inputs).flatMap(packageOf)),
+})).sort((one, other) => (one.name < other.name ? -1 : 1));
+const names = [...new Set(files.flatMap(({ packages }) => [...packages]))].sort();
+const holders = (name) => files.filter(({ packages }) => packages.has(name)).map((file) => `\`${file.name}\``).join(", ");
 
-\`web/build.mjs\` writes this list. esbuild ${version} made \`assets/vendor.js\` (SHA-256 \`${digest}\`) of these packages; \`web/package-lock.json\` has their checksums:
+writeFileSync(`${target}/VENDOR.md`, `# What the bundles were built from
 
-| package | version | licence |
-|---|---|---|
-${rows.join("\n")}
+\`web/build.mjs\` writes this list. esbuild ${about("esbuild").version} made these files:
+
+| file | SHA-256 |
+|---|---|
+${files.map(({ name, digest }) => `| ${name} | \`${digest}\` |`).join("\n")}
+
+They hold these packages; \`web/package-lock.json\` has their checksums:
+
+| package | version | licence | in |
+|---|---|---|---|
+${names.map((name) => `| ${name} | ${about(name).version} | ${about(name).license} | ${holders(name)} |`).join("\n")}
 `);

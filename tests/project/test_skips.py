@@ -34,11 +34,11 @@ def test_no_skip_keeps_to_itself_what_would_run_the_test() -> None:
 def test_the_end_of_a_run_counts_the_skipped_and_names_them_with_the_command() -> None:
     reason = "Skipped: there is no chromium here; to run it: apt-get install chromium"
     other = "Skipped: there is no sh; to run it: use Linux"
-    skipped = [(f"tests/doors/test_page.py::test_a[{number}]", reason) for number in (1, 2)]
+    skipped = [(f"tests/doors/page/test_shell.py::test_a[{number}]", reason) for number in (1, 2)]
     assert skips.summary([*skipped, ("tests/doors/test_shell.py::test_c", other)]) == [
         "3 skipped:",
         "  2 because there is no chromium here. Run: apt-get install chromium",
-        "    tests/doors/test_page.py::test_a (2)",
+        "    tests/doors/page/test_shell.py::test_a (2)",
         "  1 because there is no sh. Run: use Linux",
         "    tests/doors/test_shell.py::test_c (1)",
         "What can be installed is, as root on Debian, by: CI=true python3 test.py",

@@ -64,7 +64,7 @@ def test_help_is_given_without_any_set_up(tmp_path: Path) -> None:
         ("tests/test_a.py::test_b[files]", ["place"], False, False),
         ("tests/test_a.py::test_b[postgres]", ["place"], False, True),
         ("tests/test_a.py::TestPostgres::test_b", [], False, True),
-        ("tests/doors/test_page.py::test_b", ["page", "world"], False, True),
+        ("tests/doors/page/test_shell.py::test_b", ["page", "world"], False, True),
         ("tests/test_a.py::test_b", [], True, True),
     ],
 )

@@ -1,7 +1,8 @@
-"""The bundle of the page: its list is true of it, and the build gives these bytes."""
+"""The bundles of the page: their list is true of them, and the build gives these bytes."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -17,17 +18,26 @@ ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 MADE = ROOT / "src/commonplace/doors/http/web"
 LIST = (MADE / "VENDOR.md").read_text(encoding="utf-8")
-FREE = {"MIT", "BSD-2-Clause", "(MPL-2.0 OR Apache-2.0)"}
+FREE = {"MIT", "BSD-2-Clause", "Apache-2.0", "(MPL-2.0 OR Apache-2.0)"}
+BUNDLES = ("vendor.js", "vendor-editor.js", "vendor-chart.js", "vendor-chart.css")
+MOST = 500_000
+"""Bytes, packed, that all assets of the page may take together."""
 
 
 def listed() -> dict[str, tuple[str, str]]:
-    rows = re.findall(r"^\| (\S+) \| (\d\S*) \| (.+) \|$", LIST, re.M)
+    rows = re.findall(r"^\| (\S+) \| (\d\S*) \| ([^|]+) \| [^|]+ \|$", LIST, re.M)
     return {name: (version, licence) for name, version, licence in rows}
 
 
-def test_the_list_is_of_the_bundle_that_is_served() -> None:
-    digest = hashlib.sha256((MADE / "assets/vendor.js").read_bytes()).hexdigest()
-    assert f"`{digest}`" in LIST
+@pytest.mark.parametrize("name", BUNDLES)
+def test_the_list_is_of_the_bundles_that_are_served(name: str) -> None:
+    digest = hashlib.sha256((MADE / "assets" / name).read_bytes()).hexdigest()
+    assert f"| {name} | `{digest}` |" in LIST
+
+
+def test_all_assets_together_are_light() -> None:
+    files = [each for each in (MADE / "assets").rglob("*") if each.is_file()]
+    assert sum(len(gzip.compress(each.read_bytes(), 9)) for each in files) < MOST
 
 
 def test_the_packages_of_the_list_are_those_that_are_locked() -> None:
@@ -59,5 +69,5 @@ def test_the_build_gives_these_bytes(tmp_path: Path) -> None:
     if trouble:
         unavailable(f"the packages were not installed: {trouble}", get="apt-get install npm")
     subprocess.run(["node", "build.mjs", str(out)], cwd=built, check=True)
-    for name in ("VENDOR.md", "assets/vendor.js"):
+    for name in ("VENDOR.md", *(f"assets/{each}" for each in BUNDLES)):
         assert (out / name).read_bytes() == (MADE / name).read_bytes(), f"{name} is not as built"

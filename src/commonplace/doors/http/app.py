@@ -64,7 +64,21 @@ THREADS = 8
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 POSITION = re.compile(r"[0-9]{1,15}")
 PAGES = files("commonplace.doors.http") / "web"
-PLACES = ("home", "memory", "documents", "days", "search", "review", "upkeep", "map")
+PLACES = (
+    "home",
+    "memory",
+    "documents",
+    "days",
+    "map",
+    "trash",
+    "agents",
+    "conversations",
+    "review",
+    "activity",
+    "upkeep",
+    "settings",
+    "search",
+)
 APART = ("login", "consent")
 """What a path of the page may begin with, and be: any other is nothing that the gateway has."""
 NOTHING = "The gateway has nothing here: /api/openapi.json says what it has."
@@ -369,12 +383,16 @@ class Gateway:
         """A file of the page, or the page itself at one of its places."""
         name = request.path_params["name"] or "index.html"
         is_place = name.partition("/")[0] in PLACES or name in APART
-        if not _is_asset(name) and (not is_place or (name == "consent" and not self.oauth)):
+        found = name in _files() or (is_place and (name != "consent" or self.oauth is not None))
+        asks, sees = request.method in ("GET", "HEAD"), request.headers.get("accept", "")
+        if not found and not (asks and "text/html" in sees):
             return problem(404, NOTHING)
-        if request.method not in ("GET", "HEAD"):
+        if not asks:
             return _takes(("GET", "HEAD"))
         packed = "gzip" in request.headers.get("accept-encoding", "")
-        return _file(name if _is_asset(name) else "index.html", packed=packed)
+        # Who sees a page is told by the page itself that nothing is there.
+        shown = name if name in _files() else "index.html"
+        return _file(shown, packed=packed, status=200 if found else 404)
 
 
 def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:
@@ -425,16 +443,24 @@ def _shown(tool: Any) -> Mapping[str, Any]:
     return {"name": tool.name, "description": tool.description, "schema": tool.schema()}
 
 
-def _is_asset(name: str) -> bool:
-    return "/" not in name.removeprefix("assets/") and (PAGES / name).is_file()
+@cache
+def _files() -> frozenset[str]:
+    """The files of the page by their paths: no other path leads to a file."""
+    folders = ("", "assets/", "assets/places/")
+    return frozenset(
+        folder + each.name
+        for folder in folders
+        for each in (PAGES / folder).iterdir()
+        if each.is_file()
+    )
 
 
-def _file(name: str, *, packed: bool) -> Response:
+def _file(name: str, *, packed: bool, status: int = 200) -> Response:
     """A file of the page, packed for those who can unpack it."""
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
     headers |= {"content-encoding": "gzip"} if packed else {}
-    return Response(_content(name, packed=packed), media_type=kind, headers=headers)
+    return Response(_content(name, packed=packed), status, media_type=kind, headers=headers)
 
 
 @cache

@@ -1,4 +1,5 @@
-// Asks the gateway. Every wrong answer is an error with the sentence that the gateway gave.
+// Asks the gateway. It knows nothing of components: data.js has the hooks that places use.
+// Every wrong answer is a Wrong with the gateway's own sentence.
 
 export class Wrong extends Error {
   constructor(status, told) {
@@ -6,58 +7,73 @@ export class Wrong extends Error {
     this.status = status;
     this.told = told;
   }
+
+  // Worth another try by itself: nobody answered, or not now.
+  get passes() { return [0, 429, 502, 503, 504].includes(this.status); }
 }
 
-let inside = true;
+export const AWAY = "The gateway does not answer.";
 
-// Whether the cookie is still good; others are told when that changes.
-function isInside(now) {
-  if (now === inside) return;
-  inside = now;
-  dispatchEvent(new Event(now ? "logged-in" : "logged-out"));
+// What the whole page stands on: the open vault, all vaults, who is logged in.
+export const state = { vault: "", vaults: [], who: null, version: "" };
+
+// Whether the cookie is good, and whether anybody answers. Those who need to know listen.
+const known = { inside: true, there: true };
+export const isThere = () => known.there;
+
+function learn(what, now, yes, no) {
+  if (known[what] === now) return;
+  known[what] = now;
+  dispatchEvent(new Event(now ? yes : no));
 }
 
 async function answered(response) {
   const told = await response.json().catch(() => ({}));
-  if (response.status === 401) isInside(false);
-  else if (response.ok) isInside(true);
+  learn("there", true, "gateway-back", "gateway-lost");
+  if (response.status === 401) learn("inside", false, "logged-in", "logged-out");
+  else if (response.ok) learn("inside", true, "logged-in", "logged-out");
   if (!response.ok) throw new Wrong(response.status, told);
   return told;
 }
 
-const away = () => { throw new Wrong(0, { detail: "The gateway does not answer: it may have been stopped." }); };
+function away(error) {
+  if (error.name === "AbortError") throw error;
+  learn("there", false, "gateway-back", "gateway-lost");
+  throw new Wrong(0, { detail: AWAY });
+}
 
-export async function call(path, method = "GET", body = undefined, given = {}) {
+export async function call(path, method = "GET", body = undefined, { headers: given = {}, signal } = {}) {
   const headers = body === undefined ? given : { "content-type": "application/json", ...given };
   const sent = body === undefined ? undefined : JSON.stringify(body);
-  return answered(await fetch(path, { method, headers, body: sent, credentials: "same-origin" }).catch(away));
+  return answered(await fetch(path, { method, headers, body: sent, signal, credentials: "same-origin" }).catch(away));
 }
 
-export const state = { vault: "", vaults: [], who: null };
+// A path with its query; what is empty is left out, lists are joined by commas.
+export function asked(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== undefined && value !== null && value !== false);
+  const words = new URLSearchParams(given.map(([name, value]) => [name, Array.isArray(value) ? value.join(",") : value])).toString();
+  return path + (words ? `${path.includes("?") ? "&" : "?"}${words}` : "");
+}
 
-const below = (path) => `/api/vaults/${encodeURIComponent(state.vault)}${path}`;
-export const get = (path, query = {}) => {
-  const given = Object.entries(query).filter(([, value]) => value !== "" && value !== undefined && value !== null);
-  const asked = new URLSearchParams(given).toString();
-  return call(below(path) + (asked ? `?${asked}` : ""));
-};
+// Paths below begin at the open vault.
+export const below = (path) => `/api/vaults/${encodeURIComponent(state.vault)}${path}`;
+export const get = (path, query = {}, more = {}) => call(below(asked(path, query)), "GET", undefined, more);
 export const post = (path, body = {}) => call(below(path), "POST", body);
-export const put = (path, body, headers = {}) => call(below(path), "PUT", body, headers);
+export const put = (path, body, headers = {}) => call(below(path), "PUT", body, { headers });
+export const patch = (path, body) => call(below(path), "PATCH", body);
 export const remove = (path) => call(below(path), "DELETE");
+// A document's name, or an id, as part of a path.
 export const named = (name) => name.split("/").map(encodeURIComponent).join("/");
 
-// A place of the page as an address that opens it in this vault anywhere. The first vault needs no name.
-export function address(path) {
-  const url = new URL(path, location.origin);
-  if (!url.searchParams.has("vault") && state.vault !== state.vaults[0]) url.searchParams.set("vault", state.vault);
-  return url.pathname + url.search;
-}
-export const documentAddress = (name, line = 0) => address(`/documents/${named(name)}${line ? `?line=${line}` : ""}`);
-
-// The editor, and what makes markdown safe: much, and so fetched when it is first wanted.
-// A browser remembers an import that failed; another try needs another address.
-let tries = 0;
-export const vendor = () => import(`/assets/vendor.js${tries ? `?${tries}` : ""}`).catch(() => { tries += 1; away(); });
+// A module of the page, fetched when it is first wanted: a place, or a bundle of other people's code.
+// A browser remembers an import that failed: another try needs another address.
+const tries = {};
+export const fetched = (path) => import(`${path}${tries[path] ? `?${tries[path]}` : ""}`).catch(async (error) => {
+  if (!(error instanceof TypeError)) throw error;
+  tries[path] = (tries[path] || 0) + 1;
+  const { ok, status } = await fetch(path, { cache: "no-store" }).catch(away);
+  throw ok ? new Wrong(0, { detail: AWAY }) : new Wrong(status, { detail: "The gateway has no such place: it may be older than this page. Reload the page." });
+});
 
 // What a change is that may have been any.
 export const EVERYTHING = { op: "many", documents: [], ids: [] };
@@ -80,6 +96,11 @@ export function listen(heard) {
     else if (!source || source.readyState === EventSource.CLOSED) open();
   };
   document.addEventListener("visibilitychange", turn);
+  addEventListener("gateway-back", turn);
   turn();
-  return () => { document.removeEventListener("visibilitychange", turn); close(); };
+  return () => {
+    document.removeEventListener("visibilitychange", turn);
+    removeEventListener("gateway-back", turn);
+    close();
+  };
 }

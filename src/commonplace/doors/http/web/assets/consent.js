@@ -1,59 +1,60 @@
 // A program asks for access: who it is, what it gets, and yes or no. Who is not logged in does that first.
 
+import { Brand } from "/assets/alone.js";
 import { call } from "/assets/api.js";
-import { $, h } from "/assets/dom.js";
+import { useAction } from "/assets/data.js";
+import { Button, Wrong } from "/assets/ui.js";
+import { html, useEffect, useState } from "/assets/vendor.js";
 
 const given = () => Object.fromEntries(new URLSearchParams(location.search));
 
-export async function show() {
-  document.body.classList.add("out");
-  document.title = "Access · Commonplace";
-  try { ask(await call(`/api/consent${location.search}`)); } catch (error) {
-    if (error.status === 401) logIn();
-    else draw("Access", h("p", { class: "wrong" }, error.message));
-  }
+export function Consent() {
+  const [now, set] = useState({ step: "wait" });
+  const look = async () => {
+    try { set({ step: "ask", asked: await call(`/api/consent${location.search}`) }); } catch (error) { set({ step: error.status === 401 ? "login" : "wrong", error }); }
+  };
+  useEffect(() => { document.title = "Access · Commonplace"; look(); }, []);
+  const shown = {
+    wait: () => null,
+    wrong: () => html`<h1>Access</h1><${Wrong} error=${now.error} />`,
+    login: () => html`<${LogIn} then=${look} />`,
+    ask: () => html`<${Ask} ...${now.asked} answered=${(allowed, where) => set({ step: "done", allowed, where })} out=${() => set({ step: "login" })} />`,
+    done: () => html`<h1>${now.allowed ? "Allowed" : "Refused"}</h1><p>You are sent back to ${now.where}. This page can be closed.</p>`,
+  };
+  return html`<main class="alone"><${Brand} />${shown[now.step]()}</main>`;
 }
 
-const draw = (title, ...parts) => $("main").replaceChildren(h("h1", {}, title), ...parts);
-
-function ask({ client, to, local, vault }) {
+function Ask({ client, to, local, vault, answered, out }) {
   const where = local ? "a program on the machine that you look at this with" : to;
-  const wrong = h("p", { class: "wrong", role: "alert" });
-  const answer = (allowed) => async () => {
+  const [answer, { busy, error }] = useAction(async (allowed) => {
     try {
       const { to: next } = await call("/api/consent", "POST", { ...given(), allowed });
-      draw(allowed ? "Allowed" : "Refused", h("p", {}, `You are sent back to ${where}. This page can be closed.`));
+      answered(allowed, where);
       location.assign(next);
-    } catch (error) {
-      if (error.status === 401) logIn();
-      else wrong.textContent = error.message;
+    } catch (wrong) {
+      if (wrong.status !== 401) throw wrong;
+      out();
     }
-  };
-  draw("May it use your memory?",
-    h("div", { class: "card" },
-      h("p", {}, "A program that calls itself ", h("strong", {}, client), " asks for access to ", h("strong", {}, vault), "."),
-      h("p", {}, "It will be able to read, search and write that memory with the tools of MCP, until you take it back. Secrets are not shown to it, and what it writes counts as an agent's."),
-      h("p", {}, "The answer goes to ", h("strong", {}, where), ". Refuse if you did not begin this there.")),
-    h("div", { class: "row" },
-      h("button", { type: "button", class: "main", onclick: answer(true) }, "Allow"),
-      h("button", { type: "button", onclick: answer(false) }, "Refuse")),
-    wrong,
-    h("p", { class: "why" }, "To take it back later: “Access” on the page Upkeep, or ", h("code", {}, "commonplace token revoke NAME"), "."));
+  });
+  return html`<h1>May it use your memory?</h1>
+    <p>A program that calls itself <strong dir="auto">${client}</strong> asks for access to <strong dir="auto">${vault}</strong>.</p>
+    <p>It will be able to read, search and write that memory with the tools of MCP, until you take it back. Secrets are not shown to it, and what it writes counts as an agent's.</p>
+    <p>The answer goes to <strong>${where}</strong>. Refuse if you did not begin this there.</p>
+    <div class="actions"><${Button} look="primary" busy=${busy} onClick=${() => answer(true)}>Allow</${Button}><${Button} busy=${busy} onClick=${() => answer(false)}>Refuse</${Button}></div>
+    <${Wrong} error=${error} />
+    <p class="muted small">To take it back later: “Access” in Settings, or <code>commonplace token revoke NAME</code>.</p>`;
 }
 
-function logIn() {
-  const wrong = h("p", { class: "wrong", role: "alert" });
-  const field = h("input", { id: "code", type: "text", class: "grow", required: true, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
-  const entered = async (event) => {
-    event.preventDefault();
-    const code = /[?&]code=([\w-]+)/.exec(field.value)?.[1] ?? field.value.trim();
-    try { await call("/api/login", "POST", { code }); } catch (error) { wrong.textContent = error.message; return; }
-    show();
-  };
-  draw("Log in",
-    h("p", {}, "A program asks for access to your memory. First show that it is yours."),
-    h("form", { onsubmit: entered },
-      h("label", { for: "code" }, "Run ", h("code", {}, "commonplace serve --link"), " where the gateway runs, and put the link that it prints here:"),
-      h("div", { class: "row" }, field, h("button", { class: "main" }, "Log in")), wrong));
-  field.focus();
+function LogIn({ then }) {
+  const [text, set] = useState("");
+  const [enter, { busy, error }] = useAction(async () => {
+    const code = /[?&]code=([\w-]+)/.exec(text)?.[1] ?? text.trim();
+    await call("/api/login", "POST", { code });
+    then();
+  });
+  const submit = (event) => { event.preventDefault(); enter(); };
+  return html`<h1>Log in</h1><p>A program asks for access to your memory. First show that it is yours.</p>
+    <form onSubmit=${submit} class="field"><label for="code">Run <code>commonplace serve --link</code> where the gateway runs, and put the link that it prints here:</label>
+      <div class="row"><input id="code" class="grow" type="text" required autofocus autocomplete="off" autocapitalize="off" spellcheck="false" value=${text} onInput=${(event) => set(event.target.value)} />
+        <button class="button primary" disabled=${busy}>Log in</button></div><${Wrong} error=${error} /></form>`;
 }

@@ -1,0 +1,58 @@
+// Lines over days. The library and its sheet are fetched when a plot is first shown.
+
+import { fetched } from "/assets/api.js";
+import { html, useEffect, useRef, useState } from "/assets/vendor.js";
+import { number } from "/assets/words.js";
+
+let sheet = null;
+function styled() {
+  sheet ??= new Promise((settle) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "/assets/vendor-chart.css", onload: settle, onerror: settle });
+    document.head.append(link);
+  });
+  return sheet;
+}
+
+// A colour of the theme as a canvas takes it.
+function colour(place, name) {
+  const probe = place.appendChild(document.createElement("span"));
+  probe.style.color = `var(--${name})`;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+function options(place, label, tone, height) {
+  const ink = colour(place, "muted"), line = colour(place, "line"), accent = colour(place, tone);
+  const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "12px system-ui, sans-serif" };
+  return {
+    width: place.clientWidth, height, cursor: { points: { size: 7 }, drag: { x: false, y: false } }, legend: { live: true },
+    scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
+    axes: [axis, { ...axis, size: 56, values: (_, all) => all.map(number) }],
+    series: [{ label: "Day", value: "{D} {MMM} {YYYY}" }, { label, stroke: accent, width: 2, points: { show: false }, value: (_, value) => (value == null ? "" : number(value)) }],
+  };
+}
+
+/* <${Plot} label="Memories" points=${[["2026-03-01", 12], …]} /> */
+export function Plot({ label, points, tone = "accent", height = 220 }) {
+  const place = useRef(), [error, fail] = useState(null);
+  useEffect(() => {
+    let chart = null, left = false, library = null;
+    const data = [points.map(([day]) => Date.parse(`${day}T12:00:00`) / 1000), points.map(([, value]) => value)];
+    const draw = () => {
+      if (left || !library || !place.current?.clientWidth) return;
+      chart?.destroy();
+      chart = new library.Chart(options(place.current, label, tone, height), data, place.current);
+    };
+    const sized = new ResizeObserver(() => { if (chart && place.current?.clientWidth) chart.setSize({ width: place.current.clientWidth, height }); });
+    Promise.all([fetched("/assets/vendor-chart.js"), styled()]).then(([found]) => { library = found; draw(); if (!left) sized.observe(place.current); }, fail);
+    addEventListener("theme", draw);
+    DARK.addEventListener("change", draw);
+    return () => { left = true; chart?.destroy(); sized.disconnect(); removeEventListener("theme", draw); DARK.removeEventListener("change", draw); };
+  }, [points, label, tone]);
+  const last = points.at(-1);
+  const told = last ? `${label}: ${number(last[1])} on ${last[0]}, from ${number(points[0][1])} on ${points[0][0]}` : label;
+  return html`<figure class="plot" role="img" aria-label=${told} ref=${place}>${error && html`<p class="muted">The plot could not be fetched: ${told}.</p>`}</figure>`;
+}

@@ -1,0 +1,93 @@
+// People's text on the page: markdown made safe, long texts folded, found words marked, two texts compared.
+// Text always goes in as text: no string here ever becomes HTML, but for `rendered`, which makes it safe.
+
+import { hunks } from "/assets/lines.js";
+import { html, rendered, useId, useLayoutEffect, useRef, useState } from "/assets/vendor.js";
+
+// The data that a record carries behind its text: it is the program's, and long.
+export const DATA = /<!-- \{.*?\} -->/g;
+// A text to be read, without any comment.
+export const bare = (text) => text.replace(/<!--[\s\S]*?-->/g, "");
+// A text to be compared, without the data alone, also where a line was cut short inside of it.
+export const withoutData = (text) => text.replace(/[ \t]*<!-- \{.*?(?:\} -->|$)/gm, "");
+
+// Markdown as it reads. Links to elsewhere open beside the page.
+export function Markdown({ text, class: more = "" }) {
+  const place = useRef();
+  useLayoutEffect(() => {
+    const made = rendered(bare(text));
+    for (const link of made.querySelectorAll("a[href^='http']")) { link.target = "_blank"; link.rel = "noopener noreferrer"; }
+    place.current.replaceChildren(made);
+  }, [text]);
+  return html`<div class=${`prose ${more}`} dir="auto" ref=${place}></div>`;
+}
+
+const LONG = 700, LINES = 10;
+export const isLong = (text) => text.length > LONG || text.split("\n").length > LINES;
+
+// A memory's text: rendered, and folded when it is long.
+export function Told({ text, words = "" }) {
+  const [open, set] = useState(false), id = useId();
+  const shown = words ? html`<p class="prose" dir="auto"><${Marked} text=${bare(text)} words=${words} /></p>` : html`<${Markdown} text=${text} />`;
+  if (!isLong(text)) return shown;
+  return html`<div class="told"><div id=${id} class=${open ? "" : "folded"}>${shown}</div>
+    <button type="button" class="linkish" aria-expanded=${open} aria-controls=${id} onClick=${() => set(!open)}>${open ? "Show less" : "Show all of it"}</button></div>`;
+}
+
+// A text in which the words that were looked for are marked.
+export function Marked({ text, words }) {
+  const wanted = (words.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) || []).map((word) => word.slice(0, Math.max(3, word.length - 2)));
+  if (!wanted.length) return text;
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])((?:${[...new Set(wanted)].join("|")})[\\p{L}\\p{N}]*)`, "giu");
+  return text.split(found).map((part, at) => (at % 2 ? html`<mark>${part}</mark>` : part));
+}
+
+// Lines that are alike around what differs.
+const AROUND = 3;
+const same = (line) => html`<span class="same" dir="auto">${line || " "}</span>`;
+
+function alike(lines, head, tail) {
+  const left = lines.length - head - tail;
+  if (left < 2) return lines.map(same);
+  return [lines.slice(0, head).map(same), html`<span class="skipped">${left} lines alike</span>`, lines.slice(head + left).map(same)];
+}
+
+const words = (line) => line.split(/(?<=\s)|(?=\s)|(?<=[.,;:!?()"“”])/u);
+
+// A line that was reworded: which words went, which came. Two lines that share little are shown whole.
+function reworded(old, now) {
+  const before = words(old), after = words(now), found = hunks(before, after);
+  const kept = before.length - found.reduce((sum, { from, to }) => sum + to - from, 0);
+  if (kept * 3 < Math.max(before.length, after.length)) return [old, now];
+  const went = [], came = [];
+  let at = 0;
+  for (const { from, to, lines } of found) {
+    const between = before.slice(at, from).join("");
+    went.push(between, to > from && html`<mark>${before.slice(from, to).join("")}</mark>`);
+    came.push(between, lines.length > 0 && html`<mark>${lines.join("")}</mark>`);
+    at = to;
+  }
+  const rest = before.slice(at).join("");
+  return [[...went, rest], [...came, rest]];
+}
+
+function changed(old, now) {
+  const pairs = old.length === now.length ? old.map((line, at) => reworded(line, now[at])) : null;
+  return [
+    old.map((line, at) => html`<del dir="auto"><span class="hidden">Removed: </span>${pairs ? pairs[at][0] : line || " "}</del>`),
+    now.map((line, at) => html`<ins dir="auto"><span class="hidden">Added: </span>${pairs ? pairs[at][1] : line || " "}</ins>`),
+  ];
+}
+
+/* What differs between two texts, line by line, and within a line word by word. */
+export function Diff({ before, after, label = "What differs" }) {
+  const old = before.split("\n"), found = hunks(old, after.split("\n")), shown = [];
+  let at = 0;
+  for (const { from, to, lines } of found) {
+    shown.push(alike(old.slice(at, from), at && AROUND, AROUND), changed(old.slice(from, to), lines));
+    at = to;
+  }
+  if (!found.length) return html`<p class="muted">Nothing differs.</p>`;
+  shown.push(alike(old.slice(at), at && AROUND, 0));
+  return html`<div class="diff" role="group" aria-label=${label} tabindex="0">${shown}</div>`;
+}

@@ -1,0 +1,62 @@
+"""Every place at a desk and on a phone, in the light and in the dark, with 0 to 5,000 memories.
+
+The suite looks at a seeded sample. `python -m tests.doors.page.test_matrix` looks at all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.support import pages
+from tests.support.pages import PLACES, SCHEMES, SIZES, WIDTHS, Served
+
+ALL = "COMMONPLACE_WHOLE_MATRIX"
+SAMPLE = 2
+"""How many of its twelve forms are looked at of each place."""
+
+
+def forms() -> list[tuple[str, int, str, str]]:
+    """The forms to look at: of each place some, with every vault, width and scheme among them."""
+    found = []
+    for number, place in enumerate(PLACES):
+        every = list(product(WIDTHS, SCHEMES, SIZES))
+        chosen = every if os.environ.get(ALL) else Random(number).sample(every, SAMPLE)
+        found += [(place, *form) for form in chosen]
+    return found
+
+
+@pytest.mark.parametrize(("where", "width", "scheme", "vault"), forms())
+def test_a_place_is_sound_in_this_form(
+    sizes: Served, where: str, width: int, scheme: str, vault: str
+) -> None:
+    with pages.opened(sizes, width, scheme) as guarded:
+        pages.go(guarded.page, sizes, where, vault)
+        pages.keep(guarded.page, f"{where.split('?')[0]}-{width}-{scheme}-{vault}")
+        pages.sound(guarded.page)
+        assert guarded.faults == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("where", PLACES)
+def test_axe_finds_nothing_serious(sizes: Served, axe: str, where: str, scheme: str) -> None:
+    width = Random(f"{where} {scheme}").choice(tuple(WIDTHS))
+    with pages.opened(sizes, width, scheme, bypass_csp=True) as guarded:
+        pages.go(guarded.page, sizes, where, "some")
+        pages.nothing_serious(guarded.page, axe)
+
+
+def main() -> Any:
+    """Every form: about ten minutes on two cores."""
+    words = [sys.executable, "-m", "pytest", __file__, "-q", *sys.argv[1:]]
+    return subprocess.run(words, env={**os.environ, ALL: "1"}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -215,8 +215,13 @@ USAGE = {
     "hook": ["session-start", "--client", "--set"],
     "serve": ["PATH", "--port", "--host", "--name", "--link", "--open"],
     "token": ["--scope", "--for-vault", "add", "list", "revoke"],
-    "setup": ["client", "--dry-run", "--yes", "--project", "--no-hooks"],
-    "unsetup": ["client", "--dry-run", "--yes", "--project"],
+    "setup": [
+        *("client", "--dry-run", "--diff", "--yes", "--project", "--no-hooks"),
+        *("--copy-memory", "--switch-off-memory"),
+    ],
+    "unsetup": ["client", "--dry-run", "--diff", "--yes", "--project"],
+    "backup": ["file"],
+    "restore-backup": ["file", "PATH", "--replace"],
     "selftest": ["--writers", "--kills", "--seed", "--keep"],
     "completion": ["shell", "bash", "zsh"],
 }
@@ -1338,7 +1343,7 @@ def test_completion_completes(run: Run, tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", ask], text=True, capture_output=True, check=False, timeout=300
     )
-    assert done.stdout.split() == ["restore"]
+    assert done.stdout.split() == ["restore", "restore-backup"]
 
 
 def test_a_shell_that_is_not_known_is_refused(run: Run) -> None:

@@ -21,7 +21,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors.setup import apply, json_edit, main, toml_edit
+from commonplace.doors.cli import setup as commands
+from commonplace.doors.setup import apply, command, json_edit, toml_edit
 from commonplace.doors.setup.apply import set_up, take_back
 from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape, skill
 from commonplace.doors.setup.config_files import Kind
@@ -135,7 +136,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     where = tmp_path / "home"
     where.mkdir()
     monkeypatch.setenv("HOME", str(where))
-    monkeypatch.setattr(main, "find_command", lambda: COMMAND)
+    monkeypatch.setattr(commands, "find_command", lambda: COMMAND)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     return where
 
@@ -166,9 +167,10 @@ def run(
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--dialect", default="")
-    main.add_arguments(parser)
-    arguments = parser.parse_args([client, *words, *([] if hooks else ["--no-hooks"])])
-    return main.run(arguments, vault=vault, state=Path.home().parent / state, undo=undo)
+    (commands.unsetup_arguments if undo else commands.setup_arguments)(parser)
+    arguments = parser.parse_args([client, *words, *([] if hooks or undo else ["--no-hooks"])])
+    own = Path.home().parent / state
+    return commands.SetupRun(arguments, vault=vault, own=own).run(undo=undo)
 
 
 def set_up_plain(client: str, **more: Any) -> int:
@@ -483,13 +485,14 @@ def test_a_dry_run_shows_the_diff_and_changes_nothing(
     client: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = tree(home.parent)
-    assert run(client, "--dry-run", hooks=True) == 0
+    assert run(client, "--dry-run", "--diff", hooks=True) == 0
     shown = capsys.readouterr().out
     assert "--- /dev/null\n+++ " in shown
     assert COMMAND in shown
-    assert shown.rstrip().splitlines()[-1 - len(planned(client, home, hooks=True).notes)] == (
-        "Nothing was changed."
-    )
+    notes = planned(client, home, hooks=True).notes
+    lines = shown.splitlines()
+    ended = lines.index("Nothing was changed.")
+    assert tuple(lines[ended + 1 : ended + 1 + len(notes)]) == notes
     assert tree(home.parent) == before
     set_up_plain(client)
     before = tree(home.parent)
@@ -606,16 +609,16 @@ def test_the_installed_command_is_found_next_to_python_or_on_the_path(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/bin/python"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     with pytest.raises(NotFound, match="not installed"):
-        main.find_command()
-    assert main.find_command.__name__ == "find_command"
+        command.find_command()
+    assert command.find_command.__name__ == "find_command"
     on_path = install("bin")
-    assert main.find_command() == str(on_path)
+    assert command.find_command() == str(on_path)
     beside = install("venv", "bin")
-    assert main.find_command() == str(beside)
+    assert command.find_command() == str(beside)
     cached = install(".cache", "uv", "archive-v0", "x", "bin")
     monkeypatch.setattr(sys, "executable", str(cached.with_name("python")))
     with pytest.raises(NotFound, match="will not stay there"):
-        main.find_command()
+        command.find_command()
 
 
 FOREIGN = [
@@ -1069,7 +1072,7 @@ def test_taking_our_table_out_leaves_the_comment_of_the_next_one() -> None:
 
 
 def test_setup_is_light_to_import() -> None:
-    script = "import sys, commonplace.doors.setup.main; print(*sys.modules)"
+    script = "import sys, commonplace.doors.setup.connections; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
@@ -1129,7 +1132,7 @@ def server(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.parent.mkdir()
     path.write_text(SERVER.format(python=sys.executable))
     path.chmod(0o755)
-    monkeypatch.setattr(main, "find_command", lambda: str(path))
+    monkeypatch.setattr(commands, "find_command", lambda: str(path))
     return path
 
 

@@ -1,1 +1,1 @@
-"""Commands for the owner of a vault: init, doctor, selftest, migrate, evaluate."""
+"""Commands for the owner of a vault: init, doctor, selftest, migrate, backup, evaluate."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from commonplace.doors.admin.init import root_of, write_settings
+from commonplace.doors.setup.copying import NOTE as COPIED
 from commonplace.history.messages import History, message_of
 from commonplace.library.experiences import NAME as EXPERIENCES
 from commonplace.memory import Memory
@@ -34,7 +35,7 @@ MARK = "moving.json"
 """The note in a target that says what is being copied into it."""
 OURS = {STATE, FILE, ".gitignore"}
 """What a directory may have in it before anything is copied there."""
-NOTES = (EXPERIENCES, COMPACTIONS, HEARTBEATS, SCHEDULE, TOKENS)
+NOTES = (EXPERIENCES, COMPACTIONS, HEARTBEATS, SCHEDULE, TOKENS, COPIED)
 BATCH = 500
 """Lines of the journal, or messages, that are written at once."""
 BATCH_BYTES = 4_000_000
@@ -77,7 +78,7 @@ def move(source: str, target: str, *, progress: OnProgress) -> Copied:
         except Cancelled as cancelled:
             raise cancelled.error from None
         finally:
-            _close(new)
+            close_parts(new)
 
 
 def _check_apart(source: Path, target: Path) -> None:
@@ -106,7 +107,8 @@ def _check_begun(root: Path) -> None:
         raise _taken(str(root))
 
 
-def _close(parts: VaultParts) -> None:
+def close_parts(parts: VaultParts) -> None:
+    """Close a vault that was opened part by part."""
     for store in (parts.index, parts.journal, parts.progress_store, parts.vault):
         store.close()
     parts.close()

@@ -74,9 +74,11 @@ OTHERS = {
     },
     "Set-up": {
         "init": "vault.init",
-        "setup": "vault.setup",
-        "unsetup": "vault.unsetup",
+        "setup": "setup.setup",
+        "unsetup": "setup.unsetup",
         "doctor": "vault.doctor",
+        "backup": "backup.backup",
+        "restore-backup": "backup.restore_backup",
         "migrate": "vault.migrate",
         "rebuild": "vault.rebuild",
         "trust": "trust.trust_vault",

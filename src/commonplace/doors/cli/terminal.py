@@ -34,8 +34,13 @@ def at_terminal() -> bool:
 
 def agrees(question: str) -> bool:
     """Whether the person at the terminal says yes. The end of what they type is a no."""
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return ask(f"{question} [y/N] ") in ("y", "yes")
+
+
+def ask(question: str) -> str:
+    """What the person at the terminal answers, in small letters; nothing at the end of input."""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower()
 
 
 def progress_bar(what: str, *, stream: TextIO | None = None) -> Callable[[int, int], None]:

@@ -1,4 +1,4 @@
-"""The commands about a whole vault: make, inspect, rebuild, copy and test it, connect a client.
+"""The commands about a whole vault: make, inspect, rebuild, copy and test it.
 
 Each command is a parser and a few lines that call the core and print.
 """
@@ -186,39 +186,6 @@ def migrate(arguments: argparse.Namespace) -> int:
     )
     show(Answer(asdict(done), text), as_json=arguments.json)
     return 0
-
-
-def setup_arguments(parser: argparse.ArgumentParser) -> None:
-    from commonplace.doors.setup.main import add_arguments
-
-    add_arguments(parser)
-
-
-def setup(arguments: argparse.Namespace) -> int:
-    """Connect a client to this vault. The changes to its files are shown first."""
-    return _run_setup(arguments, undo=False)
-
-
-def unsetup_arguments(parser: argparse.ArgumentParser) -> None:
-    setup_arguments(parser)
-
-
-def unsetup(arguments: argparse.Namespace) -> int:
-    """Take a client's set-up back, byte for byte where nobody changed the files since."""
-    return _run_setup(arguments, undo=True)
-
-
-def _run_setup(arguments: argparse.Namespace, *, undo: bool) -> int:
-    from commonplace.doors.setup.main import run
-
-    with open_memory(arguments) as memory:
-        in_files = memory.place == str(memory.root)
-        vault = str(memory.root.resolve()) if in_files else memory.place
-        state = Path(memory.parts.own())
-    code = run(arguments, vault=vault, state=state, undo=undo)
-    if in_files and not (undo or code or arguments.dry_run):
-        trust_what_was_made(vault)
-    return code
 
 
 def selftest_arguments(parser: argparse.ArgumentParser) -> None:

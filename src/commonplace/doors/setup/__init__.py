@@ -1,4 +1,5 @@
-"""Setup and unsetup: enter the server and the hooks into a client's own files, and take them out.
+"""Setup: what clients keep on this machine, our entry in their files, and their own memories.
 
-It does not know memory: only the path of the vault and of the installed command.
+It is no door and prints nothing: the command line and the page both call it. It does not know
+memory: only the path of the vault and of the installed command.
 """

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from commonplace.doors.setup.config_files import switched
 from commonplace.doors.setup.plan import (
     FileChange,
     SetupPlan,
@@ -78,7 +79,16 @@ def _receipt(change: FileChange, earlier: SetupReceipt | None) -> SetupReceipt:
     if earlier and before is not None:
         before = without_us(before, change.shape, earlier)
         made = earlier.made
-    return receipt(before, change.after or "", kind=change.shape.kind, made=made)
+    after = change.after or ""
+    keys = _keys(change, earlier)
+    done = tuple(switched(change.shape, before or "", after, each) for each in keys)
+    return receipt(before, after, kind=change.shape.kind, made=made, switched=done)
+
+
+def _keys(change: FileChange, earlier: SetupReceipt | None) -> Iterable[tuple[str, ...]]:
+    """The values that were switched, by this change or before it."""
+    before = [each.keys for each in earlier.switched] if earlier else []
+    return dict.fromkeys([*before, *(each.keys for each in change.switches)])
 
 
 def _missing(path: Path) -> tuple[str, ...]:
@@ -94,6 +104,12 @@ def load(state: Path, client: str) -> dict[Path, SetupReceipt]:
         return {}
     kept = msgspec.json.decode(data, type=dict[str, SetupReceipt])
     return {Path(path): each for path, each in kept.items()}
+
+
+def receipts_in(state: Path, client: str, project: Path | None) -> dict[Path, SetupReceipt]:
+    """The receipts of a client in one project when one is named, else all of them."""
+    real, kept = project and project.resolve(), load(state, client)
+    return {path: each for path, each in kept.items() if not real or real in path.parents}
 
 
 def _receipts_file(state: Path, client: str) -> Path:

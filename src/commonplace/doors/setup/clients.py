@@ -46,6 +46,8 @@ MATCHERS = {
     ("claude", "pre-tool"): "Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit|mcp__.*",
 }
 """The tools that an event is about, where a client can be told: each hook takes a while."""
+SERVER = "starts the memory server"
+HOOKS_ABOUT = "brings memories into sessions and keeps what was said"
 SECONDS = 10
 # Clients wait no longer for a session's end; Codex says so in a warning.
 LAST_SECONDS = 3
@@ -134,6 +136,8 @@ class Client:
     file: Callable[[Where], Path]
     entry: Entry
     shape: Shape
+    program: str = ""
+    """The command that a person starts it with."""
     events: Mapping[str, str] = field(default_factory=dict)
     """What the client calls them, and what they are to us."""
     hooks_file: Callable[[Where], Path] | None = None
@@ -169,21 +173,28 @@ def _codex_entry(launch: Launch) -> dict[str, Any]:
     return _plain(launch, startup_timeout_sec=20)
 
 
-def _claude_directory(where: Where) -> Path:
+def claude_directory(where: Where) -> Path:
+    """Where Claude Code keeps what is the person's."""
     return where.directory("CLAUDE_CONFIG_DIR", ".claude")
 
 
 def _claude_file(where: Where) -> Path:
     moved = where.environ.get("CLAUDE_CONFIG_DIR", "").strip()
-    above = _claude_directory(where) if moved else where.home
+    above = claude_directory(where) if moved else where.home
     return where.chosen(".mcp.json", above / ".claude.json")
 
 
-def _claude_settings(where: Where) -> Path:
-    return where.chosen(".claude/settings.local.json", _claude_directory(where) / "settings.json")
+def claude_own_settings(where: Where) -> Path:
+    """The settings of the person, whatever the project."""
+    return claude_directory(where) / "settings.json"
 
 
-def _codex_directory(where: Where) -> Path:
+def claude_settings(where: Where) -> Path:
+    return where.chosen(".claude/settings.local.json", claude_own_settings(where))
+
+
+def codex_directory(where: Where) -> Path:
+    """Where Codex keeps what is the person's, or the project's."""
     return where.chosen(".codex", where.directory("CODEX_HOME", ".codex"))
 
 
@@ -245,17 +256,19 @@ CLIENTS = {
         _claude_file,
         _claude_entry,
         _servers(MARKED),
+        program="claude",
         events=ALIKE,
-        hooks_file=_claude_settings,
+        hooks_file=claude_settings,
         note="Claude Code reads it when the next session starts.",
     ),
     "codex": Client(
         "Codex",
-        lambda where: _codex_directory(where) / "config.toml",
+        lambda where: codex_directory(where) / "config.toml",
         _codex_entry,
         Shape(Kind.TOML, "mcp_servers", STRICT),
+        program="codex",
         events=CODEX,
-        hooks_file=lambda where: _codex_directory(where) / "hooks.json",
+        hooks_file=lambda where: codex_directory(where) / "hooks.json",
         hooks_note="Codex skips hooks until you trust them: open it and type /hooks.",
     ),
     "gemini": Client(
@@ -263,6 +276,7 @@ CLIENTS = {
         _gemini_file,
         _plain,
         _servers(COMMENTED),
+        program="gemini",
         events={
             "SessionStart": "session-start",
             "BeforeAgent": "prompt-submit",
@@ -280,12 +294,14 @@ CLIENTS = {
         _opencode_entry,
         # It adds the schema to a file that has none, which would then not be as we left it.
         Shape(Kind.JSON, "mcp", RELAXED, OPENCODE),
+        program="opencode",
     ),
     "qwen": Client(
         "Qwen Code",
         _qwen_file,
         _plain,
         _servers(COMMENTED),
+        program="qwen",
         events=ALIKE,
     ),
     "copilot": Client(
@@ -293,6 +309,7 @@ CLIENTS = {
         _copilot_file,
         _copilot_entry,
         _servers(RELAXED),
+        program="copilot",
         events={
             "sessionStart": "session-start",
             "userPromptSubmitted": "prompt-submit",
@@ -305,12 +322,13 @@ CLIENTS = {
         },
         hooks_file=_copilot_hooks_file,
     ),
-    "cline": Client("Cline", _cline_file, _plain, _servers(STRICT)),
+    "cline": Client("Cline", _cline_file, _plain, _servers(STRICT), program="cline"),
     "cursor": Client(
         "Cursor",
         _cursor_file,
         _typed,
         _servers(RELAXED),
+        program="cursor",
         note="Cursor asks once, in its settings, whether the server may run.",
     ),
     "vscode": Client(
@@ -318,6 +336,7 @@ CLIENTS = {
         _vscode_file,
         _typed,
         _servers(RELAXED, "servers"),
+        program="code",
         note="VS Code asks once whether you trust the server.",
     ),
 }
@@ -367,17 +386,21 @@ def targets(name: str, launch: Launch, where: Where, *, hooks: bool) -> tuple[Ta
     path, entry = client.file(where), client.entry(launch)
     groups = hook_groups(name, launch) if hooks else {}
     if not groups or client.hooks_file is None:
-        return (Target(path, client.shape, entry, groups),)
-    return Target(path, client.shape, entry), _hooks_target(name, launch, where, groups)
+        about = SERVER + (f"; {HOOKS_ABOUT}" if groups else "")
+        return (Target(path, client.shape, entry, groups, about=about),)
+    return Target(path, client.shape, entry, about=SERVER), _hooks_target(
+        name, launch, where, groups
+    )
 
 
 def _hooks_target(name: str, launch: Launch, where: Where, groups: Mapping[str, Any]) -> Target:
     """The file of the hooks alone. Copilot CLI reads any file in a directory: that one is ours."""
     if name == "copilot":
-        return _whole(_copilot_hooks_file(where), _json_text(_copilot_hooks(launch)))
+        text = _json_text(_copilot_hooks(launch))
+        return _whole(_copilot_hooks_file(where), text, HOOKS_ABOUT)
     file = CLIENTS[name].hooks_file
     assert file is not None
-    return Target(file(where), hooks_shape(name), hooks=groups)
+    return Target(file(where), hooks_shape(name), hooks=groups, about=HOOKS_ABOUT)
 
 
 def shape(name: str, kind: Kind) -> Shape:
@@ -393,9 +416,9 @@ def hooks_shape(name: str) -> Shape:
     return Shape(Kind.JSON, "", CLIENTS[name].shape.flavour)
 
 
-def _whole(path: Path, text: str) -> Target:
+def _whole(path: Path, text: str, about: str) -> Target:
     """A file that is all ours."""
-    return Target(path, Shape(Kind.WHOLE), text=text)
+    return Target(path, Shape(Kind.WHOLE), text=text, about=about)
 
 
 def _json_text(value: Any) -> str:
@@ -404,20 +427,23 @@ def _json_text(value: Any) -> str:
 
 def plugin_directory(where: Where) -> Path:
     """Where Claude Code finds plugins without being told."""
-    return _claude_directory(where) / "skills" / NAME
+    return claude_directory(where) / "skills" / NAME
 
 
 def plugin_targets(root: Path, launch: Launch, *, hooks: bool) -> tuple[Target, ...]:
     """The files of the plugin in `root`."""
-    server = Target(root / ".mcp.json", CLIENTS["claude"].shape, _claude_entry(launch))
+    shape, entry = CLIENTS["claude"].shape, _claude_entry(launch)
+    server = Target(root / ".mcp.json", shape, entry, about=SERVER)
     groups = hook_groups("claude", launch)
-    events = Target(root / "hooks" / "hooks.json", hooks_shape("claude"), hooks=groups)
+    file = root / "hooks" / "hooks.json"
+    events = Target(file, hooks_shape("claude"), hooks=groups, about=HOOKS_ABOUT)
+    manifest = _json_text(_manifest())
     return (
-        _whole(root / ".claude-plugin" / "plugin.json", _json_text(_manifest())),
+        _whole(root / ".claude-plugin" / "plugin.json", manifest, "names the plugin"),
         server,
         *((events,) if hooks else ()),
-        _whole(root / "skills" / NAME / "SKILL.md", skill()),
-        _whole(root / "README.md", README),
+        _whole(root / "skills" / NAME / "SKILL.md", skill(), "tells when to remember and recall"),
+        _whole(root / "README.md", README, "tells you what the directory is"),
     )
 
 

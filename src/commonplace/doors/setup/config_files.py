@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,14 +39,34 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """One value of a file by which another memory goes off; None takes the value out."""
+
+    keys: tuple[str, ...]
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Switched:
+    """What a switch changed, as JSON; empty where there was, or is, no value."""
+
+    keys: tuple[str, ...]
+    was: str
+    now: str
+
+
+@dataclass(frozen=True)
 class Target:
-    """One file with what is to stand in it: a server, hooks, or all of its text."""
+    """One file with what is to stand in it: a server, hooks, switches, or all of its text."""
 
     path: Path
     shape: Shape
     server: Mapping[str, Any] = field(default_factory=dict)
     hooks: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+    about: str = ""
+    """What the file is for, in a few words."""
+    switches: tuple[Switch, ...] = ()
 
 
 def put(target: Target, text: str | None) -> str:
@@ -57,7 +78,54 @@ def put(target: Target, text: str | None) -> str:
         text = _put_server(target, text)
     for event, group in target.hooks.items():
         text = _put_hook(text, event, group, target.shape.flavour)
+    for switch in target.switches:
+        text = _set(target.shape, text, switch.keys, switch.value)
     return text
+
+
+def switched(shape: Shape, before: str, after: str, keys: tuple[str, ...]) -> Switched:
+    """What became of one value between two texts of a file."""
+    return Switched(keys, _json_at(shape, before, keys), _json_at(shape, after, keys))
+
+
+def switch_back(shape: Shape, text: str, done: Switched) -> str:
+    """The text with a value as it was; a value that somebody has changed since stays."""
+    if _json_at(shape, text, done.keys) != done.now:
+        return text
+    return _set(shape, text, done.keys, json.loads(done.was) if done.was else None)
+
+
+def values(shape: Shape, text: str) -> dict[str, Any]:
+    """What a file says, as plain data."""
+    if shape.kind == Kind.TOML:
+        return toml_edit.value(text)
+    found = json_edit.value(text, flavour=shape.flavour)
+    return found if isinstance(found, dict) else {}
+
+
+def value_at(data: Any, keys: tuple[str, ...]) -> Any:
+    """The value below `data` that the keys name; None where there is none."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data
+
+
+def _json_at(shape: Shape, text: str, keys: tuple[str, ...]) -> str:
+    found = value_at(values(shape, text), keys)
+    return "" if found is None else json.dumps(found, sort_keys=True)
+
+
+def _set(shape: Shape, text: str, keys: tuple[str, ...], value: Any) -> str:
+    """The text with one value set, or taken out."""
+    if shape.kind == Kind.TOML:
+        if value is None:
+            return toml_edit.drop(text, keys)
+        if isinstance(value, dict):
+            return toml_edit.put(text, keys, value)
+        return toml_edit.put(text, keys[:-1], {keys[-1]: value})
+    if value is None:
+        return json_edit.drop(text, keys, flavour=shape.flavour)
+    return json_edit.put(text, keys, value, flavour=shape.flavour)
 
 
 def drop(shape: Shape, text: str) -> str:
@@ -99,11 +167,7 @@ def _put_server(target: Target, text: str) -> str:
 
 def _server(shape: Shape, text: str) -> dict[str, Any] | None:
     """The entry by our name; None when there is none, empty when it is no entry at all."""
-    if shape.kind == Kind.TOML:
-        data = toml_edit.value(text)
-    else:
-        data = json_edit.value(text, flavour=shape.flavour)
-    servers = data.get(shape.key)
+    servers = values(shape, text).get(shape.key)
     if not isinstance(servers, dict) or NAME not in servers:
         return None
     return servers[NAME] if isinstance(servers[NAME], dict) else {}

@@ -1,6 +1,6 @@
 """Plans: for each file of a client the text before and after, as a value that can be shown first.
 
-It reads files and decides; `apply` writes, `main` asks and prints.
+It reads files and decides; `apply` writes, and who calls it asks and prints.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from commonplace.doors.setup.config_files import (
     NAME,
     Kind,
     Shape,
+    Switch,
+    Switched,
     Target,
     drop,
     is_all_ours,
     is_shell,
     put,
+    switch_back,
     vault_in,
 )
 from commonplace.doors.setup.json_edit import Broken, WrongShape
@@ -33,6 +36,8 @@ from commonplace.model.errors import BadValue, VaultTrouble
 from commonplace.model.options import DEFAULTS
 from commonplace.storage import machine_files
 
+AS_BEFORE = "as it was before setup"
+WITHOUT_US = "without our part"
 UNWRITABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -44,6 +49,16 @@ class FileChange:
     before: str | None
     after: str | None
     shape: Shape
+    about: str = ""
+    """What the file is for, in a few words."""
+    switches: tuple[Switch, ...] = ()
+
+    @property
+    def deed(self) -> str:
+        """What happens to the file, in a word."""
+        if self.before is None:
+            return "new"
+        return "gone" if self.after is None else "changed"
 
     def diff(self) -> str:
         """What changes, as a unified diff."""
@@ -69,6 +84,12 @@ class SetupPlan:
     def diff(self) -> str:
         return "\n".join(change.diff() for change in self.changes)
 
+    def counted(self) -> str:
+        """How many files change and how, such as "3 files, 2 new"."""
+        count, deeds = len(self.changes), [change.deed for change in self.changes]
+        kinds = [f"{deeds.count(deed)} {deed}" for deed in ("new", "gone") if deed in deeds]
+        return ", ".join([f"{count} file{'s' * (count != 1)}", *kinds])
+
     def vault(self) -> str:
         """The vault that the client is set up for when this is done; empty when for none."""
         vaults = (vault_in(each.shape, each.after) for each in self.changes if each.after)
@@ -89,6 +110,8 @@ class SetupReceipt:
     end: int = 0
     old: str = ""
     made: tuple[str, ...] = ()
+    switched: tuple[Switched, ...] = ()
+    """The switches of other memories, for a file that somebody changed since."""
 
     def fits(self, text: str) -> bool:
         """Whether the text is the one that setup wrote."""
@@ -100,16 +123,21 @@ class SetupReceipt:
 
 
 def receipt(
-    before: str | None, after: str, *, kind: Kind, made: tuple[str, ...] = ()
+    before: str | None,
+    after: str,
+    *,
+    kind: Kind,
+    made: tuple[str, ...] = (),
+    switched: tuple[Switched, ...] = (),
 ) -> SetupReceipt:
     """The receipt of one change."""
     if before is None:
-        return SetupReceipt(kind, False, _digest(after), made=made)
+        return SetupReceipt(kind, False, _digest(after), made=made, switched=switched)
     start = len(os.path.commonprefix([before, after]))
     rest = min(len(before), len(after)) - start
     same = len(os.path.commonprefix([before[::-1][:rest], after[::-1][:rest]]))
     end, old = len(after) - same, before[start : len(before) - same]
-    return SetupReceipt(kind, True, _digest(after), start, end, old, made)
+    return SetupReceipt(kind, True, _digest(after), start, end, old, made, switched)
 
 
 def _digest(text: str) -> str:
@@ -143,9 +171,14 @@ def plan(
         wanted = clients.plugin_targets(root, launch, hooks=hooks)
     else:
         wanted = clients.targets(client, launch, where, hooks=hooks)
-    found = tuple(change for target in wanted if (change := _change(target, project)))
+    found = changes_of(wanted, project)
     notes = (CLIENTS[client].note, CLIENTS[client].hooks_note if hooks else "")
     return SetupPlan(client, found, tuple(note for note in notes if note))
+
+
+def changes_of(wanted: Iterable[Target], project: Path | None) -> tuple[FileChange, ...]:
+    """The files that do not say yet what is to stand in them."""
+    return tuple(change for target in wanted if (change := _change(target, project)))
 
 
 def _options(environ: Mapping[str, str]) -> dict[str, str]:
@@ -167,7 +200,9 @@ def _change(target: Target, project: Path | None) -> FileChange | None:
     before = text_of(path)
     with _explained(path):
         after = put(target, before)
-    return None if after == before else FileChange(path, before, after, target.shape)
+    if after == before:
+        return None
+    return FileChange(path, before, after, target.shape, target.about, target.switches)
 
 
 def real(path: Path) -> Path:
@@ -225,7 +260,7 @@ def undoing(
 ) -> SetupPlan:
     """What taking back a client's setup would change, with receipts or as far as can be seen."""
     where = Where(home, environ, project, platform)
-    usual = {real(target.path): target for target in _usual(client, where)}
+    usual = {real(target.path): target for target in usual_targets(client, where)}
     restored = _plan(client, (_restored(path, each, client) for path, each in receipts.items()))
     if restored.vault():
         # What there is no receipt of is that other vault's.
@@ -241,7 +276,7 @@ def _plan(client: str, found: Iterable[tuple[FileChange | None, str]]) -> SetupP
     return SetupPlan(client, changes, tuple(note for _, note in each if note))
 
 
-def _usual(client: str, where: Where) -> tuple[Target, ...]:
+def usual_targets(client: str, where: Where) -> tuple[Target, ...]:
     """The files that may hold something of ours."""
     launch = Launch("", "")
     wanted = clients.targets(client, launch, where, hooks=True)
@@ -259,12 +294,11 @@ def _restored(path: Path, receipt: SetupReceipt, client: str) -> tuple[FileChang
     with _explained(path):
         after = without_us(current, shape, receipt)
     if receipt.fits(current):
-        return FileChange(path, current, after, shape), ""
+        return FileChange(path, current, after, shape, AS_BEFORE), ""
     if after == current:
         return None, f"{path} changed since setup and stays as it is."
-    return FileChange(
-        path, current, after, shape
-    ), f"{path} changed since setup: only our part goes."
+    note = f"{path} changed since setup: only our part goes."
+    return FileChange(path, current, after, shape, WITHOUT_US), note
 
 
 def _cleaned(path: Path, target: Target) -> tuple[FileChange | None, str]:
@@ -277,7 +311,7 @@ def _cleaned(path: Path, target: Target) -> tuple[FileChange | None, str]:
     if after == current:
         return None, ""
     note = f"What {path} said before setup is not on record: only our part goes."
-    return FileChange(path, current, after, target.shape), note
+    return FileChange(path, current, after, target.shape, WITHOUT_US), note
 
 
 def without_us(current: str, shape: Shape, receipt: SetupReceipt) -> str | None:
@@ -285,4 +319,6 @@ def without_us(current: str, shape: Shape, receipt: SetupReceipt) -> str | None:
     if receipt.fits(current):
         return receipt.previous(current)
     after = drop(shape, current)
+    for done in reversed(receipt.switched):
+        after = switch_back(shape, after, done)
     return None if not receipt.there and is_shell(shape, after) else after

@@ -54,17 +54,31 @@ def put(text: str, table: Keys, wanted: Mapping[str, Any]) -> str:
 
 
 def drop(text: str, table: Keys) -> str:
-    """The text without the table and those below it."""
+    """The text without the table and those below it, or without the value of that name."""
     expected = above = value(text)
     for name in table[:-1]:
         above = above.get(name, {})
-    if not isinstance(above, dict) or not isinstance(above.pop(table[-1], None), dict):
+    gone = above.pop(table[-1], None) if isinstance(above, dict) else None
+    if gone is None:
         return text
+    if not isinstance(gone, dict):
+        return _checked(_without_value(text, table), expected, table[:-1])
     blocks = [list(block) for _, block in groupby(statements(text), lambda each: each.table)]
     for block in reversed(blocks):
         if block[0].table[: len(table)] == table:
             text = _cut(text, block[0].start, block[-1].end)
     return _checked(text, expected, table)
+
+
+def _without_value(text: str, keys: Keys) -> str:
+    """The text without one `key = value`, and without its table where that was all of it."""
+    below = [each for each in statements(text) if each.table == keys[:-1]]
+    found = next((each for each in below if each.key == keys[-1]), None)
+    if found is None:
+        return text
+    if len(below) == 2 and not below[0].key:
+        return _cut(text, below[0].start, found.end)
+    return text[: found.start] + text[found.end :]
 
 
 def _cut(text: str, start: int, end: int) -> str:

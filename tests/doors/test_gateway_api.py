@@ -518,27 +518,6 @@ def test_where_nothing_is_scheduled_no_job_is_offered(browser: TestClient) -> No
     )
 
 
-def test_a_finding_says_what_its_command_would_strike(
-    gateway: Gateway, browser: TestClient
-) -> None:
-    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
-        memory.store("Ada's favourite colour is blue", kind="fact")
-        memory.store("Ada's favourite colour is green", kind="fact")
-    [finding] = browser.get(f"{AT}/scan").json()["findings"]
-    assert finding["kind"] == "disagreement"
-    assert finding["strikes"] == ["Ada's favourite colour is blue"]
-
-
-def test_a_secret_that_would_be_struck_is_told_to_its_owner_alone(gateway: Gateway) -> None:
-    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
-        for _ in range(2):
-            memory.store("The safe opens with 7113", sensitivity="secret")
-    [owned] = person(gateway).get(f"{AT}/scan").json()["findings"]
-    [shown] = client(gateway, "read").get(f"{AT}/scan").json()["findings"]
-    assert owned["strikes"] == ["The safe opens with 7113"]
-    assert shown["strikes"] == [f"the secret {shown['action']['ids'][0]}"]
-
-
 def test_the_journal_is_told_from_where_a_listener_left_off(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"]) as memory:
         start = changes.end_of(memory)

@@ -161,7 +161,10 @@ def test_only_the_person_sees_and_ends_who_may_come_in(gateway: Gateway) -> None
         "vaults": ["book"],
         "origin": "agent",
         "oauth": False,
+        "made": one["made"],
+        "used": "",
     }
+    assert one["made"]
     own = max((each for each in told if each["scope"] == "read"), key=lambda each: each["name"])
     assert program.get(f"{AT}/records").status_code == 200
     for name, status in ((own["name"], 200), (own["name"], 404), ("nobody", 404), ("", 404)):

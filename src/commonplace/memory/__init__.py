@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from commonplace.memory import prompt as _prompt
     from commonplace.memory import review as _review
     from commonplace.memory import session as _session
+    from commonplace.memory import settings as _settings
     from commonplace.memory import status
     from commonplace.memory import storing as _storing
     from commonplace.memory import upkeep as _upkeep
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.compaction import expand as unfolding
     from commonplace.upkeep.compaction.plan import CompactionPlan, CompactionReport
     from commonplace.upkeep.jobs import BackgroundCompaction, JobProcesses
+    from commonplace.upkeep.scan.decisions import Marked
     from commonplace.upkeep.scan.duplicates import Nearby
     from commonplace.upkeep.schedule import Schedule
 else:
@@ -91,6 +93,7 @@ else:
     _documents = Lazy("memory.documents")
     _activity = Lazy("memory.activity")
     _past = Lazy("memory.past")
+    _settings = Lazy("memory.settings")
     _upkeep = Lazy("memory.upkeep")
     admission = Lazy("trust.admission")
     status = Lazy("memory.status")
@@ -586,8 +589,42 @@ class Memory:
         _upkeep.unlink(self, record_id)
 
     def scan(self, *kinds: str) -> list[scan.Finding]:
-        """Find stale, contradictory, duplicate and orphaned memories. Nothing is changed."""
-        return scan.scan(self.library, now=self.clock.now(), root=self.root_path, kinds=kinds)
+        """Find stale, contradictory, duplicate and orphaned memories. Nothing is changed.
+
+        Findings that a person chose to leave are not among them.
+        """
+        return [each.finding for each in _upkeep.findings(self, *kinds) if not each.left]
+
+    def findings(self, *kinds: str) -> list[Marked]:
+        """The same with their marks, and with those that were left."""
+        return _upkeep.findings(self, *kinds)
+
+    def leave_findings(self, marks: Iterable[str]) -> None:
+        """Leave findings as they are: not shown again until one of their memories changes."""
+        _upkeep.leave_findings(self, marks)
+
+    def look_again(self, marks: Iterable[str]) -> None:
+        """Show findings again that were left."""
+        _upkeep.look_again(self, marks)
+
+    def mend(self, findings: Sequence[Marked], *, keep: str = "") -> tuple[str, ...]:
+        """Do what mends these findings, if their memories still say what they said.
+
+        `keep` is the record of a finding that stays instead of the suggested one. Returns the
+        records that were changed.
+        """
+        return _upkeep.mend(self, findings, keep=keep)
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Every option with its value, where that comes from and whether it may be changed."""
+        return _settings.described(self)
+
+    def set_option(self, name: str, value: Any) -> None:
+        """Set an option in the vault's file; None takes it out of there, back to its default.
+
+        It counts for whoever opens the vault from now on.
+        """
+        _settings.set_option(self, name, value)
 
     def documents(self) -> list[str]:
         """The names of all documents that this session may see."""

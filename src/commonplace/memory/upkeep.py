@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.memory import session
+from commonplace.model.errors import BadValue, Conflict
 from commonplace.model.lazy import Lazy
 from commonplace.model.records import Hit, Origin, Record
 
@@ -20,17 +21,20 @@ if TYPE_CHECKING:
     from commonplace.library.erase import Receipt
     from commonplace.memory import Memory
     from commonplace.trust import permission
-    from commonplace.upkeep import claw_workspace
+    from commonplace.upkeep import claw_workspace, scan
     from commonplace.upkeep import forget as forgetting
     from commonplace.upkeep.compaction import expand as unfolding
     from commonplace.upkeep.compaction import run as compaction
     from commonplace.upkeep.compaction.plan import CompactionPlan, CompactionReport
+    from commonplace.upkeep.scan import decisions
     from commonplace.upkeep.schedule import Schedule
 else:
     claw_workspace = Lazy("upkeep.claw_workspace")
     compaction = Lazy("upkeep.compaction.run")
     forgetting = Lazy("upkeep.forget")
+    decisions = Lazy("upkeep.scan.decisions")
     permission = Lazy("trust.permission")
+    scan = Lazy("upkeep.scan")
     unfolding = Lazy("upkeep.compaction.expand")
 
 
@@ -209,6 +213,55 @@ def _withheld(memory: Memory, ids: Sequence[str] = ()) -> dict[str, Record]:
 
 def _history_if_any(memory: Memory) -> History | None:
     return memory.messages if memory.parts.has_history() else None
+
+
+def findings(memory: Memory, *kinds: str) -> list[decisions.Marked]:
+    found = scan.scan(memory.library, now=memory.clock.now(), root=memory.root_path, kinds=kinds)
+    return decisions.marked(memory.library, memory.notes, found)
+
+
+def leave_findings(memory: Memory, marks: Iterable[str]) -> None:
+    decisions.leave(memory.notes, marks, at=memory.clock.stamp())
+
+
+def look_again(memory: Memory, marks: Iterable[str]) -> None:
+    decisions.look_again(memory.notes, frozenset(marks))
+
+
+def mend(memory: Memory, found: Sequence[decisions.Marked], *, keep: str = "") -> tuple[str, ...]:
+    def work() -> tuple[str, ...]:
+        memory.library.refresh()
+        _check_still_so(memory, found)
+        struck = [key for each in found if each.deed == "strike" for key in _struck(each, keep)]
+        unlinked = [key for each in found if each.deed == "unlink" for key in each.targets]
+        if struck:
+            memory.strike(list(dict.fromkeys(struck)))
+        for key in unlinked:
+            memory.unlink(key)
+        return (*struck, *unlinked)
+
+    done = memory.library.locked(work)
+    if any(each.deed == "rebuild" for each in found):
+        memory.rebuild()
+    return done
+
+
+def _struck(found: decisions.Marked, keep: str) -> Sequence[str]:
+    if not keep:
+        return found.targets
+    if keep not in found.finding.ids:
+        raise BadValue("keep", f"{keep!r} is not in the finding", next_step="Name one of its ids.")
+    return [key for key in found.finding.ids if key != keep]
+
+
+def _check_still_so(memory: Memory, found: Sequence[decisions.Marked]) -> None:
+    """Refuse to mend what was shown and reads otherwise by now."""
+    records = memory.library.records_of(key for each in found for key in each.finding.ids)
+    if any(decisions.mark_of(each.finding, records) != each.mark for each in found):
+        raise Conflict(
+            "A memory of these findings changed since they were shown; nothing was done.",
+            next_step="Look at the findings again.",
+        )
 
 
 def strike(memory: Memory, record_ids: Sequence[str]) -> tuple[str, ...]:

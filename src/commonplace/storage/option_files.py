@@ -80,8 +80,8 @@ def load(
 ) -> Loaded:
     """Load the options, later sources winning, and the vault's keys that do not count."""
     options, ignored, distrusted = Options(), dict[str, dict[str, Any]](), ""
-    if os.path.isfile(own := _user_file(environ)):
-        options = _laid(options, flattened(_read(own)), source=own)
+    if os.path.isfile(own := user_file(environ)):
+        options = _laid(options, values_in(own), source=own)
     if path := environ.get("CURSORCLAW_CONFIG_PATH", "") if root else "":
         options = _laid(options, _continuity(path), source=path)
     if root:
@@ -91,11 +91,8 @@ def load(
             ignored = {}
         distrusted = unheeded(ignored, why_distrusted(root, found, environ))
         options = _with_vault(options, found, root=root, is_trusted=not ignored)
-    prefix = "COMMONPLACE_"
     spoken = {
-        name: environ[prefix + name.upper()]
-        for name in DEFAULTS
-        if prefix + name.upper() in environ
+        name: environ[variable] for name in DEFAULTS if (variable := variable_of(name)) in environ
     }
     options = options.overlaid(spoken, source="environment")
     given = {name: value for name, value in (arguments or {}).items() if value is not None}
@@ -148,7 +145,7 @@ def vault_files(root: StrPath, environ: Mapping[str, str] = os.environ) -> Vault
     own, claw = os.path.join(root, FILE), os.path.join(root, CLAW_FILE)
     named = environ.get("CURSORCLAW_CONFIG_PATH", "")
     return VaultFiles(
-        flattened(_read(own)) if os.path.isfile(own) else {},
+        values_in(own) if os.path.isfile(own) else {},
         _continuity(claw) if not named and os.path.isfile(claw) else {},
     )
 
@@ -192,9 +189,25 @@ def _with_line(source: str, key: str) -> str:
     return source
 
 
-def _read(path: str) -> dict[str, Any]:
+def variable_of(name: str) -> str:
+    """The variable of the environment that sets an option."""
+    return f"COMMONPLACE_{name.upper()}"
+
+
+def values_in(path: str) -> dict[str, Any]:
+    """The options that a file sets, by their own names."""
     import tomllib
 
+    try:
+        return flattened(tomllib.loads(read_text(path)))
+    except ValueError as error:
+        raise BadOption("", str(error), source=path) from None
+    except RecursionError:
+        raise BadOption("", "it is nested too deeply", source=path) from None
+
+
+def read_text(path: str) -> str:
+    """The text of a file of options."""
     try:
         with open(path, "rb") as file:
             data = file.read(LONGEST + 1)
@@ -203,17 +216,14 @@ def _read(path: str) -> dict[str, Any]:
     if len(data) > LONGEST:
         raise BadOption("", f"it is longer than {LONGEST:,} bytes", source=path)
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadOption("", f"it is not UTF-8 (at line {line})", source=path) from None
-    except ValueError as error:
-        raise BadOption("", str(error), source=path) from None
-    except RecursionError:
-        raise BadOption("", "it is nested too deeply", source=path) from None
 
 
-def _user_file(environ: Mapping[str, str]) -> str:
+def user_file(environ: Mapping[str, str]) -> str:
+    """The file that sets options for all vaults of this user; empty where no home is known."""
     home = environ.get("XDG_CONFIG_HOME") or (
         environ.get("HOME", "") and environ["HOME"] + "/.config"
     )

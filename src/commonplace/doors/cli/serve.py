@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,6 +172,7 @@ def serve(arguments: argparse.Namespace) -> int:
     from commonplace.doors.caller import agent_above, require_person
     from commonplace.doors.connections import listen
     from commonplace.doors.http import server
+    from commonplace.doors.http.schedules import Schedules
 
     if arguments.link:
         require_person("have the link that logs in as the owner")
@@ -200,7 +201,7 @@ def serve(arguments: argparse.Namespace) -> int:
         # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
         link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
         _say(arguments, made.vaults.paths, link)
-        with _upkeep(arguments, paths):
+        with Schedules(lambda path: _open_served(arguments, path, origin="owner"), paths):
             server.run(made, listener)
     return 0
 
@@ -231,22 +232,6 @@ def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None
 def _without_link(arguments: argparse.Namespace) -> str:
     command = f"commonplace serve --link --port {arguments.port}"
     return f"Page: {_base(arguments)}; '{command}' in a terminal of your own lets you in."
-
-
-@contextmanager
-def _upkeep(arguments: argparse.Namespace, paths: Sequence[str]) -> Iterator[None]:
-    """The schedule of each vault, at work in the background while the gateway serves."""
-    memories = [_open_served(arguments, path, origin="owner") for path in paths]
-    schedules = [memory.schedule(elsewhere=True) for memory in memories]
-    for each in schedules:
-        each.start()
-    try:
-        yield
-    finally:
-        for each in schedules:
-            each.stop(seconds=3)
-        for memory in memories:
-            memory.close()
 
 
 def _base(arguments: argparse.Namespace) -> str:

@@ -49,7 +49,7 @@ def scan(arguments: argparse.Namespace) -> int:
     for finding in findings:
         where = ", ".join(finding.places)
         lines.append(f"{paint(finding.kind, 'cyan')}  {where}{': ' * bool(where)}{finding.what}")
-        lines.append(f"    {paint(finding.fix, 'yellow')}")
+        lines += [f"    {paint(finding.fix, 'yellow')}"] if finding.fix else []
     shown = "\n".join(lines) or "Nothing was found."
     show(Answer([asdict(finding) for finding in findings], shown), as_json=arguments.json)
     return 0

@@ -8,14 +8,16 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from commonplace.model.clock import Clock
+from commonplace.model.clock import Clock, stamp
 from commonplace.model.errors import AlreadyExists, BadValue, NotFound
 from commonplace.model.options import is_url
 from commonplace.model.records import Origin
@@ -33,6 +35,8 @@ LINK = "commonplace serve --link"
 LOGIN_SECONDS = 600
 SESSION_SECONDS = 30 * 24 * 3600
 MOST_SESSIONS = 100
+USED_SECONDS = 600
+"""How long after a use the next one is not noted: to note it is to write the file."""
 LOCK_SECONDS = 10.0
 """How long to wait while others change the file."""
 
@@ -50,6 +54,10 @@ class Pass(Struct, frozen=True):
     """What a person granted to a client of OAuth, on which it hangs; empty for other tokens."""
     kept: str = ""
     """What is kept with it, beside what it opens."""
+    made: int = 0
+    """The second in which it was made; 0 where that was not noted."""
+    used: int = 0
+    """A second in which it was used, no more than `USED_SECONDS` before the last time."""
 
     def allows(self, scope: str) -> bool:
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
@@ -59,8 +67,15 @@ class Pass(Struct, frozen=True):
 
     def told(self) -> dict[str, Any]:
         """What the owner is told about the pass."""
-        told = {"name": self.name, "scope": self.scope, "vaults": list(self.vaults)}
-        return told | {"origin": self.origin, "oauth": bool(self.grant)}
+        return {
+            "name": self.name,
+            "scope": self.scope,
+            "vaults": list(self.vaults),
+            "origin": self.origin,
+            "oauth": bool(self.grant),
+            "made": _stamped(self.made),
+            "used": _stamped(self.used),
+        }
 
 
 LOGIN = "login "
@@ -104,6 +119,23 @@ class AccessTokens:
         is_granted = not found.grant or self._passes.get(GRANT + found.grant)
         return found if is_granted else None
 
+    def is_use_due(self, found: Pass) -> bool:
+        """Whether the last use that is noted of a named pass is long ago."""
+        is_person = found.origin == Origin.OWNER
+        return not is_person and self._now() - found.used >= USED_SECONDS
+
+    def note_use(self, token: str) -> None:
+        """Note that a token, or the grant that it hangs on, is used now."""
+
+        def work(passes: dict[str, Pass]) -> None:
+            key = (ACCESS if token.startswith(OAUTH) else "") + hashed(token)
+            found = passes.get(key)
+            for each in (key, f"{GRANT}{found.grant}" if found and found.grant else ""):
+                if each in passes:
+                    passes[each] = replace(passes[each], used=self._now())
+
+        self._passes.change(work)
+
     def named(self) -> list[Pass]:
         """Every pass that was given a name, in their order."""
         passes = self._passes.all().items()
@@ -119,7 +151,7 @@ class AccessTokens:
         def work(passes: dict[str, Pass]) -> bool:
             if any(has_name(key, each) and each.name == name for key, each in passes.items()):
                 return False
-            passes[hashed(token)] = Pass(name, scope, vaults)
+            passes[hashed(token)] = Pass(name, scope, vaults, made=self._now())
             return True
 
         if not self._passes.change(work):
@@ -308,6 +340,11 @@ def let_go(passes: dict[str, Pass], now: int) -> None:
     """Remove expired passes."""
     for key in [key for key, each in passes.items() if is_over(each, now)]:
         del passes[key]
+
+
+def _stamped(second: int) -> str:
+    """A second as a time of UTC; empty where it was not noted."""
+    return stamp(datetime.fromtimestamp(second, UTC)) if second else ""
 
 
 def hashed(token: str) -> str:

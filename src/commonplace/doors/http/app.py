@@ -52,7 +52,8 @@ from commonplace.doors.http.responses import (
 from commonplace.doors.http.routes import Route
 from commonplace.doors.http.workers import Call, Caller, NoSuchName, Vaults, Work, Workers, answer
 from commonplace.model.clock import Clock
-from commonplace.model.errors import CommonplaceError
+from commonplace.model.errors import BadValue, CommonplaceError
+from commonplace.model.options import shown_value
 from commonplace.model.records import Origin
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ class Gateway:
             *(consents if self.oauth else ()),
             Path("/api/vaults", self._list_vaults),
             Path("/api/tokens", self._list_tokens),
+            Path("/api/tokens", self._make_token, methods=["POST"]),
             Path("/api/tokens/revoke", self._revoke_token, methods=["POST"]),
             Path("/api/openapi.json", self._openapi),
             Path("/api/vaults/{vault}/tools", self._list_tools),
@@ -297,7 +299,10 @@ class Gateway:
         found = pass_of(request.scope)
         names = self._open_to(found)
         who = {"name": found.name, "scope": found.scope} if found else None
-        return answered({"vaults": names, "who": who, "version": __version__})
+        told = {"vaults": names, "who": who, "version": __version__}
+        if found and found.origin == Origin.OWNER:
+            told["places"] = {name: shown_value(self.vaults.paths[name]) for name in names}
+        return answered(told)
 
     async def _openapi(self, request: Request) -> Sent:
         vaults = self._open_to(pass_of(request.scope))
@@ -365,6 +370,19 @@ class Gateway:
         """The tokens by their names, and what was granted to clients of OAuth."""
         check_person(request, "see who has a token")
         return answered({"tokens": [each.told() for each in await self.work(self.tokens.named)]})
+
+    async def _make_token(self, request: Request) -> Sent:
+        """Make a token for a program. The answer is the only one that has it."""
+        check_person(request, "make a token")
+        given = await body_of(request)
+        name, scope = str(given.get("name", "")).strip(), str(given.get("scope", ""))
+        vaults = given.get("vaults", [])
+        if not isinstance(vaults, list):
+            raise BadValue("vaults", "it is not a list", next_step="Send their names.")
+        for each in vaults:
+            self._check_name(str(each))
+        token = await self.work(lambda: self.tokens.add(name, scope, vaults=tuple(vaults)))
+        return answered({"name": name, "token": token}, 201)
 
     async def _revoke_token(self, request: Request) -> Sent:
         """End a token, or what was granted to a client of OAuth, by its name."""

@@ -121,7 +121,7 @@ class Grants:
                 return None
             id, client = secrets.token_hex(16), json.loads(found.kept)["client"]
             name = _free_name(passes, found.name)
-            granted = Pass(name, SCOPE, found.vaults, grant=id, kept=client)
+            granted = Pass(name, SCOPE, found.vaults, grant=id, kept=client, made=self._now())
             passes[GRANT + id] = granted
             return self._issue(passes, granted, spent=code)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from asyncio import timeout, to_thread
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.http.access_tokens import LINK, AccessTokens, Pass, command_for
@@ -126,7 +127,14 @@ class Guard:
             return 401, _without_token(scope)
         if not self._rates.allow(token if found else ""):
             return 429, "Too many requests: wait a second."
+        if found and self._tokens.is_use_due(found):
+            await self._note_use(token)
         return None
+
+    async def _note_use(self, token: str) -> None:
+        """Note that a token is used. Who comes in does not hear of it if that cannot be done."""
+        with suppress(CommonplaceError, OSError):
+            await to_thread(self._tokens.note_use, token)
 
     async def find(self, token: str) -> Pass | None:
         """The pass of a token, if it is good now."""

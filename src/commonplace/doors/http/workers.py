@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from msgspec import Struct
 
@@ -31,6 +31,7 @@ from commonplace.model.clock import monotonic
 from commonplace.model.errors import CommonplaceError, NotFound, Refused
 from commonplace.model.options import is_url
 from commonplace.search.vectors import with_numpy
+from commonplace.storage import option_edits
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -70,6 +71,13 @@ class Caller(Struct, frozen=True):
     """What the session has read that is untrusted, if its host says so."""
 
 
+class Held(NamedTuple):
+    """A memory that is open, and how the files looked that set its options."""
+
+    memory: Memory
+    stand: option_edits.Stand
+
+
 class Vaults:
     """Vaults by name, opened when they are first asked for, by their path and for an origin."""
 
@@ -87,11 +95,12 @@ class Vaults:
         """
         if name not in self.paths:
             raise NoSuchName(name, self.paths)
-        held: dict[tuple[str, str], Memory] = self._local.__dict__.setdefault("held", {})
-        memory = held.pop((name, caller.origin), None) or self._opened(name, caller.origin)
-        held[name, caller.origin] = memory
+        held: dict[tuple[str, str], Held] = self._local.__dict__.setdefault("held", {})
+        found = self._renewed(name, caller.origin, held.pop((name, caller.origin), None))
+        held[name, caller.origin] = found
         while len(held) > OPEN:
-            self._close(held.pop(next(iter(held))))
+            self._close(held.pop(next(iter(held))).memory)
+        memory = found.memory
         bounded = memory.for_session(caller.session, group=caller.group)
         bounded.bounded = True
         mark_tainted(bounded, caller.read)
@@ -103,11 +112,28 @@ class Vaults:
         for memory in list(self._all):
             self._close(memory)
 
-    def _opened(self, name: str, origin: str) -> Memory:
+    def _renewed(self, name: str, origin: str, held: Held | None) -> Held:
+        """What is held, or the vault opened anew where its files set other options by now."""
+        if held and held.stand == option_edits.stand(held.memory.root_path):
+            return held
+        try:
+            opened = self._opened(name, origin)
+        except CommonplaceError:
+            if held is None:
+                raise
+            # Somebody is in the middle of an edit: what was set before goes on.
+            return Held(held.memory, option_edits.stand(held.memory.root_path))
+        if held:
+            self._close(held.memory)
+        return opened
+
+    def _opened(self, name: str, origin: str) -> Held:
+        before = option_edits.stand(self.paths[name])
         memory = self._open(self.paths[name], origin)
         with self._guard:
             self._all.append(memory)
-        return memory
+        is_root = memory.root_path == self.paths[name]
+        return Held(memory, before if is_root else option_edits.stand(memory.root_path))
 
     def _close(self, memory: Memory) -> None:
         with self._guard:

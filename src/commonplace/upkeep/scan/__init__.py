@@ -235,8 +235,9 @@ def stale(records: Iterable[Record], *, now: datetime, clock: Clock) -> Iterator
             yield Finding("stale", (record.id,), what, _struck([record]))
         elif _is_past(record.timestamp, now - STALE):
             day = day_of(record.timestamp)
+            # Age alone is no reason to take a memory out: no command is suggested.
             what = f"older than {STALE.days} days: {_quoted(record)} is of {day}"
-            yield Finding("stale", (record.id,), what, _struck([record]))
+            yield Finding("stale", (record.id,), what)
 
 
 def _stale_sections(seen: ScannedVault, name: str, text: str) -> Iterator[Finding]:

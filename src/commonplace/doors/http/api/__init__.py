@@ -19,6 +19,7 @@ from commonplace.doors.http.api import (
     overview,
     records,
     review,
+    settings,
     upkeep,
 )
 from commonplace.doors.http.responses import Ready, answered, problem, problem_of
@@ -28,7 +29,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, DocumentChanged
 from commonplace.tools.tool import Answer
 
-RESOURCES = (activity, overview, records, documents, changes, review, history, upkeep)
+RESOURCES = (activity, overview, records, documents, changes, review, history, upkeep, settings)
 ROUTES = tuple(
     each for module in RESOURCES for each in vars(module).values() if isinstance(each, Route)
 )

@@ -8,81 +8,153 @@ from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
-from commonplace.doors.http.api.records import may_see
-from commonplace.doors.http.routes import route
+from commonplace.doors.http.api.records import may_see, shown_hit
+from commonplace.doors.http.routes import Limit, Offset, route
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue
-from commonplace.model.records import Record
+from commonplace.model.errors import BadValue, Conflict
+from commonplace.model.limits import MOST_LISTED
+from commonplace.model.records import Hit
 from commonplace.tools.tool import Argument
 from commonplace.upkeep.compaction.plan import described, reports
 from commonplace.upkeep.jobs import COMPACT_NOW, PLAN_COMPACTION
 from commonplace.upkeep.scan import Finding
+from commonplace.upkeep.scan.decisions import OLD, Marked, mark_of_all
 
-MENDS = ("strike", "unlink", "rebuild")
-"""The commands of findings that the page may run: each can be undone, or changes no memory."""
-
+SHOWN = 50
+"""Findings of a group that are told one by one."""
 NO_JOBS = "Nothing is scheduled in this vault: an option such as scan_schedule does that."
 
 
-@route("GET", "/scan", scope="read", long=True)
-def scan_vault(memory: Memory) -> Any:
-    """Find stale, contradictory, duplicate and orphaned memories, with a suggested fix for each."""
-    found = [each for each in memory.scan() if _is_seen(memory, each)]
-    struck = memory.library.records_of(id for each in found for id in _strikes(each))
-    return {"findings": [_shown(memory, finding, struck) for finding in found]}
+@route("GET", "/findings", scope="read", long=True)
+def list_findings(
+    memory: Memory,
+    left: Annotated[bool, Argument("those that were left as they are, instead")] = False,
+    group: Annotated[str, Argument("only this group", max_length=50)] = "",
+    offset: Offset = 0,
+    limit: Limit = SHOWN,
+) -> Any:
+    """Find stale, contradictory, duplicate and orphaned memories, in groups with a fix for each.
+
+    A group's `etag` goes along with a decision on all of it.
+    """
+    every = [each for each in memory.findings() if _is_seen(memory, each.finding)]
+    groups: dict[str, list[Marked]] = {}
+    for each in every:
+        if each.left == left and group in ("", each.group):
+            groups.setdefault(each.group, []).append(each)
+    return {
+        "groups": [
+            _shown_group(memory, name, found, offset=offset, limit=limit)
+            for name, found in groups.items()
+        ],
+        "left": sum(each.left for each in every),
+    }
 
 
 def _is_seen(memory: Memory, finding: Finding) -> bool:
     """Whether a finding is of a document that this reader may see, or of none."""
-    names = [place.rpartition(":")[0] or place for place in finding.places]
-    return not names or any(map(memory.serves, names))
+    return not finding.places or any(_seen_places(memory, finding))
 
 
-def _shown(memory: Memory, finding: Finding, struck: Mapping[str, Record]) -> dict[str, Any]:
+def _seen_places(memory: Memory, finding: Finding) -> list[str]:
+    places = finding.places
+    return [place for place in places if memory.serves(place.rpartition(":")[0] or place)]
+
+
+def _shown_group(
+    memory: Memory, name: str, found: list[Marked], *, offset: int, limit: int
+) -> dict[str, Any]:
+    page = found[offset : offset + limit]
+    ids = {key for each in page for key in each.finding.ids}
+    hits = {key: hit for key in ids if (hit := memory.library.hit_of(key))}
     return {
-        "kind": finding.kind,
-        "ids": list(finding.ids),
-        "sentence": finding.what,
-        "command": finding.fix,
-        "places": list(finding.places),
-        "action": _action(finding.fix),
-        "strikes": [_text(memory, struck[id]) for id in _strikes(finding) if id in struck],
+        "group": name,
+        "count": len(found),
+        "etag": mark_of_all(found),
+        "deed": found[0].deed,
+        "removes": len({key for each in found if each.deed == "strike" for key in each.targets}),
+        "findings": [_shown(memory, each, hits) for each in page],
     }
 
 
-def _strikes(finding: Finding) -> list[str]:
-    """The records that the command of a finding takes out."""
-    action = _action(finding.fix)
-    return action["ids"] if action and action["deed"] == "strike" else []
+def _shown(memory: Memory, found: Marked, hits: Mapping[str, Hit]) -> dict[str, Any]:
+    finding = found.finding
+    return {
+        "kind": finding.kind,
+        "mark": found.mark,
+        "sentence": finding.what,
+        "command": finding.fix,
+        "deed": found.deed,
+        "places": _seen_places(memory, finding),
+        "memories": [
+            _memory(memory, hits[key]) | {"goes": key in found.targets}
+            for key in finding.ids
+            if key in hits
+        ],
+    }
 
 
-def _text(memory: Memory, record: Record) -> str:
-    return record.text if may_see(memory, record) else f"the secret {record.id}"
+def _memory(memory: Memory, hit: Hit) -> dict[str, Any]:
+    """One memory of a finding; of a secret that is not this reader's, only that there is one."""
+    if not may_see(memory, hit.record):
+        return {"id": hit.record.id, "text": f"the secret {hit.record.id}"}
+    return shown_hit(hit)
 
 
-def _action(command: str) -> dict[str, Any] | None:
-    """What the page sends to have a command run; None for one that a person must type."""
-    words = command.split()
-    if len(words) < 2 or words[1] not in MENDS or any(word.startswith("-") for word in words):
-        return None
-    return {"deed": words[1], "ids": words[2:]}
-
-
-@route("POST", "/mend", scope="admin")
-def mend_finding(
+@route("POST", "/findings", scope="admin")
+def decide_on_findings(
     memory: Memory,
-    deed: Annotated[Literal["strike", "unlink", "rebuild"], Argument("what to do")],
-    ids: Annotated[list[str], Argument("the records", max_items=100)] = [],  # noqa: B006
+    group: Annotated[str, Argument("the group that they are in", max_length=50)],
+    decision: Annotated[
+        Literal["mend", "leave", "look-again"],
+        Argument("do what mends them, leave them as they are, or show again what was left"),
+    ],
+    marks: Annotated[
+        list[str], Argument("which of them, by their marks; none: all", max_items=MOST_LISTED)
+    ] = [],  # noqa: B006
+    etag: Annotated[str, Argument("of the group, for all of it", max_length=80)] = "",
+    keep: Annotated[
+        str, Argument("the memory of one finding that stays instead", max_length=200)
+    ] = "",
 ) -> Any:
-    """Do what mends a finding."""
-    if deed == "strike":
-        memory.strike(ids)
-    elif deed == "unlink":
-        for each in ids:
-            memory.unlink(each)
+    """Decide on some findings of a group, or on all of them: all, or none if any has changed."""
+    found = _meant(memory, group, marks, etag, left=decision == "look-again")
+    changed: tuple[str, ...] = ()
+    if decision == "mend":
+        changed = memory.mend(found, keep=keep)
+    elif decision == "leave":
+        memory.leave_findings(each.mark for each in found)
     else:
-        memory.rebuild()
-    return {"done": deed, "ids": ids}
+        memory.look_again(each.mark for each in found)
+    return {
+        "decision": decision,
+        "marks": [each.mark for each in found][:MOST_LISTED],
+        "count": len(found),
+        "ids": list(changed),
+        "position": _last_change(memory) if changed else None,
+    }
+
+
+def _meant(memory: Memory, group: str, marks: list[str], etag: str, *, left: bool) -> list[Marked]:
+    """The findings of a decision, if they are as they were shown."""
+    kind = "stale" if group == OLD else group
+    there = [each for each in memory.findings(kind) if each.group == group and each.left == left]
+    if not marks:
+        found, is_same = there, bool(etag) and etag == mark_of_all(there)
+    else:
+        found = [each for each in there if each.mark in marks]
+        is_same = len({each.mark for each in found}) == len(set(marks))
+    if not is_same:
+        raise Conflict(
+            "The findings changed since they were shown; nothing was done.",
+            next_step="Look at them again.",
+        )
+    return found
+
+
+def _last_change(memory: Memory) -> int | None:
+    """Where the journal tells of what was just done, for who would take it back."""
+    return next((each.position for each in memory.log(limit=1)), None)
 
 
 @route("POST", "/compact", scope="admin")

@@ -210,6 +210,36 @@ class HistoryContract:
         assert [each.id for each in history.last("", 9, channel="#home")] == ["msg-00003"]
         assert len(history.last("", 9)) == 4
 
+    def test_a_session_is_read_page_by_page_from_either_end(self, history: History) -> None:
+        moment = "2026-11-15T14:30:00.000Z"
+        every = [message(number, time=moment) for number in range(7)]
+        history.append([*every, message(50, session=""), message(51, session="tuesday")])
+        assert history.page("monday", 3) == every[:3]
+        assert history.page("monday", 3, past=every[2].id) == every[3:6]
+        assert history.page("monday", 9, past=every[5].id) == every[6:]
+        assert history.page("monday", 3, back=True) == every[4:]
+        assert history.page("monday", 3, past=every[4].id, back=True) == every[1:4]
+        assert history.page("monday", 3, past=every[0].id, back=True) == []
+        assert history.page("", 9) == [message(50, session="")]
+
+    def test_past_a_message_that_is_not_there_is_nothing(self, history: History) -> None:
+        history.append([message(1)])
+        assert history.page("monday", 3, past="msg-none") == []
+        assert history.page("monday", 3, past="msg-none", back=True) == []
+
+    def test_a_session_opens_with_what_its_user_first_said(self, history: History) -> None:
+        history.append(
+            [
+                message(1, role="system"),
+                message(2, role="user"),
+                message(4, role="user"),
+                message(3, role="assistant", session=""),
+                message(5, role="assistant", session=""),
+            ]
+        )
+        found = history.openings(["monday", "", "none", "monday"])
+        assert sorted(each.id for each in found) == ["msg-00002", "msg-00003"]
+
     def test_messages_of_one_moment_stay_in_the_order_they_came_in(self, history: History) -> None:
         moment = "2026-11-15T14:30:00.000Z"
         history.append(message(9 - number, str(number), time=moment) for number in range(9))

@@ -497,6 +497,216 @@ def test_conversations_can_be_listed_read_and_searched(gateway: Gateway) -> None
         assert [each["content"] for each in found] == ["Where is the ferry?"]
 
 
+def write(browser: TestClient, name: str, text: str) -> None:
+    etag = browser.get(f"{AT}/documents/{name}").json().get("etag", "")
+    answer = browser.put(f"{AT}/documents/{name}", json={"text": text, "etag": etag})
+    assert answer.status_code == 200
+
+
+def test_a_version_says_how_many_lines_it_added_and_took_out(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    write(browser, "notes/boat.md", "# Boat\n\nred\n")
+    write(browser, "notes/boat.md", "# Boat\n\ngreen\nblue\n")
+    browser.post(f"{AT}/documents/notes/boat.md/append", json={"text": "gold"})
+    path = f"{AT}/versions/notes/boat.md"
+    told = browser.get(path).json()
+    assert [(each["lines_added"], each["lines_removed"]) for each in told["versions"]] == [
+        (1, 0),
+        (2, 1),
+        (3, 0),
+    ]
+    assert told["count"] == 3
+    page = browser.get(path, params={"offset": 1, "limit": 1}).json()
+    assert (page["versions"], page["more"]) == (told["versions"][1:2], True)
+
+
+def test_what_only_programs_read_of_a_line_counts_as_no_change(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        old = memory.store("The pier is wide", kind="fact")
+        newer = memory.supersede(old.id, "The pier is narrow")
+        memory.strike([newer.id])
+        [place, *_] = memory.get(old.id).places
+    [last, *_] = browser.get(f"{AT}/versions/{place.document}").json()["versions"]
+    assert (last["op"], last["lines_added"], last["lines_removed"]) == ("strike", 0, 1)
+
+
+def test_a_document_gets_another_name_and_the_old_one_back(browser: TestClient) -> None:
+    write(browser, "notes/boat.md", "# Boat\n")
+    write(browser, "notes/taken.md", "# Taken\n")
+    renamed = browser.post(f"{AT}/rename/notes/boat.md", json={"to": "notes/ship.md"}).json()
+    assert renamed["name"] == "notes/ship.md"
+    assert browser.get(f"{AT}/documents/notes/ship.md").json()["text"] == "# Boat\n"
+    assert browser.get(f"{AT}/documents/notes/boat.md").status_code == 404
+    [version] = browser.get(f"{AT}/versions/notes/ship.md").json()["versions"]
+    assert version["name_before"] == "notes/boat.md"
+    taken = browser.post(f"{AT}/rename/notes/ship.md", json={"to": "notes/taken.md"})
+    assert (taken.status_code, taken.json()["error"]) == (409, "AlreadyExists")
+    assert browser.post(f"{AT}/undo", json={"position": renamed["position"]}).status_code == 200
+    assert browser.get(f"{AT}/documents/notes/boat.md").json()["text"] == "# Boat\n"
+
+
+def test_a_removed_document_is_brought_back_by_the_position_of_its_removal(
+    browser: TestClient,
+) -> None:
+    write(browser, "notes/boat.md", "# Boat\n")
+    position = browser.delete(f"{AT}/documents/notes/boat.md").json()["position"]
+    browser.post(f"{AT}/records", json={"text": "Something else", "kind": "fact"})
+    browser.post(f"{AT}/undo", json={"position": position})
+    assert browser.get(f"{AT}/documents/notes/boat.md").json()["text"] == "# Boat\n"
+
+
+def test_a_rename_leads_to_no_document_that_is_not_served(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "book", "claw", origin="owner", create=True) as memory:
+        memory.store("The ferry leaves at six")
+        [name, *_] = memory.documents()
+    owner = person(made(tmp_path))
+    answer = owner.post(f"{AT}/rename/{name}", json={"to": "USER.md"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "BadName")
+
+
+def test_a_day_has_its_memories_log_diary_and_conversations(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        memory.write_diary("A quiet day.\n")
+        memory.conversations.record("user", "Where is the ferry?", session="talk")
+        today = memory.clock.today().isoformat()
+    told = browser.get(f"{AT}/days/{today}").json()
+    assert [each["text"] for each in told["records"]] == ["Ann likes green tea"]
+    assert [time[:10] for time in told["diary"].values()] == [today]
+    assert [each["title"] for each in told["conversations"]] == ["Where is the ferry?"]
+    before = browser.get(f"{AT}/days/2001-02-03").json()
+    assert not any(before[each] for each in ("records", "daily", "diary", "conversations"))
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "2026"])
+def test_what_is_no_day_is_told_so(browser: TestClient, day: str) -> None:
+    answer = browser.get(f"{AT}/days/{day}")
+    assert (answer.status_code, answer.json()["error"]) == (400, "BadValue")
+
+
+def test_the_map_counts_what_it_shows_and_links_what_was_replaced(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    with Memory.open(gateway.vaults.paths["book"], origin="owner") as memory:
+        old = memory.store("The anchor weighs 9 kg", kind="fact", tags=["boat"])
+        new = memory.supersede(old.id, "The anchor weighs 10 kg")
+        memory.rebuild()
+    told = browser.get(f"{AT}/map").json()
+    assert (told["count"], told["waiting"], len(told["points"])) == (3, 0, 3)
+    assert told["replaced"] == [[old.id, new.id]]
+    [replaced] = [each for each in told["points"] if each["replaced"]]
+    assert (replaced["id"], replaced["tags"]) == (old.id, ["boat"])
+    assert sorted(id for each in told["groups"] for id in each["ids"]) == sorted(
+        each["id"] for each in told["points"]
+    )
+    assert browser.get(f"{AT}/map").json() == told
+
+
+def test_an_empty_map_is_no_fault(tmp_path: Path) -> None:
+    Memory.open(tmp_path / "book", origin="owner", create=True).close()
+    told = person(made(tmp_path)).get(f"{AT}/map").json()
+    assert (told["points"], told["groups"], told["count"]) == ([], [], 0)
+
+
+@pytest.fixture
+def talk(gateway: Gateway) -> list[str]:
+    """The ids of the messages of a conversation, beside another one."""
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        said = [
+            memory.conversations.record(
+                "assistant" if number % 2 else "user",
+                f"Word {number} of the ferry",
+                session="talk",
+                channel="claude-code",
+                time=f"2026-05-01T10:{number:02}:00.000Z",
+            ).id
+            for number in range(20)
+        ]
+        memory.conversations.record("user", "Something else", session="other")
+    return said
+
+
+def messages(browser: TestClient, **asked: Any) -> dict[str, Any]:
+    told = browser.get(f"{AT}/history/messages", params={"session": "talk", **asked}).json()
+    return {**told, "ids": [each["id"] for each in told.get("messages", [])]}
+
+
+def test_a_conversation_is_called_by_its_first_words_and_says_who_kept_it(
+    browser: TestClient, talk: list[str]
+) -> None:
+    told = browser.get(f"{AT}/history/sessions").json()
+    [found] = [each for each in told["sessions"] if each["session"] == "talk"]
+    assert (found["title"], found["client"]) == ("Word 0 of the ferry", "claude-code")
+    assert (found["messages"], told["count"], told["messages"]) == (20, 2, 21)
+    first = browser.get(f"{AT}/history/sessions", params={"limit": 1}).json()
+    second = browser.get(f"{AT}/history/sessions", params={"limit": 1, "offset": 1}).json()
+    assert [first["more"], second["more"]] == [True, False]
+    assert first["sessions"] + second["sessions"] == told["sessions"]
+
+
+def test_a_title_is_one_line_of_whole_words(gateway: Gateway, browser: TestClient) -> None:
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        memory.conversations.record("user", "Please\n\ncompare " + "ferries " * 40, session="long")
+    [found] = browser.get(f"{AT}/history/sessions").json()["sessions"]
+    assert found["title"].startswith("Please compare ferries")
+    assert found["title"].endswith("ferries…")
+    assert len(found["title"]) <= 91
+
+
+def test_the_pages_of_a_conversation_join_from_either_end(
+    browser: TestClient, talk: list[str]
+) -> None:
+    first = messages(browser, end="first", limit=8)
+    assert (first["ids"], first["earlier"], first["later"]) == (talk[:8], False, True)
+    second = messages(browser, after=talk[7], limit=12)
+    assert (second["ids"], second["earlier"], second["later"]) == (talk[8:], True, False)
+    last = messages(browser, limit=8)
+    assert (last["ids"], last["earlier"], last["later"]) == (talk[12:], True, False)
+    rest = messages(browser, before=talk[12], limit=12)
+    assert (rest["ids"], rest["earlier"], rest["later"]) == (talk[:12], False, True)
+    assert {each["title"] for each in (first, second, last, rest)} == {"Word 0 of the ferry"}
+
+
+@pytest.mark.parametrize(
+    ("at", "first", "last"), [(0, 0, 3), (1, 0, 4), (10, 7, 13), (18, 15, 20), (19, 16, 20)]
+)
+def test_a_conversation_opens_at_a_message(
+    browser: TestClient, talk: list[str], at: int, first: int, last: int
+) -> None:
+    told = messages(browser, at=talk[at], limit=6)
+    assert told["ids"] == talk[first:last]
+    assert (told["earlier"], told["later"]) == (first > 0, last < 20)
+
+
+def test_a_message_that_a_conversation_has_not_is_told_so(
+    browser: TestClient, talk: list[str]
+) -> None:
+    asked = {"session": "other", "at": talk[3]}
+    assert browser.get(f"{AT}/history/messages", params=asked).status_code == 404
+
+
+def test_words_are_looked_for_in_one_conversation(browser: TestClient, talk: list[str]) -> None:
+    told = browser.get(f"{AT}/history/search", params={"text": "ferry", "limit": 50}).json()
+    assert len(told["messages"]) == 20
+    assert told["titles"] == {"talk": "Word 0 of the ferry"}
+    asked = {"text": "ferry", "session": "other"}
+    assert browser.get(f"{AT}/history/search", params=asked).json()["messages"] == []
+
+
+def test_a_conversation_is_forgotten_by_who_may_decide(gateway: Gateway, talk: list[str]) -> None:
+    body = {"session": "talk"}
+    assert client(gateway, "write").post(f"{AT}/history/forget", json=body).status_code == 403
+    owner = person(gateway)
+    assert owner.post(f"{AT}/history/forget", json=body).json() == {"erased": 20}
+    [left] = owner.get(f"{AT}/history/sessions").json()["sessions"]
+    assert left["session"] == "other"
+    assert owner.post(f"{AT}/history/forget", json=body).status_code == 404
+
+
 def test_upkeep_shows_and_runs_its_jobs(
     browser: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,12 @@ def addresses(route: Route, inside: str) -> Iterator[tuple[str, dict[str, Any]]]
     ids = (inside, *(f"mem-{word}-outside" for word in OUTSIDE.values()))
     names = ("MEMORY.md", *OUTSIDE)
     path = route.full_path.replace("{vault}", "book")
-    for old, values in (("{id}", ids), ("{name:path}", names), ("{name:document}", names)):
+    for old, values in (
+        ("{id}", ids),
+        ("{name:path}", names),
+        ("{name:document}", names),
+        ("{day}", (date.today().isoformat(),)),
+    ):
         if old in path:
             targets = [path.replace(old, value) for value in values]
             break

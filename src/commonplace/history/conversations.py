@@ -121,6 +121,21 @@ class Conversations:
             self._history.last(self._of(session), count, agent=agent, channel=channel)
         )
 
+    def page(
+        self, session: str, count: int, *, past: str = "", back: bool = False
+    ) -> list[Message]:
+        """Messages of one session, oldest first: right after the one `past`, or the first.
+
+        `back`, those right before it, or the last.
+        """
+        limits.check_limit(count, most=1 << 30)
+        return self._told(self._history.page(self._of(session), count, past=past, back=back))
+
+    def openings(self, sessions: Iterable[str]) -> dict[str, Message]:
+        """How each of these sessions began, by its name: with what its user first said."""
+        seen = dict.fromkeys(map(self._of, sessions))
+        return {each.session: each for each in self._told(self._history.openings([*seen]))}
+
     def of_user(self, session: str) -> list[Message]:
         """What the user said in a session, oldest first, by hooks and hosts; none without a name.
 

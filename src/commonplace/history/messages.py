@@ -79,6 +79,17 @@ class History(Protocol):
     ) -> list[Message]:
         """The last messages, oldest first: of a session, or of all when it has no name."""
 
+    def page(
+        self, session: str, count: int, *, past: str = "", back: bool = False
+    ) -> list[Message]:
+        """Messages of exactly this session, oldest first: those right after the one `past`.
+
+        Without one, the first; `back`, those right before it, or the last.
+        """
+
+    def openings(self, sessions: Sequence[str]) -> list[Message]:
+        """How each of these sessions began: the user's first message, else the first of any."""
+
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
         """What fits the words best first; without words, the newest first."""
 

@@ -76,6 +76,12 @@ FOUND = f"""SELECT {SHOWN} FROM message_words w JOIN message m ON m.position = w
 CONTAINING = f"""SELECT {COLUMNS} FROM message WHERE instr(content, ?) AND (? = '' OR session = ?)
     ORDER BY time DESC, position DESC LIMIT ?"""
 ALL = f"SELECT {COLUMNS} FROM message ORDER BY time, position"
+PAGE = f"""SELECT {COLUMNS} FROM message WHERE session = ?{{past}}
+    ORDER BY time {{order}}, position {{order}} LIMIT ?"""
+PAST = " AND (time, position) {than} (SELECT p.time, p.position FROM message p WHERE p.id = ?)"
+OPENINGS = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN message m ON m.position = (
+    SELECT n.position FROM message n WHERE n.session = j.value
+    ORDER BY n.role != 'user', n.time, n.position LIMIT 1)"""
 SESSIONS = """SELECT session, count(*), min(time), max(time) FROM message
     GROUP BY session ORDER BY max(time) DESC, session"""
 TOLD = "m.position, m.id, m.content, m.time, m.session, m.role, m.channel"
@@ -123,6 +129,17 @@ class SqliteHistory:
         named = {name: value for name, value in wanted.items() if value}
         where = " AND ".join(f"{name} = ?" for name in named) or "1"
         return self._messages(LAST.format(where=where), *named.values(), count)[::-1]
+
+    def page(
+        self, session: str, count: int, *, past: str = "", back: bool = False
+    ) -> list[Message]:
+        than, order = ("<", "DESC") if back else (">", "ASC")
+        asked = PAGE.format(past=PAST.format(than=than) if past else "", order=order)
+        found = self._messages(asked, session, *filter(None, (past,)), count)
+        return found[::-1] if back else found
+
+    def openings(self, sessions: Sequence[str]) -> list[Message]:
+        return self._messages(OPENINGS, json.dumps(list(dict.fromkeys(sessions))))
 
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
         if not text.strip():

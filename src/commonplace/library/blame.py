@@ -1,15 +1,16 @@
-"""Blame: who wrote each line of a document, and when, by the journal."""
+"""Who wrote each line of a document, and what each change did to it, by the journal."""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
-from commonplace.storage.journal import BLANK, Append, Entry, Op, after_entry
+from commonplace.markdown.record_lines import plain
+from commonplace.storage.journal import BLANK, Append, Entry, Gone, Op, after_entry
 
 
 class Blame(Struct, frozen=True):
@@ -18,6 +19,39 @@ class Blame(Struct, frozen=True):
     line: int
     text: str
     entry: Entry | None
+
+
+class Version(Struct, frozen=True):
+    """One change of a document: how many lines it added and took out, as a person reads them."""
+
+    entry: Entry
+    added: int
+    removed: int
+    name_before: str = ""
+    """What the document was called until then, where it was given another name."""
+
+
+def versions_of(library: Library, document: str) -> list[Version]:
+    """Every change that a document went through, newest first."""
+    library.refresh()
+    text = bytearray()
+    found: list[Version] = []
+    for entry in library.journal.entries():
+        if added := _added(text, entry, document):
+            text += added
+            found.append(Version(entry, len(_lines(added)), 0))
+        elif document in entry.documents():
+            after = after_entry(library.journal, bytes(text), entry, document) or b""
+            found.append(_compared(entry, document, text, after))
+            text = bytearray(after)
+    return found[::-1]
+
+
+def _compared(entry: Entry, document: str, before: bytes | bytearray, after: bytes) -> Version:
+    was, now = (Counter(map(plain, _lines(text))) for text in (before, after))
+    gone = (each.document for each in entry.changes if isinstance(each, Gone))
+    name = "" if before else next((name for name in gone if name != document), "")
+    return Version(entry, (now - was).total(), (was - now).total(), name)
 
 
 def lines_of(library: Library, document: str) -> list[Blame]:

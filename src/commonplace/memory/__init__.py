@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from commonplace.library import accounts, copies, undo
     from commonplace.library.activity import Activity
     from commonplace.library.activity import Page as ActivityPage
-    from commonplace.library.blame import Blame
+    from commonplace.library.blame import Blame, Version
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
@@ -773,6 +773,10 @@ class Memory:
     def blame(self, document: str) -> list[Blame]:
         """Each line of a document with the change that brought it."""
         return _past.blame(self, document)
+
+    def versions(self, document: str) -> list[Version]:
+        """Every change that a document went through, newest first, with what it did to it."""
+        return _past.versions(self, document)
 
     def undo(self, position: int | None = None, *, session: str = "") -> undo.Undone:
         """Take back the last change (of a session), or the one at a position of the log.

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from commonplace.library import copies, undo
-from commonplace.library.blame import Blame, lines_of
+from commonplace.library.blame import Blame, Version, lines_of, versions_of
 from commonplace.memory import session
 from commonplace.model import limits
 from commonplace.model.errors import NotFound, Refused
@@ -37,6 +37,11 @@ def history(memory: Memory, record_id: str) -> list[Entry]:
 def blame(memory: Memory, document: str) -> list[Blame]:
     session.check_open(memory)
     return lines_of(memory.library, session.document_named(memory, document))
+
+
+def versions(memory: Memory, document: str) -> list[Version]:
+    session.check_open(memory)
+    return versions_of(memory.library, session.document_named(memory, document))
 
 
 def undo_change(memory: Memory, position: int | None = None, *, session: str = "") -> undo.Undone:

@@ -98,6 +98,11 @@ SEEN = f"""select {TOLD}, {BESIDE.format(than="<", order="desc")},
     {BESIDE.format(than=">", order="asc")}
     from message m where m.position = any(%(positions)s) and {FITS}"""
 AFTER = f"{OF} and (m.time, m.position) > (%s, %s) order by m.time, m.position limit %s"
+PAST = """ and (m.time, m.position) {than} (
+    select p.time, p.position from message p where p.profile = m.profile and p.id = %s)"""
+OPENINGS = f"""select distinct on (m.session) {SHOWN} from message m
+    where m.profile = %s and m.session = any(%s)
+    order by m.session, m.role <> 'user', m.time, m.position"""
 SESSIONS = """select session, count(*), min(time), max(time) from message
     where profile = %s group by session order by max(time) desc, session"""
 FORGET = "delete from message where profile = %s and id = any(%s) returning length"
@@ -128,6 +133,19 @@ class PostgresHistory:
         named = {name: _storable(value) for name, value in wanted.items() if value}
         where = "".join(f" and m.{name} = %s" for name in named)
         return self._messages(f"{OF}{where} {NEWEST}", self._profile, *named.values(), count)[::-1]
+
+    def page(
+        self, session: str, count: int, *, past: str = "", back: bool = False
+    ) -> list[Message]:
+        than, order = ("<", "desc") if back else (">", "asc")
+        after = PAST.format(than=than) if past else ""
+        asked = f"{OF} and m.session = %s{after} order by m.time {order}, m.position {order}"
+        named = [_storable(each) for each in ((session, past) if past else (session,))]
+        found = self._messages(f"{asked} limit %s", self._profile, *named, count)
+        return found[::-1] if back else found
+
+    def openings(self, sessions: Sequence[str]) -> list[Message]:
+        return self._messages(OPENINGS, self._profile, [_storable(each) for each in sessions])
 
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
         if not text.strip():

@@ -14,8 +14,10 @@ from commonplace import tools
 from commonplace.doors.http.api import (
     activity,
     changes,
+    days,
     documents,
     history,
+    map,
     overview,
     records,
     review,
@@ -29,7 +31,19 @@ from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, DocumentChanged
 from commonplace.tools.tool import Answer
 
-RESOURCES = (activity, overview, records, documents, changes, review, history, upkeep, settings)
+RESOURCES = (
+    activity,
+    overview,
+    records,
+    documents,
+    changes,
+    days,
+    map,
+    review,
+    history,
+    upkeep,
+    settings,
+)
 ROUTES = tuple(
     each for module in RESOURCES for each in vars(module).values() if isinstance(each, Route)
 )
@@ -54,7 +68,9 @@ class RouteCall(Struct, frozen=True):
         except DocumentChanged as error:
             return problem_of(error, **documents.merge_offered(memory, error, self.given))
         except AlreadyExists as error:
-            # Who meets it here had set that as a condition, and HTTP has a status for those.
+            if not self.given.get("new"):
+                raise
+            # It was set as a condition, and HTTP has a status for those.
             return problem(412, str(error), error=type(error).__name__)
 
 

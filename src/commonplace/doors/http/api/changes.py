@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.api import activity, documents
 from commonplace.doors.http.api.documents import served, without_secrets
-from commonplace.doors.http.routes import Limit, Name, route
+from commonplace.doors.http.routes import Limit, Name, Offset, route
+from commonplace.library.blame import Version
 from commonplace.memory import Memory
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import BadValue, NoSuchDocument
@@ -55,15 +56,27 @@ def redo_change(
 
 
 @route("GET", "/versions/{name:path}", scope="read", long=True)
-def list_versions(memory: Memory, name: Name, limit: Limit = 100) -> Any:
-    """Every change that a document went through, newest first."""
-    memory.library.refresh()
-    entries = memory.log(limit=1 << 30)
-    wanted = served(memory, name)
-    found = [event_stream.told(memory, entry) for entry in entries if wanted in entry.documents()]
+def list_versions(memory: Memory, name: Name, offset: Offset = 0, limit: Limit = 100) -> Any:
+    """Every change that a document went through, newest first, with how many lines it changed."""
+    found = memory.versions(served(memory, name))
     if not found:
         raise NoSuchDocument(name)
-    return {"versions": found[:limit]}
+    page = found[offset : offset + limit]
+    return {
+        "versions": [_version(memory, each) for each in page],
+        "count": len(found),
+        "more": len(found) > offset + limit,
+    }
+
+
+def _version(memory: Memory, version: Version) -> dict[str, Any]:
+    before = version.name_before
+    return {
+        **event_stream.told(memory, version.entry),
+        "lines_added": version.added,
+        "lines_removed": version.removed,
+        "name_before": before if before and memory.serves(before) else "",
+    }
 
 
 @route("GET", "/texts/{name:path}", scope="read", long=True)

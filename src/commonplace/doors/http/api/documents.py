@@ -10,7 +10,11 @@ from commonplace.markdown.merge import merge
 from commonplace.memory import Memory
 from commonplace.model.errors import BadName, DocumentChanged
 from commonplace.model.records import Origin
+from commonplace.storage.journal import Gone
 from commonplace.tools.tool import Argument
+
+LOOKED_AT = 50
+"""Changes among which our own is looked for: others may have written since."""
 
 
 def served(memory: Memory, name: str) -> str:
@@ -31,7 +35,7 @@ def without_secrets(memory: Memory, name: str, text: str) -> str:
 
 @route("GET", "/documents", scope="read")
 def list_documents(memory: Memory) -> Any:
-    """Every document with its size and the role it has."""
+    """Every document with its size, the role it has, and whether it is kept as it is."""
     roles = {
         memory.layout.soul: "soul",
         memory.layout.user: "user",
@@ -43,7 +47,12 @@ def list_documents(memory: Memory) -> Any:
 
 def _document(memory: Memory, name: str, roles: dict[str, str]) -> dict[str, Any]:
     stat = memory.library.stat(name)
-    return {"name": name, "size": stat.size if stat else 0, "role": roles.get(name, "")}
+    return {
+        "name": name,
+        "size": stat.size if stat else 0,
+        "role": roles.get(name, ""),
+        "kept": memory.layout.diary_time(name) is not None,
+    }
 
 
 @route("GET", "/documents/{name:document}", scope="read")
@@ -106,7 +115,22 @@ def append_to_document(
 
 @route("DELETE", "/documents/{name:document}", scope="write")
 def remove_document(memory: Memory, name: Name) -> Any:
-    """Take a document away. It can be undone."""
+    """Take a document away. It can be undone, by the position in the answer."""
     memory.read(served(memory, name))
     memory.remove(name)
-    return {"removed": name}
+    return {"removed": name, "position": _left_at(memory, name)}
+
+
+@route("POST", "/rename/{name:path}", scope="write")
+def rename_document(
+    memory: Memory, name: Name, to: Annotated[str, Argument("its new name", max_length=400)]
+) -> Any:
+    """Give a document another name, which must be free. It can be undone."""
+    memory.rename(served(memory, name), served(memory, to))
+    return {"name": to, "position": _left_at(memory, name)}
+
+
+def _left_at(memory: Memory, name: str) -> int | None:
+    """Where the journal tells that a document went away, for who would take that back."""
+    changes = memory.log(limit=LOOKED_AT)
+    return next((each.position for each in changes if Gone(name) in each.changes), None)

@@ -228,6 +228,24 @@ def test_what_conversations_say_of_a_memory_is_told_and_erased_when_asked(
     assert [each["content"] for each in left] == [f"Note: {text} 1"]
 
 
+def test_one_s_own_undo_leaves_what_somebody_else_did(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    book = gateway.vaults.paths["book"]
+    with Memory.open(book, session="agent") as agent:
+        agent.store("The agent wrote this last")
+        told = browser.post(f"{AT}/undo", json={"mine": True}).json()["undone"]
+        assert [each["after"] for each in told["pieces"]] == ["Ann likes green tea"]
+        refused = browser.post(f"{AT}/undo", json={"mine": True})
+        assert refused.status_code == 404
+        assert agent.search("wrote this last")
+        agent.undo()
+        told = browser.post(f"{AT}/redo", json={"mine": True}).json()["redone"]
+        assert [each["after"] for each in told["pieces"]] == ["Ann likes green tea"]
+        assert browser.post(f"{AT}/redo", json={"mine": True}).status_code == 404
+        assert not [each for each in agent.search("agent") if "wrote" in each.record.text]
+
+
 def test_redo_takes_back_the_last_undo_or_one_by_its_position(browser: TestClient) -> None:
     at = f"{AT}/documents/notes/home.md"
     for text in ("one", "two"):
@@ -297,7 +315,7 @@ def test_a_rewrite_by_an_agent_that_drops_much_asks_to_be_confirmed(gateway: Gat
     path, agent = f"{AT}/documents/MEMORY.md", client(gateway, "write")
     etag = agent.get(path).json()["etag"]
     refused = agent.put(path, json={"text": "# Memory\n", "etag": etag})
-    assert refused.status_code == 409
+    assert refused.status_code == 404
     told = refused.json()
     assert told["error"] == "WouldLose"
     assert "Ann likes green tea" in told["diff"]

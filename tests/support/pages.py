@@ -87,7 +87,9 @@ def fill(vault: Path, count: int, *, seed: int = 22) -> None:
     batches = min(count, 24)
     for batch in range(batches):
         clock.nanoseconds += 365 * DAY // batches
-        whose = {"origin": "owner"} if batch % 3 == 0 else {"session": f"session-{batch}"}
+        whose: dict[str, Any] = (
+            {"origin": "owner"} if batch % 3 == 0 else {"session": f"session-{batch}"}
+        )
         with Memory.open(vault, clock=clock, create=True, **whose) as memory:
             numbers = range(count * batch // batches, count * (batch + 1) // batches)
             memory.store_all(_made(chance, number) for number in numbers)

@@ -232,9 +232,14 @@ def _changes(library: Library, texts: Texts) -> list[Change]:
 
 
 def undo(
-    library: Library, *, author: Author, position: int | None = None, session: str = ""
+    library: Library,
+    *,
+    author: Author,
+    position: int | None = None,
+    session: str = "",
+    origin: str = "",
 ) -> Undone:
-    """Take back the last change (of a session), or the one at `position`.
+    """Take back the last change (of a session, of an origin), or the one at `position`.
 
     An edit made by hand is taken back by its position alone: nobody undoes a person unasked.
     """
@@ -243,7 +248,7 @@ def undo(
         library.take_in_changes()
         edits: list[Entry] = []
         if position is None:
-            entry, texts = _last_undoable(library, session, edits)
+            entry, texts = _last_undoable(library, session, origin, edits)
         else:
             entry = _at(library, position)
             texts = _texts_without(library, entry)
@@ -270,9 +275,14 @@ def undo(
 
 
 def redo(
-    library: Library, *, author: Author, position: int | None = None, session: str = ""
+    library: Library,
+    *,
+    author: Author,
+    position: int | None = None,
+    session: str = "",
+    origin: str = "",
 ) -> Redone:
-    """Make again what the last undo (of a session), or the one at `position`, took back.
+    """Make again what the last undo (of a session, of an origin), or the one at `position`, took.
 
     What was changed since the undo stays, as what was changed since a change stays when it is
     undone. `position` is that of the undo, or of the change that it took back.
@@ -281,7 +291,7 @@ def redo(
     def work() -> Redone:
         library.take_in_changes()
         if position is None:
-            undone, texts = _last_redoable(library, session)
+            undone, texts = _last_redoable(library, session, origin)
         else:
             undone = undo_of(library, position)
             texts = _texts_without(library, undone)
@@ -312,11 +322,15 @@ def undo_of(library: Library, position: int) -> Entry:
     return found
 
 
-def _last_redoable(library: Library, session: str) -> tuple[Entry, Texts]:
+def _is_of(entry: Entry, session: str, origin: str) -> bool:
+    """Whether a change is of a session and of an origin, as far as they are named."""
+    return session in ("", entry.session) and origin in ("", entry.origin)
+
+
+def _last_redoable(library: Library, session: str, origin: str) -> tuple[Entry, Texts]:
     """The last undo of which something is left to make again, and the texts with that."""
     for entry in _undos(list(library.journal.entries())):
-        mine = not session or entry.session == session
-        if mine and (texts := _texts_without(library, entry)):
+        if _is_of(entry, session, origin) and (texts := _texts_without(library, entry)):
             return entry, texts
     raise NothingToUndo("no undo is left to take back", wanted="redone")
 
@@ -344,7 +358,9 @@ def _marks(library: Library, entry: Entry, texts: Texts) -> Marks:
     return library.chains.undone(marking.leaving(library.writer, texts))
 
 
-def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[Entry, Texts]:
+def _last_undoable(
+    library: Library, session: str, origin: str, edits: list[Entry]
+) -> tuple[Entry, Texts]:
     """The last change of which something is left to take back, and the texts without it.
 
     Newer ones that were made by hand are put into `edits`. Who has just done what cannot be taken
@@ -356,8 +372,8 @@ def _last_undoable(library: Library, session: str, edits: list[Entry]) -> tuple[
     for entry in reversed(entries):
         if _begins(entry):
             raise _made_then(entry, final, _still_there(library, edits), undone)
-        mine = not session or entry.session == session
-        if entry.position in undone or not (mine or entry.op == Op.EDITED):
+        is_of = _is_of(entry, session, origin)
+        if entry.position in undone or not (is_of or entry.op == Op.EDITED):
             continue
         if entry.op == Op.EDITED:
             edits.append(entry)

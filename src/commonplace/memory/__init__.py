@@ -778,21 +778,24 @@ class Memory:
         """Every change that a document went through, newest first, with what it did to it."""
         return _past.versions(self, document)
 
-    def undo(self, position: int | None = None, *, session: str = "") -> undo.Undone:
+    def undo(
+        self, position: int | None = None, *, session: str = "", mine: bool = False
+    ) -> undo.Undone:
         """Take back the last change (of a session), or the one at a position of the log.
 
+        `mine`: the last one that came from where this program's do, such as the owner's own.
         Edits made by hand are taken back by their position alone. Who has read untrusted text takes
         back its own changes, and none of who is trusted more.
         """
-        return _past.undo_change(self, position, session=session)
+        return _past.undo_change(self, position, session=session, mine=mine)
 
-    def redo(self, position: int | None = None, *, session: str = "") -> Redone:
-        """Make again what the last undo (of a session) took back, or the one at a position.
+    def redo(self, position: int | None = None, *, session: str = "", mine: bool = False) -> Redone:
+        """Make again what the last undo (of a session, or `mine`) took back, or one at a position.
 
         Several undos are taken back one by one, the last first. The position is that of the undo,
         or of the change that it took back. Who has read untrusted text takes back its own undos.
         """
-        return _past.redo_change(self, position, session=session)
+        return _past.redo_change(self, position, session=session, mine=mine)
 
     def text_at(self, document: str, moment: datetime) -> str:
         """What a document said at that time."""

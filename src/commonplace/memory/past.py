@@ -44,20 +44,28 @@ def versions(memory: Memory, document: str) -> list[Version]:
     return versions_of(memory.library, session.document_named(memory, document))
 
 
-def undo_change(memory: Memory, position: int | None = None, *, session: str = "") -> undo.Undone:
+def undo_change(
+    memory: Memory, position: int | None = None, *, session: str = "", mine: bool = False
+) -> undo.Undone:
     if not permission.is_believed(memory.author.origin):
         entries = memory.library.entries()
         _check_takes_back(memory, next((e for e in entries if e.position == position), None))
         session = memory.session
-    return undo.undo(memory.library, author=memory.author, position=position, session=session)
+    author = memory.author
+    own = author.origin if mine else ""
+    return undo.undo(memory.library, author=author, position=position, session=session, origin=own)
 
 
-def redo_change(memory: Memory, position: int | None = None, *, session: str = "") -> Redone:
+def redo_change(
+    memory: Memory, position: int | None = None, *, session: str = "", mine: bool = False
+) -> Redone:
     if not permission.is_believed(memory.author.origin):
         undone = None if position is None else undo.undo_of(memory.library, position)
         _check_takes_back(memory, undone)
         session = memory.session
-    return undo.redo(memory.library, author=memory.author, position=position, session=session)
+    author = memory.author
+    own = author.origin if mine else ""
+    return undo.redo(memory.library, author=author, position=position, session=session, origin=own)
 
 
 def _check_takes_back(memory: Memory, entry: Entry | None) -> None:

@@ -14,6 +14,7 @@ from commonplace import tools
 from commonplace.doors.http.api import (
     activity,
     changes,
+    clients,
     days,
     documents,
     history,
@@ -43,6 +44,7 @@ RESOURCES = (
     history,
     upkeep,
     settings,
+    clients,
 )
 ROUTES = tuple(
     each for module in RESOURCES for each in vars(module).values() if isinstance(each, Route)

@@ -15,6 +15,7 @@ from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import BadValue, NoSuchDocument
 from commonplace.tools.tool import Argument
 
+Mine = Annotated[bool, Argument("the caller's own last: never what somebody else did")]
 Moment = Annotated[str, Argument("a time, ISO 8601", max_length=40)]
 
 
@@ -31,12 +32,13 @@ def undo_change(
     position: Annotated[
         int, Argument("which change; else the last", minimum=0, maximum=1 << 53)
     ] = -1,
+    mine: Mine = False,
 ) -> Any:
     """Take back the last change made through Commonplace, or the one at a position of the log.
 
     Newer edits made by hand stay, and are told: they are taken back by their positions alone.
     """
-    done = memory.undo(None if position < 0 else position)
+    done = memory.undo(None if position < 0 else position, mine=mine)
     undone = activity.one(memory, done.entry.position) | {"documents": list(done.documents)}
     return {"undone": undone, "edits": [event_stream.told(memory, edit) for edit in done.edits]}
 
@@ -48,9 +50,10 @@ def redo_change(
         int,
         Argument("an undo, or what it took back; else the last", minimum=0, maximum=1 << 53),
     ] = -1,
+    mine: Mine = False,
 ) -> Any:
     """Take back the last undo, or one by its position; what was changed since stays."""
-    done = memory.redo(None if position < 0 else position)
+    done = memory.redo(None if position < 0 else position, mine=mine)
     redone = activity.one(memory, done.entry.position) | {"documents": list(done.documents)}
     return {"redone": redone}
 

@@ -6,11 +6,12 @@ import { toast, toastWrong } from "/assets/ui.js";
 const LONGEST = 160;
 const short = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
 
-// A change in words, with its text where it has one.
+// What a change did, in the words of its texts.
 export function told(change, verb) {
-  const text = (change.texts || []).map(short).join("; ");
-  const where = change.documents?.length ? ` (${change.documents.join(", ")})` : "";
-  return text ? `${verb}: “${text}”` : `${verb}${where}.`;
+  const texts = (change.pieces || []).map(({ before, after }) => after || before).filter(Boolean);
+  if (!texts.length) return `${verb}: ${(change.documents || []).join(", ")}.`;
+  const more = texts.length - 1 + (change.more || 0);
+  return `${verb}: “${short(texts[0])}”${more ? ` and ${more} more` : ""}`;
 }
 
 export async function undo() {

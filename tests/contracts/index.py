@@ -394,7 +394,7 @@ class IndexContract:
             ("fact", ("a", "b"), "boat", "ann", "web", 1),
             ("note", (), "", "", "agent", 1),
         ]
-        assert sum(each.count for each in index.tallies(Query(tags=("a",)))) == 1
+        assert sum(each.number for each in index.tallies(Query(tags=("a",)))) == 1
 
     def test_kinds_are_counted_the_most_frequent_first(self, index: Index) -> None:
         fill(index, record(1, kind="note"), record(2, kind="fact"), record(3, kind="note"))

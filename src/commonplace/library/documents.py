@@ -287,7 +287,27 @@ class Documents:
         marks = Chains(self.index).loss(marking.leaving(self.writer, texts)).marks
         told, texts = marking.marked(self.writer, changes, texts, marks)
         known = {**(data or {}), **marking.unwritten(self.writer, marks)}
-        self.writer.replace_texts(self.shared.entry(op, told, author=author, data=known), texts)
+        changed, removed = self._touched(texts)
+        entry = self.shared.entry(
+            op, told, ids=changed + removed, removed=removed, author=author, data=known
+        )
+        self.writer.replace_texts(entry, texts)
+
+    def _touched(self, texts: marking.Texts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The records that new texts have changed or brought, and those that they lack."""
+        was = self._records_in({name: before for name, (before, _) in texts.items()})
+        now = self._records_in({name: after for name, (_, after) in texts.items()})
+        changed = tuple(key for key, record in now.items() if was.get(key) != record)
+        return changed, tuple(key for key in was if key not in now)
+
+    def _records_in(self, texts: Mapping[str, bytes | None]) -> dict[str, Record]:
+        """The records of some texts, by their ids; prose is none."""
+        items = (
+            item
+            for name, data in texts.items()
+            for item in self.reader.parse(name, decoded(name, data or b"", lenient=True)).items
+        )
+        return {item.record.id: item.record for item in items if item.record.kind != PASSAGE}
 
     def text_marked(self, name: str, etag: str) -> bytes | None:
         """The text of a document that had this mark, from what the journal kept."""

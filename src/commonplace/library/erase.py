@@ -32,6 +32,8 @@ OUT_OF_REACH = (
 TOLD = 3
 """Sessions, or messages, that a receipt names one by one."""
 BACK = "'commonplace unlink {}' brings it back"
+WHOLE = "native"
+"""The form of a line that tells all of a record, wherever it stands."""
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 
 
@@ -119,7 +121,8 @@ class Eraser:
         Returns the ids of those that they had replaced, which stay replaced.
         """
         struck = self._struck(ids)
-        lost = Chains(self.index).loss([self.shared.found(key).record for key in ids])
+        records = [self.shared.found(key).record for key in ids]
+        lost = Chains(self.index).loss(records)
         changes, texts = marking.marked(
             self.writer, [each.change for each in struck], _texts_of(struck), lost.marks
         )
@@ -128,6 +131,7 @@ class Eraser:
             changes,
             ids=tuple(ids),
             removed=tuple(ids),
+            lines=tuple(record_lines.write(record, WHOLE) for record in records),
             author=author,
             data=marking.unwritten(self.writer, lost.marks),
         )
@@ -168,9 +172,9 @@ class Eraser:
         def apart(record: Record) -> Record:
             return replace(record, id=derived_id(record.id, record.text))
 
-        return self._rewritten(name, text, ids, apart)
+        return self.rewritten(name, text, ids, apart)
 
-    def _rewritten(
+    def rewritten(
         self, name: str, text: str, ids: set[str], change: Callable[[Record], Record]
     ) -> bytes:
         """The text with the lines of these records written anew."""

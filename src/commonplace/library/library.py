@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from commonplace.library.erase import Eraser, Receipt
     from commonplace.library.long_texts import LongTexts
     from commonplace.library.outside_edits import OutsideEdits
+    from commonplace.library.record_past import RemovedRecords
     from commonplace.library.recovery import OnProgress
     from commonplace.library.store import RecordStore
     from commonplace.search.encoders import Encoder, Stronger
@@ -125,6 +126,12 @@ class Library:
         from commonplace.library.erase import Eraser
 
         return Eraser(self.writer, self.tombstones, self.approvals)
+
+    @cached_property
+    def removed_records(self) -> RemovedRecords:
+        from commonplace.library.record_past import RemovedRecords
+
+        return RemovedRecords(self)
 
     @cached_property
     def brackets(self) -> Brackets:

@@ -74,10 +74,10 @@ class RecordStore:
         return Lately(self.shared, self.sync)
 
     def add(
-        self, records: Sequence[Record], *, to: Sequence[str], author: Author
+        self, records: Sequence[Record], *, to: Sequence[str], author: Author, op: Op = Op.ADD
     ) -> tuple[Record, ...]:
         """Store records in the documents named. When this returns they are safe."""
-        return self.transactions.locked(lambda: self._add(records, to, author))
+        return self.transactions.locked(lambda: self._add(records, to, author, op))
 
     def admit(
         self,
@@ -136,7 +136,7 @@ class RecordStore:
             Chains(self.index).check_unreplaced(record)
 
     def _add(
-        self, records: Sequence[Record], to: Sequence[str], author: Author
+        self, records: Sequence[Record], to: Sequence[str], author: Author, op: Op = Op.ADD
     ) -> tuple[Record, ...]:
         form = self.layout.line
         text = tuple(record_lines.write(record, form) for record in records)
@@ -151,7 +151,7 @@ class RecordStore:
             data = {record.id: record.data() for record in records}
         ids = tuple(record.id for record in records)
         self.watch.look_at(to)
-        self.writer.append(Op.ADD, text, to=to, author=author, ids=ids, data=data)
+        self.writer.append(op, text, to=to, author=author, ids=ids, data=data)
         return tuple(records)
 
     def _as_read(self, records: Sequence[Record], text: tuple[str, ...], name: str) -> list[Record]:

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
+    from commonplace.library.record_past import Removed, Version
+    from commonplace.library.revising import Revised
     from commonplace.library.rewriting import Rewording
     from commonplace.library.undo import Redone, Restored
     from commonplace.memory import activity as _activity
@@ -442,6 +444,29 @@ class Memory:
         """Store a memory that replaces another; the old one stays, marked as replaced."""
         return _storing.supersede(self, record_id, text, **rest)
 
+    def revise(
+        self, record_id: str, *, text: str, kind: str, tags: Sequence[str], mark: str = ""
+    ) -> Revised:
+        """Change a memory where it stands; it keeps its id. It can be undone.
+
+        `mark` is that of the record which it was made from (`revising.mark_of`): one that was
+        changed since is not written over.
+        """
+        return _storing.revise(self, record_id, text=text, kind=kind, tags=tags, mark=mark)
+
+    def revise_all(
+        self,
+        record_ids: Sequence[str],
+        *,
+        kind: str = "",
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+    ) -> Revised:
+        """Give memories another kind, and tags, in one change: all of them, or none."""
+        return _storing.revise_all(
+            self, record_ids, kind=kind, add_tags=add_tags, remove_tags=remove_tags
+        )
+
     def get(self, record_id: str) -> Hit:
         """One record, wherever it stands."""
         return _finding.get(self, record_id)
@@ -743,6 +768,22 @@ class Memory:
     def history(self, record_id: str) -> list[Entry]:
         """Every change that was about one record, oldest first."""
         return _past.history(self, record_id)
+
+    def versions(self, record_id: str) -> list[Version]:
+        """What became of one record, change by change, oldest first."""
+        return _past.versions(self, record_id)
+
+    def removed(self) -> list[Removed]:
+        """The records that were taken out and can be brought back, the last one first."""
+        return _past.removed(self)
+
+    def forgotten(self) -> list[tuple[str, int]]:
+        """When records were erased for good, and how many each time, oldest first."""
+        return _past.forgotten(self)
+
+    def put_back_records(self, record_ids: Sequence[str]) -> tuple[Record, ...]:
+        """Bring back records that were taken out: all of them, or none. It can be undone."""
+        return _past.put_back_records(self, record_ids)
 
     @property
     def messages(self) -> History:

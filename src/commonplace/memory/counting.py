@@ -73,7 +73,7 @@ def _told(tallies: Iterable[Tally], names: Callable[[Tally], Iterable[str]]) -> 
     found: Counter[str] = Counter()
     for tally in tallies:
         for name in dict.fromkeys(filter(None, names(tally))):
-            found[name] += tally.count
+            found[name] += tally.number
     return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
 

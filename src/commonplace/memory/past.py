@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,20 @@ from commonplace.library import copies, undo
 from commonplace.library.blame import Blame, Version, lines_of, versions_of
 from commonplace.memory import session
 from commonplace.model import limits
-from commonplace.model.errors import NotFound, Refused
-from commonplace.storage.journal import Entry
+from commonplace.model.errors import NoSuchRecord, NotFound, Refused
+from commonplace.model.lazy import Lazy
+from commonplace.model.records import Record
+from commonplace.storage.journal import Entry, Op
 from commonplace.storage.notices import Notice
 from commonplace.trust import permission
 
 if TYPE_CHECKING:
+    from commonplace.library import record_past
+    from commonplace.library.record_past import Removed, Version
     from commonplace.library.undo import Redone, Restored
     from commonplace.memory import Memory
+else:
+    record_past = Lazy("library.record_past")
 
 
 def log(memory: Memory, *, limit: int = 20) -> list[Entry]:
@@ -32,6 +38,56 @@ def log(memory: Memory, *, limit: int = 20) -> list[Entry]:
 def history(memory: Memory, record_id: str) -> list[Entry]:
     session.check_open(memory)
     return undo.history(memory.library, session.meant(memory, record_id))
+
+
+def versions(memory: Memory, record_id: str) -> list[Version]:
+    session.check_open(memory)
+    found = record_past.versions(memory.library, session.meant(memory, record_id))
+    memory.note_shown(each.record for each in found if each.record)
+    return found
+
+
+def removed(memory: Memory) -> list[Removed]:
+    session.check_open(memory)
+    memory.library.refresh()
+    found = memory.library.removed_records.all()
+    return [each for each in found if any(map(memory.serves, each.entry.documents()))]
+
+
+def forgotten(memory: Memory) -> list[tuple[str, int]]:
+    session.check_open(memory)
+    return record_past.forgotten(memory.library)
+
+
+def put_back_records(memory: Memory, record_ids: Sequence[str]) -> tuple[Record, ...]:
+    permission.check_restores(memory.author.origin)
+    wanted = dict.fromkeys(record_ids)
+
+    def work() -> tuple[Record, ...]:
+        memory.library.take_in_changes()
+        there = {each.record.id: each for each in removed(memory)}
+        missing = [key for key in wanted if key not in there]
+        if missing:
+            raise NoSuchRecord(missing[0])
+        return _put_back(memory, [there[key] for key in wanted])
+
+    return memory.library.locked(work)
+
+
+def _put_back(memory: Memory, wanted: Sequence[Removed]) -> tuple[Record, ...]:
+    """Records where they stood, if one strike took out these and no others; else with the rest."""
+    records = tuple(each.record for each in wanted)
+    struck = wanted[0].entry
+    if struck.op == Op.STRIKE and sorted(struck.removed) == sorted(r.id for r in records):
+        undo.undo(memory.library, author=memory.author, position=struck.position)
+        return records
+    texts = {"": (None, "\n".join(record.text for record in records).encode())}
+    memory.library.tombstones.refuse_forgotten(texts, author=memory.author)
+    from commonplace.memory import storing
+
+    return memory.library.store.add(
+        records, to=storing.targets(memory), author=memory.author, op=Op.RESTORE
+    )
 
 
 def blame(memory: Memory, document: str) -> list[Blame]:

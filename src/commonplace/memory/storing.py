@@ -18,9 +18,11 @@ from commonplace.search.index import Query
 from commonplace.trust import admission, permission
 
 if TYPE_CHECKING:
+    from commonplace.library import revising
     from commonplace.memory import Memory
     from commonplace.upkeep import window
 else:
+    revising = Lazy("library.revising")
     window = Lazy("upkeep.window")
 
 
@@ -179,6 +181,61 @@ def _hold_wording(memory: Memory, told: Record, wording: Record, author: Author)
         if (each.text, each.supersedes) == (held.text, held.supersedes)
     )
     return next(same, None) or memory.library.hold(held, author=author)
+
+
+def revise(
+    memory: Memory, record_id: str, *, text: str, kind: str, tags: Sequence[str], mark: str = ""
+) -> revising.Revised:
+    def change(record: Record) -> Record:
+        revising.unchanged(record, mark)
+        return _revised(memory, record, text=text, kind=kind, tags=tags)
+
+    return _revise(memory, [record_id], change)
+
+
+def revise_all(
+    memory: Memory,
+    record_ids: Sequence[str],
+    *,
+    kind: str,
+    add_tags: Sequence[str],
+    remove_tags: Sequence[str],
+) -> revising.Revised:
+    def change(record: Record) -> Record:
+        kept = [tag for tag in record.tags if tag not in remove_tags]
+        tags = dict.fromkeys((*kept, *add_tags))
+        return _revised(
+            memory, record, text=record.text, kind=kind or record.kind, tags=tuple(tags)
+        )
+
+    return _revise(memory, record_ids, change)
+
+
+def _revise(
+    memory: Memory, record_ids: Sequence[str], change: Callable[[Record], Record]
+) -> revising.Revised:
+    permission.check_revises(memory.author.origin)
+    found = [permission.check_record(memory.get(key)).id for key in record_ids]
+    done = revising.revise(memory.library, dict.fromkeys(found, change), author=memory.author)
+    trim(memory)
+    return done
+
+
+def _revised(
+    memory: Memory, record: Record, *, text: str, kind: str, tags: Sequence[str]
+) -> Record:
+    """A record with other words. New words are their writer's, and rest on no message."""
+    given: dict[str, Any] = {
+        "text": text,
+        "kind": kind,
+        "tags": tags,
+        "sensitivity": record.sensitivity,
+    }
+    new = record_of(memory, memory.author, **given)
+    record = replace(record, kind=new.kind, tags=new.tags)
+    if new.text == record.text:
+        return record
+    return replace(record, text=new.text, origin=new.origin, evidence=(), found_by=())
 
 
 def trim(memory: Memory) -> tuple[str, ...]:

@@ -266,6 +266,7 @@ def _check_still_so(memory: Memory, found: Sequence[decisions.Marked]) -> None:
 
 def strike(memory: Memory, record_ids: Sequence[str]) -> tuple[str, ...]:
     ids = [session.meant(memory, key) for key in record_ids]
+    permission.check_erases(memory.author.origin, memory.library.records_of(ids).values())
     return memory.library.strike(ids, author=memory.author)
 
 

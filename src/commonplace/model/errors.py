@@ -178,6 +178,19 @@ class DocumentChanged(Conflict):
         )
 
 
+class RecordChanged(Conflict):
+    """The record that the caller read is no longer the record that is there."""
+
+    status = 412
+
+    def __init__(self, record_id: str) -> None:
+        self.id = record_id
+        super().__init__(
+            f"{record_id} was changed since it was read.",
+            next_step="Read it again, and make the change to that text.",
+        )
+
+
 class WouldLose(Conflict):
     """A rewrite would drop records, and nobody has confirmed that."""
 

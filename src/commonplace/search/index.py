@@ -82,7 +82,7 @@ class Tally(NamedTuple):
     group: str
     username: str
     origin: str
-    count: int
+    number: int
 
 
 class Asked(Struct, frozen=True):

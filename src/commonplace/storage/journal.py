@@ -97,7 +97,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     lines: tuple[str, ...] = ()
     """What was appended: one for each of `ids`, or any text where there are none.
 
-    Of a trim, what was taken out, be it appended somewhere or not.
+    Of a trim and of a strike, what was taken out, be it appended somewhere or not.
     """
     data: dict[str, Any] = field(default_factory=dict)
     """What a record carries that its written form does not show, by its id; or `OWES`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from commonplace.model.errors import NoSuchRecord, Refused
-from commonplace.model.records import PASSAGE, Hit, Record
+from commonplace.model.records import PASSAGE, Hit, Origin, Record
 from commonplace.trust.origins import Trust, may_supersede, trust_of
 
 
@@ -45,6 +45,15 @@ def check_erases(origin: str, records: Iterable[Record]) -> None:
                 f"{record.id} comes from {record.origin}, and this may come from untrusted text.",
                 next_step=f"Ask the user: 'commonplace forget {record.id}' in a terminal.",
             )
+
+
+def check_revises(origin: str) -> None:
+    """Refuse to change a record in place to anybody but the owner: agents replace it."""
+    if origin != Origin.OWNER:
+        raise Refused(
+            "Only its owner changes a memory in place.",
+            next_step="Store what is so now, and name this one as superseded by it.",
+        )
 
 
 def check_steers(origin: str, document: str) -> None:

@@ -22,6 +22,7 @@ from commonplace.doors.http.api import (
     overview,
     records,
     review,
+    revisions,
     settings,
     upkeep,
 )
@@ -29,13 +30,14 @@ from commonplace.doors.http.responses import Ready, answered, problem, problem_o
 from commonplace.doors.http.routes import Reply, Route
 from commonplace.doors.http.workers import Caller
 from commonplace.memory import Memory
-from commonplace.model.errors import AlreadyExists, DocumentChanged
+from commonplace.model.errors import AlreadyExists, DocumentChanged, RecordChanged
 from commonplace.tools.tool import Answer
 
 RESOURCES = (
     activity,
     overview,
     records,
+    revisions,
     documents,
     changes,
     days,
@@ -67,6 +69,8 @@ class RouteCall(Struct, frozen=True):
     def run(self, memory: Memory) -> Ready:
         try:
             return ready(BY_NAME[self.route].run(memory, self.given))
+        except RecordChanged as error:
+            return problem_of(error, current=records.show_record.tool.run(memory, id=error.id))
         except DocumentChanged as error:
             return problem_of(error, **documents.merge_offered(memory, error, self.given))
         except AlreadyExists as error:

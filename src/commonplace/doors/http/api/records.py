@@ -9,6 +9,8 @@ from msgspec.structs import asdict
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Id, Limit, Offset, Reply, route
 from commonplace.library import accounts
+from commonplace.library.record_past import Removed
+from commonplace.library.revising import mark_of
 from commonplace.memory import Memory
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.records import PASSAGE, Hit, Origin, Record, Sensitivity
@@ -53,7 +55,12 @@ def shown_record(record: Record) -> dict[str, Any]:
 def shown_hit(hit: Hit) -> dict[str, Any]:
     """Something found, with where it stands."""
     places = [{"document": place.document, "line": place.line} for place in hit.places]
-    return {**shown_record(hit.record), "places": places, "score": round(hit.score, 4)}
+    return {
+        **shown_record(hit.record),
+        "places": places,
+        "score": round(hit.score, 4),
+        "etag": mark_of(hit.record),
+    }
 
 
 def may_see(memory: Memory, record: Record) -> bool:
@@ -187,7 +194,13 @@ def count_records(
     """
     filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
     waiting = len(memory.review()) if memory.origin == Origin.OWNER else None
-    return asdict(memory.counts(**filters)) | {"waiting": waiting}
+    counts = asdict(memory.counts(**filters))
+    return counts | {"waiting": waiting, "removed": len(seen_removed(memory))}
+
+
+def seen_removed(memory: Memory) -> list[Removed]:
+    """What was taken out, as far as this reader may see it."""
+    return [each for each in memory.removed() if may_see(memory, each.record)]
 
 
 @route("GET", "/records/{id}", scope="read")
@@ -266,7 +279,7 @@ def add_record(
 ) -> Any:
     """Store one memory."""
     done = memory.remember(text, kind=kind, tags=tags, quote=quote)
-    told = _redacted(memory, text, *tags) | ({"waits": done.waits} if done.waits else {})
+    told = redacted(memory, text, *tags) | ({"waits": done.waits} if done.waits else {})
     return Reply(shown_record(done.record) | told, status=201 if done.new else 200)
 
 
@@ -277,10 +290,10 @@ def supersede_record(
     text: Annotated[str, Argument("what is so now", max_length=20_000)],
 ) -> Any:
     """Replace a memory by a newer one; the old one stays, marked as replaced."""
-    return Reply(shown_record(memory.supersede(id, text)) | _redacted(memory, text), status=201)
+    return Reply(shown_record(memory.supersede(id, text)) | redacted(memory, text), status=201)
 
 
-def _redacted(memory: Memory, *texts: str) -> dict[str, Any]:
+def redacted(memory: Memory, *texts: str) -> dict[str, Any]:
     """The kinds of secrets that were redacted from what was sent, if any."""
     found = [secret for text in texts for secret in admission.redacted(text, memory.options)[1]]
     names = list(dict.fromkeys(secret.name for secret in found))

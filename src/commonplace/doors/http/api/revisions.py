@@ -1,0 +1,156 @@
+"""Changes of records over HTTP: edit them in place, take them out, bring them back; versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from commonplace.doors.http import event_stream
+from commonplace.doors.http.api.records import may_see, redacted, seen_removed, shown_hit
+from commonplace.doors.http.routes import Id, Limit, Offset, Reply, route
+from commonplace.library.record_past import Removed, Version
+from commonplace.library.revising import Revised, mark_of
+from commonplace.memory import Memory
+from commonplace.model.errors import NoSuchRecord
+from commonplace.model.limits import MOST_LISTED
+from commonplace.model.records import Record
+from commonplace.storage.journal import Op
+from commonplace.tools.tool import Argument
+
+Ids = Annotated[list[str], Argument("the ids of records", max_items=MOST_LISTED)]
+
+
+@route("PUT", "/records/{id}", scope="write")
+def edit_record(
+    memory: Memory,
+    id: Id,
+    text: Annotated[str, Argument("what it is to say", max_length=20_000)],
+    kind: Annotated[str, Argument("preference, fact, instruction …", max_length=50)],
+    tags: Annotated[list[str], Argument("all of its tags", max_items=20)],
+    etag: Annotated[str, Argument("of the record that was read", max_length=80)] = "",
+) -> Any:
+    """Change a memory where it stands, for its owner; it keeps its id. It can be undone."""
+    done = memory.revise(_visible(memory, id), text=text, kind=kind, tags=tags, mark=etag)
+    hit = memory.get(done.records[0].id)
+    told = shown_hit(hit) | redacted(memory, text, *tags) | {"change": _change(done)}
+    return Reply(told, etag=mark_of(hit.record))
+
+
+@route("POST", "/records/change", scope="write")
+def change_records(
+    memory: Memory,
+    ids: Ids,
+    kind: Annotated[str, Argument("the kind of all of them; empty: as it is", max_length=50)] = "",
+    add_tags: Annotated[list[str], Argument("tags for all of them", max_items=20)] = [],  # noqa: B006
+    remove_tags: Annotated[list[str], Argument("tags to take off", max_items=20)] = [],  # noqa: B006
+) -> Any:
+    """Give memories another kind, and tags, in one change: all of them, or none."""
+    for key in ids:
+        _visible(memory, key)
+    done = memory.revise_all(ids, kind=kind, add_tags=add_tags, remove_tags=remove_tags)
+    return {"ids": [record.id for record in done.records], "change": _change(done)}
+
+
+def _change(done: Revised) -> int | None:
+    return None if done.change < 0 else done.change
+
+
+def _visible(memory: Memory, id: str) -> str:
+    """The id of a record that this reader may see."""
+    record = memory.get(id).record
+    if not may_see(memory, record):
+        raise NoSuchRecord(id)
+    return record.id
+
+
+@route("POST", "/records/remove", scope="write")
+def remove_records(memory: Memory, ids: Ids) -> Any:
+    """Take memories out of every document, in one change. It can be undone."""
+    wanted = list(dict.fromkeys(_visible(memory, key) for key in ids))
+    replaced = memory.strike(wanted) if wanted else ()
+    return {
+        "ids": wanted,
+        "replaced": list(replaced),
+        "change": _last_change(memory, (Op.STRIKE,), wanted),
+    }
+
+
+def _last_change(memory: Memory, ops: Sequence[Op], ids: Sequence[str]) -> int | None:
+    """The position of the last such change of all of these records."""
+    entries = memory.library.entries_about(ids[0]) if ids else ()
+    found = [each.position for each in entries if each.op in ops and set(ids) <= set(each.ids)]
+    return found[-1] if found else None
+
+
+@route("GET", "/records/{id}/versions", scope="read", long=True)
+def list_record_versions(memory: Memory, id: Id) -> Any:
+    """What became of one memory, change by change, oldest first."""
+    hit = memory.get(id)
+    if not may_see(memory, hit.record):
+        raise NoSuchRecord(id)
+    found = [
+        each
+        for each in memory.versions(hit.record.id)
+        if event_stream.is_seen(memory, each.entry) and _may_see_version(memory, each)
+    ]
+    return {"versions": [_shown_version(memory, each) for each in found]}
+
+
+def _may_see_version(memory: Memory, version: Version) -> bool:
+    return version.record is None or may_see(memory, version.record)
+
+
+def _shown_version(memory: Memory, version: Version) -> dict[str, Any]:
+    record = version.record
+    return {
+        "change": event_stream.told(memory, version.entry),
+        "record": {"text": record.text, "kind": record.kind, "tags": list(record.tags)}
+        if record
+        else None,
+    }
+
+
+@route("GET", "/trash", scope="read", long=True)
+def list_removed(memory: Memory, offset: Offset = 0, limit: Limit = 50) -> Any:
+    """Memories that were taken out and can be brought back, the last one first.
+
+    Of what was erased for good, only how much and when is told.
+    """
+    found = seen_removed(memory)
+    page = found[offset : offset + limit]
+    memory.note_shown(each.record for each in page)
+    forgotten = memory.forgotten()
+    return {
+        "count": len(found),
+        "removed": [_shown_removed(memory, each) for each in page],
+        "more": len(found) > offset + limit,
+        "forgotten": {
+            "count": sum(count for _, count in forgotten),
+            "last": forgotten[-1][0] if forgotten else None,
+        },
+    }
+
+
+def _shown_removed(memory: Memory, removed: Removed) -> dict[str, Any]:
+    record: Record = removed.record
+    return {
+        "id": record.id,
+        "text": record.text,
+        "kind": record.kind,
+        "tags": list(record.tags),
+        "timestamp": record.timestamp,
+        "origin": record.origin,
+        "change": event_stream.told(memory, removed.entry),
+    }
+
+
+@route("POST", "/trash/restore", scope="write")
+def restore_records(memory: Memory, ids: Ids) -> Any:
+    """Bring back memories that were taken out: all of them, or none. It can be undone."""
+    seen = {each.record.id for each in seen_removed(memory)}
+    for key in ids:
+        if key not in seen:
+            raise NoSuchRecord(key)
+    back = memory.put_back_records(ids) if ids else ()
+    ids = [record.id for record in back]
+    return {"ids": ids, "change": _last_change(memory, (Op.RESTORE, Op.UNDO), ids)}

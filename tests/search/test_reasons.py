@@ -10,7 +10,7 @@ import pytest
 from commonplace.memory import Memory
 from commonplace.model.records import WEAK, Hit, Record, SearchResult
 from commonplace.search.ranking import WEIGHTS
-from commonplace.search.reasons import LABELS, TOLD, by_words, shared
+from commonplace.search.reasons import LABELS, TOLD, by_words, marked, shared
 
 
 @pytest.fixture
@@ -110,3 +110,11 @@ def test_a_result_is_weak_when_its_best_is() -> None:
     assert not SearchResult([good, weak]).is_weak
     assert not SearchResult([listed]).is_weak, "nothing was asked"
     assert not SearchResult().is_weak
+
+
+def test_the_words_of_a_text_are_marked_that_it_shares_with_a_question_in_any_form() -> None:
+    text = "Ann paints boats; the Painter, a cat, was painting"
+    assert marked("who painted the boat?", text) == ["paints", "boats", "Painter", "painting"]
+    assert marked("köln 2026-03-01", "In Köln on 2026-03-01") == ["Köln"]
+    assert marked("the", "The cat") == ["The"]
+    assert marked("", "Anything") == []

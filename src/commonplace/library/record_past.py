@@ -5,8 +5,10 @@ All of it is read from the journal. What was erased for good is counted, and nev
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +19,8 @@ from commonplace.library.undo import history
 from commonplace.model.records import DERIVED, PASSAGE, SYSTEM, Record
 from commonplace.storage.journal import BLANK, Entry, Op, Text, document_at
 
+ITEM_END = re.compile(r"^(?![ \t]|\r?$)", re.MULTILINE)
+"""Where a line begins that belongs to no item above it."""
 UNDOES = (Op.UNDO, Op.REDO)
 
 
@@ -53,7 +57,7 @@ def _after(library: Library, entry: Entry, key: str) -> Record | None:
     )
     kept = ((name, library.kept(version) or b"") for name, version in texts)
     found = (_in_text(library, name, data, key) for name, data in kept)
-    return next(filter(None, (*_in_lines(library, entry, key), *found)), None)
+    return next(filter(None, chain(_in_lines(library, entry, key), found)), None)
 
 
 def _in_lines(library: Library, entry: Entry, key: str) -> Iterator[Record]:
@@ -69,10 +73,36 @@ def _in_text(library: Library, name: str, data: bytes, key: str) -> Record | Non
     """A record as a whole text tells it."""
     if key.encode() not in data and not DERIVED.match(key):
         return None
-    text = decoded(name, data, lenient=True)
-    items = library.parse(name, text.replace(BLANK.decode(), "")).items
-    found = [item.record for item in items if item.record.id == key]
+    text = decoded(name, data, lenient=True).replace(BLANK.decode(), "")
+    found = _items_of(library, name, _around(text, key), key) or _items_of(library, name, text, key)
     return next(iter(library.reader.as_journalled(found[:1])), None)
+
+
+def _items_of(library: Library, name: str, text: str, key: str) -> list[Record]:
+    return [item.record for item in library.parse(name, text).items if item.record.id == key]
+
+
+def _around(text: str, key: str) -> str:
+    """The headings above a list item that has a key in it, and the item: what tells its record.
+
+    To read a long document as a whole takes a hundred times as long.
+    """
+    at = text.find(key)
+    start = max(text.rfind(f"\n{bullet} ", 0, max(at, 0)) for bullet in "-*+")
+    if start < 0:
+        return ""
+    end = ITEM_END.search(text, text.find("\n", at) + 1 or len(text))
+    item = text[start + 1 : end.start() if end else len(text)]
+    return "\n".join((*_headings(text[:start]), "", item))
+
+
+def _headings(text: str) -> Iterator[str]:
+    text = "\n" + text
+    at = text.find("\n#")
+    while at >= 0:
+        end = text.find("\n", at + 1)
+        yield text[at + 1 : end if end > 0 else len(text)]
+        at = text.find("\n#", at + 1)
 
 
 class RemovedRecords:
@@ -115,8 +145,7 @@ class RemovedRecords:
         """A record as it was taken out; None of prose, and of what was blanked since."""
         if (entry.position, key) in self._read:
             return self._read[entry.position, key]
-        told = (*_in_lines(self._library, entry, key), *texts.records(entry, key))
-        found = next(iter(told), None)
+        found = next(chain(_in_lines(self._library, entry, key), texts.records(entry, key)), None)
         return None if found is None or found.kind == PASSAGE else found
 
 

@@ -118,6 +118,21 @@ def shared(question: str, text: str) -> list[str]:
     return [word for word in _asked(question) if word in words or _is_in(word, lower, words)]
 
 
+def marked(question: str, text: str) -> list[str]:
+    """The words of a text, as they stand in it, that it shares with a question in any form."""
+    asked = _asked(question)
+    found = dict.fromkeys(WORD.findall(text))
+    return [word for word in found if any(_stands_for(word.lower(), each) for each in asked)]
+
+
+def _stands_for(word: str, asked: str) -> bool:
+    """Whether a word of a text is why a word of a question is told as shared."""
+    if not asked.isascii() or "-" in asked:
+        return asked in word
+    kin = {word, *_forms(word)}
+    return asked in kin or _is_in(asked, word, kin)
+
+
 @lru_cache(16)
 def _asked(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term.strip('"*').lower() for term in terms(question)))

@@ -8,12 +8,22 @@ from typing import Annotated, Any, Literal
 from msgspec.structs import asdict, replace
 
 from commonplace.context.budget import Context, ContextLine
-from commonplace.doors.http.api.records import shown_hit
+from commonplace.doors.http.api.records import (
+    Day,
+    Kinds,
+    Origins,
+    People,
+    Projects,
+    Superseded,
+    Tags,
+    list_filters,
+    shown_hit,
+)
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Limit, route
 from commonplace.memory import Memory
 from commonplace.memory.finding import Gathered
-from commonplace.model.records import Hit, Origin
-from commonplace.search.reasons import label
+from commonplace.model.records import Hit, Origin, SearchResult
+from commonplace.search.reasons import label, marked
 from commonplace.tools.tool import Argument
 
 
@@ -91,39 +101,54 @@ def search(
         Argument("in the memory, in what was said in conversations, or in both"),
     ] = "memory",
     all_about: Annotated[bool, Argument("everything about it, in groups, with its count")] = False,
+    kinds: Kinds = [],  # noqa: B006
+    tags: Tags = [],  # noqa: B006
+    people: People = [],  # noqa: B006
+    projects: Projects = [],  # noqa: B006
+    origins: Origins = [],  # noqa: B006
+    since: Day = "",
+    until: Day = "",
+    superseded: Superseded = False,
     limit: Limit = 20,
 ) -> Any:
     """Search, with how each hit was found and what was said around it."""
+    given = list_filters("", kinds, tags, people, projects, origins, since, until, superseded)
+    given |= {"within": within, "limit": limit, "explain": True}
     if all_about:
-        return _gathered(memory.all_about(text, within=within, limit=limit, explain=True))
-    found = memory.search(text, within=within, limit=limit, explain=True)
+        return _gathered(memory.all_about(text, **given))
+    found = memory.search(text, **given)
+    return _told_search(found, text) | {"hits": [_explained(hit, found, text) for hit in found]}
+
+
+def _told_search(found: SearchResult, text: str) -> dict[str, Any]:
+    """How something was found, and the nearest where nothing was."""
     return {
         "mode": found.mode,
         "degraded": found.degraded,
         "readings": found.readings,
         "weak": found.is_weak,
-        "hits": [_explained(hit) for hit in found],
-        "nearest": [_explained(hit) for hit in found.nearest],
+        "nearest": [_explained(hit, found, text) for hit in found.nearest],
     }
 
 
 def _gathered(gathered: Gathered) -> dict[str, Any]:
+    found, text = gathered.found, gathered.text
     return {
-        "mode": gathered.found.mode,
-        "degraded": gathered.found.degraded,
-        "readings": gathered.found.readings,
-        "weak": gathered.found.is_weak,
-        "hits": [_explained(hit) | {"group": name} for name, hit in gathered.in_order()],
-        "nearest": [_explained(hit) for hit in gathered.found.nearest],
+        **_told_search(found, text),
+        "hits": [
+            _explained(hit, found, text) | {"group": name} for name, hit in gathered.in_order()
+        ],
         "count": gathered.count,
         "more": gathered.more,
         "groups": {name: len(hits) for name, hits in gathered.groups.items()},
     }
 
 
-def _explained(hit: Hit) -> dict[str, Any]:
+def _explained(hit: Hit, found: SearchResult, text: str) -> dict[str, Any]:
+    asked = " ".join((text, *found.readings.values()))
     return {
         **shown_hit(hit),
+        "marks": marked(asked, hit.record.text),
         "weak": hit.is_weak,
         "reasons": list(hit.reasons),
         "explain": {label(signal): round(part, 4) for signal, part in hit.why},

@@ -93,7 +93,7 @@ def list_records(
     limit: Limit = 50,
 ) -> Any:
     """Records that fit every filter, a page at a time."""
-    filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters = list_filters(words, kinds, tags, people, projects, origins, since, until, superseded)
     filters |= {"documents": (document,) if document else (), "session": session}
     filters["include_passages"] = passages
     if text:
@@ -106,7 +106,7 @@ def list_records(
     }
 
 
-def _filters(
+def list_filters(
     words: str,
     kinds: list[str],
     tags: list[str],
@@ -155,7 +155,7 @@ def list_sections(
     limit: Limit = 6,
 ) -> Any:
     """The first records of each kind that fit every filter, with how many there are."""
-    filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters = list_filters(words, kinds, tags, people, projects, origins, since, until, superseded)
     told = memory.counts(**filters).kinds
     wanted = {kind: told[kind] for kind in told if kind in kinds or not kinds}
     return {
@@ -192,7 +192,7 @@ def count_records(
     A memory is a record that nothing has replaced. Only its owner is told how many wait for
     approval.
     """
-    filters = _filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters = list_filters(words, kinds, tags, people, projects, origins, since, until, superseded)
     waiting = len(memory.review()) if memory.origin == Origin.OWNER else None
     counts = asdict(memory.counts(**filters))
     return counts | {"waiting": waiting, "removed": len(seen_removed(memory))}

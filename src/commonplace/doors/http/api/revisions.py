@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from commonplace.doors.http import event_stream
@@ -11,10 +11,10 @@ from commonplace.doors.http.routes import Id, Limit, Offset, Reply, route
 from commonplace.library.record_past import Removed, Version
 from commonplace.library.revising import Revised, mark_of
 from commonplace.memory import Memory
+from commonplace.memory.activity import who_made
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.limits import MOST_LISTED
-from commonplace.model.records import Record
-from commonplace.storage.journal import Op
+from commonplace.storage.journal import Entry, Op
 from commonplace.tools.tool import Argument
 
 Ids = Annotated[list[str], Argument("the ids of records", max_items=MOST_LISTED)]
@@ -93,17 +93,28 @@ def list_record_versions(memory: Memory, id: Id) -> Any:
         for each in memory.versions(hit.record.id)
         if event_stream.is_seen(memory, each.entry) and _may_see_version(memory, each)
     ]
-    return {"versions": [_shown_version(memory, each) for each in found]}
+    clients = memory.clients(each.entry.session for each in found)
+    return {"versions": [_shown_version(memory, each, clients) for each in found]}
 
 
 def _may_see_version(memory: Memory, version: Version) -> bool:
     return version.record is None or may_see(memory, version.record)
 
 
-def _shown_version(memory: Memory, version: Version) -> dict[str, Any]:
+def _told(memory: Memory, entry: Entry, clients: Mapping[str, str]) -> dict[str, Any]:
+    """A change with who made it, as a person tells them apart."""
+    return {
+        **event_stream.told(memory, entry),
+        "day": memory.clock.day_of(entry.at),
+        "who": who_made(entry),
+        "client": clients.get(entry.session, ""),
+    }
+
+
+def _shown_version(memory: Memory, version: Version, clients: Mapping[str, str]) -> dict[str, Any]:
     record = version.record
     return {
-        "change": event_stream.told(memory, version.entry),
+        "change": _told(memory, version.entry, clients),
         "record": {"text": record.text, "kind": record.kind, "tags": list(record.tags)}
         if record
         else None,
@@ -119,10 +130,11 @@ def list_removed(memory: Memory, offset: Offset = 0, limit: Limit = 50) -> Any:
     found = seen_removed(memory)
     page = found[offset : offset + limit]
     memory.note_shown(each.record for each in page)
+    clients = memory.clients(each.entry.session for each in page)
     forgotten = memory.forgotten()
     return {
         "count": len(found),
-        "removed": [_shown_removed(memory, each) for each in page],
+        "removed": [_shown_removed(memory, each, clients) for each in page],
         "more": len(found) > offset + limit,
         "forgotten": {
             "count": sum(count for _, count in forgotten),
@@ -131,8 +143,8 @@ def list_removed(memory: Memory, offset: Offset = 0, limit: Limit = 50) -> Any:
     }
 
 
-def _shown_removed(memory: Memory, removed: Removed) -> dict[str, Any]:
-    record: Record = removed.record
+def _shown_removed(memory: Memory, removed: Removed, clients: Mapping[str, str]) -> dict[str, Any]:
+    record = removed.record
     return {
         "id": record.id,
         "text": record.text,
@@ -140,7 +152,7 @@ def _shown_removed(memory: Memory, removed: Removed) -> dict[str, Any]:
         "tags": list(record.tags),
         "timestamp": record.timestamp,
         "origin": record.origin,
-        "change": event_stream.told(memory, removed.entry),
+        "change": _told(memory, removed.entry, clients),
     }
 
 

@@ -25,7 +25,7 @@ from commonplace.model.options import Options
 from commonplace.model.records import Author, Hit, Place, Record, SearchResult
 from commonplace.search.chains import Chains
 from commonplace.search.engine import SearchEngine
-from commonplace.search.index import Index, Query
+from commonplace.search.index import Index, Query, Tally
 from commonplace.storage.journal import Append, Entry, Journal, Op
 from commonplace.storage.notes import Notes
 from commonplace.storage.notices import Notices
@@ -241,6 +241,10 @@ class Library:
     def count(self, query: Query) -> int:
         """How many records fit, whatever the query's limit."""
         return self.index.count(query)
+
+    def tallies(self, query: Query) -> list[Tally]:
+        """The records that fit, counted by what lists are sorted out by."""
+        return self.index.tallies(query)
 
     def hit_of(self, record_id: str) -> Hit | None:
         """The record of this id, as the index has it now; None when there is none."""

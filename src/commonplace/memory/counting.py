@@ -48,7 +48,7 @@ def counts(memory: Memory, **filters: Any) -> Counts:
     everything = session.narrowed(memory, Query(include_passages=False))
     query = finding.listing_query(memory, **filters)
 
-    tallies = cache(memory.library.index.tallies)
+    tallies = cache(memory.library.tallies)
 
     def told(names: Callable[[Tally], Iterable[str]], but: str = "") -> dict[str, int]:
         return _told(tallies(replace(query, **{but: ()}) if but else query), names)

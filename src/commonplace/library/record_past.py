@@ -24,7 +24,7 @@ ITEM_END = re.compile(r"^(?![ \t]|\r?$)", re.MULTILINE)
 UNDOES = (Op.UNDO, Op.REDO)
 
 
-class Version(Struct, frozen=True):
+class RecordVersion(Struct, frozen=True):
     """A change of a record, and what the record was after it; None when it was taken out."""
 
     entry: Entry
@@ -38,11 +38,11 @@ class Removed(Struct, frozen=True):
     entry: Entry
 
 
-def versions(library: Library, record_id: str) -> list[Version]:
+def versions(library: Library, record_id: str) -> list[RecordVersion]:
     """What became of one record, oldest first. A waiting text is no version of it."""
     entries = history(library, record_id)
     return [
-        Version(entry, _after(library, entry, record_id))
+        RecordVersion(entry, _after(library, entry, record_id))
         for entry in entries
         if entry.op not in (Op.HOLD, Op.REJECT, Op.FORGET)
     ]

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
-    from commonplace.library.record_past import Removed, Version
+    from commonplace.library.record_past import RecordVersion, Removed
     from commonplace.library.revising import Revised
     from commonplace.library.rewriting import Rewording
     from commonplace.library.undo import Redone, Restored
@@ -769,9 +769,9 @@ class Memory:
         """Every change that was about one record, oldest first."""
         return _past.history(self, record_id)
 
-    def versions(self, record_id: str) -> list[Version]:
+    def record_versions(self, record_id: str) -> list[RecordVersion]:
         """What became of one record, change by change, oldest first."""
-        return _past.versions(self, record_id)
+        return _past.record_versions(self, record_id)
 
     def removed(self) -> list[Removed]:
         """The records that were taken out and can be brought back, the last one first."""

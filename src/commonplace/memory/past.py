@@ -19,7 +19,7 @@ from commonplace.trust import permission
 
 if TYPE_CHECKING:
     from commonplace.library import record_past
-    from commonplace.library.record_past import Removed, Version
+    from commonplace.library.record_past import RecordVersion, Removed
     from commonplace.library.undo import Redone, Restored
     from commonplace.memory import Memory
 else:
@@ -40,7 +40,7 @@ def history(memory: Memory, record_id: str) -> list[Entry]:
     return undo.history(memory.library, session.meant(memory, record_id))
 
 
-def versions(memory: Memory, record_id: str) -> list[Version]:
+def record_versions(memory: Memory, record_id: str) -> list[RecordVersion]:
     session.check_open(memory)
     found = record_past.versions(memory.library, session.meant(memory, record_id))
     memory.note_shown(each.record for each in found if each.record)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.api.records import may_see, redacted, seen_removed, shown_hit
 from commonplace.doors.http.routes import Id, Limit, Offset, Reply, route
-from commonplace.library.record_past import Removed, Version
+from commonplace.library.record_past import RecordVersion, Removed
 from commonplace.library.revising import Revised, mark_of
 from commonplace.memory import Memory
 from commonplace.memory.activity import who_made
@@ -90,14 +90,14 @@ def list_record_versions(memory: Memory, id: Id) -> Any:
         raise NoSuchRecord(id)
     found = [
         each
-        for each in memory.versions(hit.record.id)
+        for each in memory.record_versions(hit.record.id)
         if event_stream.is_seen(memory, each.entry) and _may_see_version(memory, each)
     ]
     clients = memory.clients(each.entry.session for each in found)
     return {"versions": [_shown_version(memory, each, clients) for each in found]}
 
 
-def _may_see_version(memory: Memory, version: Version) -> bool:
+def _may_see_version(memory: Memory, version: RecordVersion) -> bool:
     return version.record is None or may_see(memory, version.record)
 
 
@@ -111,7 +111,9 @@ def _told(memory: Memory, entry: Entry, clients: Mapping[str, str]) -> dict[str,
     }
 
 
-def _shown_version(memory: Memory, version: Version, clients: Mapping[str, str]) -> dict[str, Any]:
+def _shown_version(
+    memory: Memory, version: RecordVersion, clients: Mapping[str, str]
+) -> dict[str, Any]:
     record = version.record
     return {
         "change": _told(memory, version.entry, clients),

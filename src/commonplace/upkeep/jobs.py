@@ -34,6 +34,8 @@ COMPACT_NOW = "compaction now"
 PLAN_COMPACTION = "plan of a compaction"
 HERE = "in the process that asked: no other could be started"
 ENTRY = "commonplace.doors.job_process"
+NOTHING = "nothing was found"
+"""What a scan says that found nothing."""
 BEGUN = b"begun"
 """The first line of an answer: without it, what was started is not ours."""
 GRACE = 3.0
@@ -128,7 +130,7 @@ def _take_in(memory: Any, _: threading.Event) -> str:
 def _scan(memory: Any, _: threading.Event) -> str:
     counts = Counter(finding.kind for finding in memory.scan())
     if not counts:
-        return "nothing was found"
+        return NOTHING
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     return f"{kinds}: 'commonplace scan' lists them"
 

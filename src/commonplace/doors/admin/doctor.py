@@ -76,6 +76,7 @@ def examine(memory: Memory) -> list[Check]:
         *_upkeep(memory),
         *_history(memory),
         *_heartbeat(memory),
+        *_other_memories(memory),
     ]
 
 
@@ -458,3 +459,20 @@ def _heartbeat(memory: Memory) -> Iterator[Check]:
         bad = beats[-1].outcome in (heartbeat.Outcome.FAILED, heartbeat.Outcome.TIMED_OUT)
         fix = "Try the command by hand; 'commonplace status' tells how the last beats went."
         yield Check("heartbeat", not bad, heartbeat.told(memory.notes), fix)
+
+
+def _other_memories(memory: Memory) -> Iterator[Check]:
+    """Second memories of the clients that use this vault: an agent with two asks the wrong one."""
+    from commonplace.doors.setup.connections import clients_here, here, vault_of
+    from commonplace.doors.setup.copying import uncopied
+    from commonplace.doors.setup.memory_entries import commands, entries_of, told
+
+    where = here()
+    for client in clients_here(vault_of(memory), where=where):
+        for other in client.memories if client.connected else ():
+            entries = entries_of(other, where)
+            if entries.found and not uncopied(memory, entries.found):
+                says = f"{told(other, entries)} All of that was copied here."
+                yield Check("memories", True, says)
+            else:
+                yield Check("memories", False, told(other, entries), commands(other, entries))

@@ -35,7 +35,7 @@ EVERYDAY = {
         "show": "records.show_record",
         "today": "everyday.today",
     },
-    "The vault": {"status": "vault.status", "serve": "serve.serve"},
+    "The vault": {"status": "status.status", "serve": "serve.serve"},
 }
 """The commands of every day in their groups: the page that `commonplace` alone shows."""
 OTHERS = {

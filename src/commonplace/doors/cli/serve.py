@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
@@ -247,8 +247,27 @@ def _host(arguments: argparse.Namespace) -> str:
     return str(anywhere.get(arguments.host, arguments.host))
 
 
-def _note(arguments: argparse.Namespace, names: Iterable[str]) -> None:
-    _note_gateway(StartedGateway(_host(arguments), arguments.port, _base(arguments), tuple(names)))
+def _note(arguments: argparse.Namespace, vaults: Mapping[str, str]) -> None:
+    places = tuple(map(_place, vaults.values()))
+    base = _base(arguments)
+    _note_gateway(StartedGateway(_host(arguments), arguments.port, base, tuple(vaults), places))
+
+
+def _place(path: str) -> str:
+    """What tells a vault from another, however it was named; nothing with a password in it."""
+    from commonplace.model.options import is_url, shown_value
+    from commonplace.opening import find_root
+
+    if is_url(path):
+        return str(shown_value(path))
+    return os.path.realpath(find_root(os.path.expanduser(path)))
+
+
+def running_page(place: str) -> str:
+    """The address of a gateway that runs here and serves this vault; empty when none does."""
+    wanted = _place(place)
+    serving = (each for each in _started_gateways() if wanted in each.places)
+    return next((each.url for each in serving if each.is_running()), "")
 
 
 def _running(arguments: argparse.Namespace) -> str:
@@ -368,6 +387,8 @@ class StartedGateway(Struct, frozen=True):
     url: str
     """The address by which people reach it."""
     vaults: tuple[str, ...]
+    places: tuple[str, ...] = ()
+    """Where these vaults are; empty of a gateway that an older version started."""
 
     def is_running(self) -> bool:
         from socket import create_connection

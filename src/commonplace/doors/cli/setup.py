@@ -18,7 +18,7 @@ from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.setup import connections, other_memories
 from commonplace.doors.setup.clients import CLIENTS
 from commonplace.doors.setup.command import find_command
-from commonplace.doors.setup.memory_entries import Entries, entries_of, shown
+from commonplace.doors.setup.memory_entries import commands, counted, entries_of, shown, told
 from commonplace.doors.setup.other_memories import OtherMemory
 from commonplace.doors.setup.plan import SetupPlan
 from commonplace.model.errors import BadValue
@@ -250,7 +250,7 @@ class SetupRun:
         if entries.unread:
             self._say(f"Nothing was copied of {other.title}. {entries.unread}")
         elif self.arguments.dry_run or self.memory is None:
-            self._say(f"{_counted(len(entries.found))} of {other.title} would be copied.")
+            self._say(f"{counted(len(entries.found))} of {other.title} would be copied.")
         else:
             report = copy_entries(self.memory, entries.found)
             self.data.setdefault("copied", {})[other.name] = asdict(report)
@@ -276,35 +276,12 @@ class SetupRun:
             print("\n".join(lines))
 
 
-def told(other: OtherMemory, entries: Entries) -> str:
-    """That another memory is switched on, and what it holds."""
-    holds = f" and holds {_counted(len(entries.found))}" if entries.found else ""
-    return f"{_capital(other.title)} is switched on as well{holds}."
-
-
-def commands(other: OtherMemory, entries: Entries) -> str:
-    """How to copy what another memory holds, and to switch it off."""
-    command = f"commonplace setup {other.client}"
-    off = f"'{command} --switch-off-memory {other.name}' switches it off"
-    if entries.found:
-        return f"'{command} --copy-memory {other.name}' copies it into the vault; {off}."
-    return f"{off}.{f' {entries.unread}' * bool(entries.unread)}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _counted(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count:,} entries"
-
-
 def _copied(report: CopyReport, other: OtherMemory) -> Iterator[str]:
     there = f", {report.there:,} there before" if report.there else ""
     yield f"Copied from {other.title}: {report.added:,} new{there}."
     if report.held:
         yield (
-            f"{_counted(report.held)} would tell agents what to do and wait for you: "
+            f"{counted(report.held)} would tell agents what to do and wait for you: "
             "commonplace review"
         )
     yield from (f"Not copied: {each}" for each in report.refused[:5])

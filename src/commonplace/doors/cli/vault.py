@@ -1,4 +1,4 @@
-"""The commands about a whole vault: make, inspect, rebuild, copy and test it.
+"""The commands about a whole vault: make, examine, rebuild, copy and test it.
 
 Each command is a parser and a few lines that call the core and print.
 """
@@ -6,11 +6,10 @@ Each command is a parser and a few lines that call the core and print.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
@@ -19,8 +18,8 @@ from commonplace.doors.cli.main import complain, open_memory, show, vault_path
 from commonplace.doors.cli.terminal import agrees, at_terminal, paint, progress_bar
 from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.which_vault import HOME
-from commonplace.model.errors import BadOption, BadValue, CommonplaceError, NotFound
-from commonplace.model.options import Options, is_url
+from commonplace.model.errors import BadValue, CommonplaceError, NotFound
+from commonplace.model.options import is_url
 from commonplace.storage.option_files import load
 from commonplace.tools.tool import Answer
 
@@ -88,40 +87,6 @@ def _agrees(path: Path, count: int) -> bool:
     if not at_terminal():
         raise BadValue("path", said, next_step="Repeat with --yes, or name another.")
     return agrees(f"{said}. Go on?")
-
-
-def status_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--options", action="store_true", help="list every option as well")
-
-
-def status(arguments: argparse.Namespace) -> int:
-    """Show what the vault holds, and whether anything is wrong."""
-    try:
-        with open_memory(arguments) as memory:
-            data = memory.status()
-            if arguments.options:
-                data["options"] = memory.options.described()
-    except BadOption as error:
-        if not arguments.options:
-            raise
-        # Whoever has a bad option looks here for what it should be.
-        data = {"trouble": error.what, "options": Options().described()}
-    lines = [f"{name:>12}  {_plain(value)}" for name, value in data.items() if name != "options"]
-    for option in data.get("options", ()):
-        about = paint(f"# {option['description']}", "dim")
-        lines.append(f"{option['name']} = {json.dumps(option['value'])}  {about}")
-    show(Answer(data, "\n".join(lines)), as_json=arguments.json)
-    return 0
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {count:,}" for name, count in value.items()) or "none"
-    if isinstance(value, list):
-        return "; ".join(map(str, value)) or "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def rebuild(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ LONGEST = 1 << 20
 MOST = 10_000
 """Entries of one memory."""
 FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?\n", re.DOTALL | re.MULTILINE)
-FIELD = re.compile(r"^\s*([A-Za-z_]+)\s*:\s*(.+?)\s*$", re.MULTILINE)
+FIELD = re.compile(r"^[ \t]*([A-Za-z_]+)[ \t]*:[ \t]*(.+?)[ \t\r]*$", re.MULTILINE)
 HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*$")
 ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+(.*)")
 POINTER = re.compile(r"\[[^\]]*\]\([^)]*\.md\)")
@@ -95,6 +95,30 @@ def entries_of(memory: OtherMemory, where: Where) -> Entries:
         return Entries(unread=f"{place}, which Commonplace does not read: export them there.")
     found = {entry.text: entry for entry in reader(memory, where) if entry.text.strip()}
     return Entries(tuple(found.values())[:MOST])
+
+
+def told(other: OtherMemory, entries: Entries) -> str:
+    """That another memory is switched on, and what it holds."""
+    holds = f" and holds {counted(len(entries.found))}" if entries.found else ""
+    return f"{_capital(other.title)} is switched on as well{holds}."
+
+
+def commands(other: OtherMemory, entries: Entries) -> str:
+    """How to copy what another memory holds, and to switch it off."""
+    command = f"commonplace setup {other.client}"
+    off = f"'{command} --switch-off-memory {other.name}' switches it off"
+    if entries.found:
+        return f"'{command} --copy-memory {other.name}' copies it into the vault; {off}."
+    return f"{off}.{f' {entries.unread}' * bool(entries.unread)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def counted(count: int) -> str:
+    """A number of entries, in words."""
+    return "1 entry" if count == 1 else f"{count:,} entries"
 
 
 def _of_claude(_: OtherMemory, where: Where) -> Iterator[MemoryEntry]:

@@ -192,7 +192,7 @@ def _server(
         yield OtherMemory(
             client=client,
             name=name,
-            title=f"the memory server {name}{project}",
+            title=f"the memory server “{name}”{project}",
             kind=kind,
             settings=file,
             keys=(*keys, key) if key else keys,
@@ -229,7 +229,7 @@ def _plugins(where: Where) -> Iterator[OtherMemory]:
             yield OtherMemory(
                 client="claude",
                 name=name.partition("@")[0],
-                title=f"the plugin {name.partition('@')[0]}",
+                title=f"the plugin “{name.partition('@')[0]}”",
                 kind=kind,
                 settings=str(file),
                 keys=("enabledPlugins", name),

@@ -294,7 +294,8 @@ def _restored(path: Path, receipt: SetupReceipt, client: str) -> tuple[FileChang
     with _explained(path):
         after = without_us(current, shape, receipt)
     if receipt.fits(current):
-        return FileChange(path, current, after, shape, AS_BEFORE), ""
+        about = "" if after is None else AS_BEFORE
+        return FileChange(path, current, after, shape, about), ""
     if after == current:
         return None, f"{path} changed since setup and stays as it is."
     note = f"{path} changed since setup: only our part goes."

@@ -8,6 +8,7 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ type: note
 - [method] Pour over brings out the fruit #brewing
 - [preference] Likes it without sugar
 """
-SERVERS = {
+SERVERS: dict[str, dict[str, Any]] = {
     "memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]},
     "notes": {"command": "uvx", "args": ["basic-memory", "mcp"]},
     "mem0": {"type": "http", "url": "https://mcp.mem0.ai/mcp"},

@@ -37,7 +37,7 @@ JOURNAL, MESSAGES = "journal.jsonl", "messages.jsonl"
 DOCUMENTS, VERSIONS, KEPT_NOTES = "documents/", "versions/", "notes/"
 VERSION_NAME = re.compile(r"[0-9a-f]{8,128}\Z")
 SESSION_NOTE = re.compile(rf"{SESSIONS}/[0-9a-f]{{8,128}}\.json\Z")
-LARGEST_MANIFEST = 256 << 20
+LARGEST_MANIFEST = 64 << 20
 LONGEST = 1 << 30
 """Bytes of one document, text, note or line; only journal and messages are longer."""
 PIECE = 1 << 20

@@ -51,7 +51,7 @@ A {page} that does not exist yet is yours to create.
 Tools: read_memory reads a {page} or lists them, rewrite_memory writes one whole, search_memory \
 finds what is written in them, diary writes or reads entries{shell}.
 When you learn a preference, a correction or a new fact, rewrite {user} or {soul} in full, keeping \
-what still holds. Nothing is kept unless you keep it.""",
+what still holds. Only what you put there is kept there.""",
     "native": """\
 You have persistent memory: markdown {pages} in {directory}.
 - {soul} is who you are, {user} is who the user is, {memory} is what you keep of your own.
@@ -60,7 +60,7 @@ A {page} that does not exist yet is yours to create.
 Tools: store keeps one memory, search finds what is kept, read and update are for documents, diary \
 for diary entries.
 When you learn a preference, a correction or a new fact, store it, or update {user} or {soul}. \
-Nothing is kept unless you keep it.""",
+Only what you put there is kept there.""",
     "earl": """\
 You have persistent memory: markdown {pages} in {directory}.
 - {soul} is who you are, {user} has notes about users, and each day has a {page} of its own.

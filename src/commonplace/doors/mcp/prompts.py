@@ -11,8 +11,9 @@ from typing import NamedTuple
 from commonplace.doors.mcp.jsonrpc import INVALID_PARAMS, Fault, Object
 
 INSTRUCTIONS = """\
-This is your memory: what you and the user have learned in earlier sessions, kept as markdown \
-documents that the user can read and edit. Nothing else carries over from one session to the next.
+This is memory that lasts: what you and the user have learned in earlier sessions, kept as \
+markdown documents that the user can read and edit, and that the user's other clients may share. \
+If you have another memory too, keep a thing in one of them, and tell the user where they disagree.
 
 Search it
 - when a task begins and might have a past: a person, a project, a habit, a decision;

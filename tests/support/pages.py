@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from msgspec import Struct
+from playwright.sync_api import Error
 
 from commonplace import Memory
 from commonplace.model.errors import HeldForReview
@@ -176,6 +177,52 @@ def sound(page: Any) -> None:
     lines = page.locator("main").inner_text().split("\n")
     assert not UNDRAWN & {line.strip() for line in lines}
     assert "could not be shown" not in "\n".join(lines)
+
+
+class Held:
+    """Requests that get no answer until they are let go."""
+
+    def __init__(self, page: Any, where: str, method: str = "GET") -> None:
+        self.page, self.where, self.method = page, where, method
+        self.waiting: list[Any] = []
+        self.open = False
+        page.route(where, self._hold)
+
+    def _hold(self, route: Any) -> None:
+        if self.open or route.request.method != self.method:
+            route.fallback()
+        else:
+            self.waiting.append(route)
+
+    def wait(self) -> None:
+        """Until something was asked."""
+        for _ in range(PATIENCE // 50):
+            if self.waiting:
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError("nothing was asked")
+
+    def let_go(self) -> None:
+        """Answer what waits, and hold nothing more. What the page gave up needs no answer."""
+        self.open = True
+        for each in self.waiting:
+            with suppress(Error):
+                each.continue_()
+
+
+LETTERS = {"narrow": "-.08em", "wide": ".3em"}
+"""How far apart letters stand: at the latter, words are wider than in any font."""
+
+
+def set_letters(page: Any, letters: str) -> None:
+    """Show the page in letters of a width that does not hang on the fonts of this machine."""
+
+    def respond(route: Any) -> None:
+        style = route.fetch()
+        spaced = f"* {{ letter-spacing: {LETTERS[letters]} !important; }}"
+        route.fulfill(response=style, body=style.text() + spaced)
+
+    page.route("**/style.css", respond)
 
 
 def keep(page: Any, name: str) -> None:

@@ -43,6 +43,15 @@ def test_a_place_is_sound_in_this_form(
         assert guarded.faults == []
 
 
+@pytest.mark.parametrize("letters", pages.LETTERS)
+@pytest.mark.parametrize("where", PLACES)
+def test_nothing_is_wider_than_a_phone_in_any_font(sizes: Served, where: str, letters: str) -> None:
+    with pages.opened(sizes, 390) as guarded:
+        pages.set_letters(guarded.page, letters)
+        pages.go(guarded.page, sizes, where, "some")
+        pages.sound(guarded.page)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("where", PLACES)
 def test_axe_finds_nothing_serious(sizes: Served, axe: str, where: str, scheme: str) -> None:

@@ -42,6 +42,14 @@ def _names_hidden(memory: Memory, sentence: str) -> bool:
     return any(name in sentence for name in names if not memory.serves(name))
 
 
+@route("GET", "/start", scope="read")
+def show_start(memory: Memory) -> Any:
+    """What a new vault still lacks: who its person is, and a first memory."""
+    user = memory.layout.user or ""
+    text = memory.read(user).text if user and user in memory.documents() else ""
+    return {"document": user, "told": bool(text.strip()), "memories": memory.count()}
+
+
 @route("GET", "/context", scope="read")
 def show_context(
     memory: Memory,

@@ -27,8 +27,12 @@ function learn(what, now, yes, no) {
   dispatchEvent(new Event(now ? yes : no));
 }
 
-async function answered(response) {
-  const told = await response.json().catch(() => ({}));
+// What a person is told who has no session: the gateway's own sentence is for programs.
+const OUT = { detail: "You are not logged in." };
+
+async function answered(response, path) {
+  const said = await response.json().catch(() => ({}));
+  const told = response.status === 401 && path !== "/api/login" ? OUT : said;
   learn("there", true, "gateway-back", "gateway-lost");
   if (response.status === 401) learn("inside", false, "logged-in", "logged-out");
   else if (response.ok) learn("inside", true, "logged-in", "logged-out");
@@ -45,7 +49,7 @@ function away(error) {
 export async function call(path, method = "GET", body = undefined, { headers: given = {}, signal } = {}) {
   const headers = body === undefined ? given : { "content-type": "application/json", ...given };
   const sent = body === undefined ? undefined : JSON.stringify(body);
-  return answered(await fetch(path, { method, headers, body: sent, signal, credentials: "same-origin" }).catch(away));
+  return answered(await fetch(path, { method, headers, body: sent, signal, credentials: "same-origin" }).catch(away), path);
 }
 
 // A path with its query; what is empty is left out, lists are joined by commas.

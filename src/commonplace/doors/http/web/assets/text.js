@@ -11,6 +11,9 @@ export const bare = (text) => text.replace(/<!--[\s\S]*?-->/g, "");
 // A text to be compared, without the data alone, also where a line was cut short inside of it.
 export const withoutData = (text) => text.replace(/[ \t]*<!-- \{.*?(?:\} -->|$)/gm, "");
 
+// A text on one line, without the marks of markdown: for a preview.
+export const plainly = (text) => bare(text).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+/gm, "").replace(/(\*\*|__|`|~~)(.+?)\1/g, "$2").replace(/\s+/g, " ").trim();
+
 // Markdown as it reads. Links to elsewhere open beside the page.
 export function Markdown({ text, class: more = "" }) {
   const place = useRef();

@@ -1,6 +1,7 @@
 // Undo and redo of the person's own last change: never of what somebody else did.
 
 import { post } from "/assets/api.js";
+import { plainly } from "/assets/text.js";
 import { toast, toastWrong } from "/assets/ui.js";
 
 const LONGEST = 160;
@@ -11,7 +12,7 @@ export function told(change, verb) {
   const texts = (change.pieces || []).map(({ before, after }) => after || before).filter(Boolean);
   if (!texts.length) return `${verb}: ${(change.documents || []).join(", ")}.`;
   const more = texts.length - 1 + (change.more || 0);
-  return `${verb}: “${short(texts[0])}”${more ? ` and ${more} more` : ""}`;
+  return `${verb}: “${short(plainly(texts[0]))}”${more ? ` and ${more} more` : ""}`;
 }
 
 export async function undo() {

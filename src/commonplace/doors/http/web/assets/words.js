@@ -67,9 +67,9 @@ export const toned = (number) => `var(--tone-${number % TONES})`;
 const ORIGINS = {
   owner: "You", agent: "The agent", system: "Commonplace", import: "Imported", tool: "A tool", web: "A web page",
 };
-export function who({ origin = "", client = "", op = "" } = {}) {
-  if (op === "edited" || op === "seen") return "In an editor";
-  if (client) return client;
-  return ORIGINS[origin] || upper(origin.replaceAll("_", " ")) || "Unknown";
+const MAKERS = { you: "You", agent: "The agent", editor: "You, in an editor", import: "Imported", commonplace: "Commonplace" };
+export function who({ who: maker = "", origin = "", client = "" } = {}) {
+  if (client && maker !== "you") return client;
+  return MAKERS[maker] || ORIGINS[origin] || upper(origin) || "Unknown";
 }
-export const isYou = ({ origin } = {}) => origin === "owner";
+export const isYou = ({ who: maker, origin } = {}) => (maker ? maker === "you" || maker === "editor" : origin === "owner");

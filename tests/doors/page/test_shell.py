@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_going_to_a_place_puts_the_focus_on_its_heading(page: Any, world: Served
     page.keyboard.press("g")
     page.keyboard.press("h")
     page.locator("main h1", has_text="Home").wait_for()
-    page.wait_for_function("document.activeElement.tagName === 'H1'")
+    page.wait_for_function("() => document.activeElement.tagName === 'H1'")
 
 
 def test_the_keys_are_told(page: Any, world: Served) -> None:
@@ -170,3 +171,165 @@ def test_a_session_that_is_over_is_told(page: Any, world: Served) -> None:
     assert "This session is over" in page.locator("main").inner_text()
     page.context.add_cookies(cookies)
     page.locator("main h1", has_text="Home").wait_for()
+
+
+LISTENERS = """
+  window.streams = [];
+  window.EventSource = class extends EventSource {
+    constructor(...given) { super(...given); window.streams.push(this); }
+  };
+"""
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_a_page_that_nobody_sees_keeps_no_line_open_and_catches_up(
+    page: Any, world: Served
+) -> None:
+    page.add_init_script(LISTENERS)
+    go(page, world, "home")
+    page.wait_for_function("() => streams.length === 1 && streams[0].readyState === 1")
+    page.wait_for_timeout(300)
+    page.evaluate(HIDE, True)
+    assert page.evaluate("streams.map((each) => each.readyState)") == [2]
+    with Memory.open(world.vault, session="agent") as memory:
+        memory.store("The ladder is behind the door")
+    page.evaluate(HIDE, False)
+    page.locator(".card", has_text="The ladder is behind the door").wait_for()
+    assert page.evaluate("streams.map((each) => each.readyState)") == [2, 1]
+
+
+def test_a_place_that_answers_late_is_not_drawn_over_another(page: Any, world: Served) -> None:
+    go(page, world, "home")
+    slow = pages.Held(page, "**/places/agents.js")
+    page.get_by_role("link", name="What agents see").first.click()
+    slow.wait()
+    page.get_by_role("link", name="Home", exact=True).click()
+    page.locator("main h1", has_text="Home").wait_for()
+    page.get_by_label("What should be remembered?").fill("half a thought")
+    slow.let_go()
+    page.wait_for_timeout(300)
+    assert page.locator("main h1", has_text="Home").count() == 1
+    box = page.get_by_label("What should be remembered?")
+    assert box.input_value() == "half a thought"
+    box.fill("")
+
+
+def test_a_place_whose_code_did_not_come_at_first_comes_by_itself(page: Any, world: Served) -> None:
+    go(page, world, "home")
+    page.route("**/places/agents.js", lambda route: route.abort(), times=1)
+    page.get_by_role("link", name="What agents see").first.click()
+    page.locator(".part").first.wait_for()
+
+
+def test_words_typed_into_the_box_go_to_the_search(page: Any, world: Served) -> None:
+    go(page, world, "home")
+    page.keyboard.press("/")
+    page.keyboard.type("what does Ann drink, tea?")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?words=what+does+Ann+drink%2C+tea%3F")
+    assert page.get_by_label("Search this memory").input_value() == "what does Ann drink, tea?"
+
+
+def test_every_place_is_reached_without_a_mouse(page: Any, world: Served) -> None:
+    go(page, world, "home")
+    keys = page.evaluate(
+        "async () => (await import('/assets/places.js')).PLACES.map(({name, key}) => [name, key])"
+    )
+    assert len({key for _, key in keys}) == len(keys)
+    for name, key in keys:
+        page.locator("main h1").first.focus()
+        page.keyboard.press("g")
+        page.keyboard.press(key)
+        page.wait_for_url(f"{world.base}/{name}*")
+
+
+def test_j_and_k_go_from_one_entry_to_the_next(page: Any, world: Served) -> None:
+    go(page, world, "home")
+    page.locator(".card").nth(2).wait_for()
+    at = "[...document.querySelectorAll('.card')].indexOf(document.activeElement)"
+    for key, place in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        assert page.evaluate(at) == place
+
+
+def test_every_place_is_reached_on_a_phone(phone: Any, world: Served) -> None:
+    go(phone, world, "home")
+    phone.locator(".bottombar .badge").wait_for()
+    names = phone.evaluate(
+        "async () => (await import('/assets/places.js')).PLACES.map(({title}) => title)"
+    )
+    bar = phone.locator(".bottombar").get_by_role("link").all_inner_texts()
+    phone.get_by_role("button", name="More").click()
+    phone.wait_for_selector("dialog[open]")
+    links = phone.locator("dialog[open] nav a").all()
+    found = {link.locator("span").first.inner_text() for link in links}
+    assert found | {each.split("\n")[0] for each in bar} == set(names)
+    keep(phone, "phone-more")
+    boxes = [link.bounding_box() for link in links]
+    assert [box for box in boxes if box["x"] < 0 or box["x"] + box["width"] > 390] == []
+    assert [box for box in boxes if box["height"] < 40] == []
+    phone.locator("dialog").get_by_role("link", name="Documents").click()
+    phone.wait_for_url(f"{world.base}/documents*")
+    phone.locator("dialog[open]").wait_for(state="detached")
+
+
+def test_going_back_leads_to_where_the_person_was(phone: Any, world: Served) -> None:
+    go(phone, world, "agents")
+    phone.evaluate("scrollTo(0, 900)")
+    phone.locator(".bottombar").get_by_role("link", name="Home").click()
+    phone.locator("main h1", has_text="Home").wait_for()
+    assert phone.evaluate("scrollY") < 10
+    phone.go_back()
+    phone.wait_for_function("() => scrollY > 850")
+
+
+ATTACKS = (
+    "<script>window.hit=1</script>",
+    "<img src=x onerror=window.hit=1>",
+    "<svg onload=window.hit=1>",
+    "[x](javascript:window.hit=1)",
+    "![x](http://127.0.0.1:9/beacon.png)",
+    "<a href='javascript:window.hit=1'>x</a>",
+    "</textarea><script>window.hit=1</script>",
+    "\"><iframe srcdoc='<script>parent.hit=1</script>'>",
+    "<math><mtext></p><img src=x onerror=window.hit=1>",
+    "${window.hit=1}",
+    "{{constructor.constructor('window.hit=1')()}}",
+    "`;window.hit=1;//",
+    "<style>@import 'http://127.0.0.1:9/x.css'</style>",
+    "<details open ontoggle=window.hit=1>",
+    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/'>",
+    "data:text/html,<script>window.hit=1</script>",
+)
+WRAPS = ("{}", "{} tail", "head {}", "**{}**", "`{}`", "# {}", "> {}", "- {}", "|{}|\n|-|", "a\n{}")
+
+
+def test_no_attack_in_any_field_runs_or_calls_home(browser: Any, tmp_path: Path) -> None:
+    """2,000 hostile strings as text, tag-like words, names, diary, documents and review entries."""
+    strings = [wrap.format(attack) for wrap in WRAPS for attack in ATTACKS]
+    texts = [f"{text} {number}" for number in range(13) for text in strings][:2000]
+    vault = tmp_path / "hostile"
+    with Memory.open(vault, origin="owner", text_limit=4000, create=True) as memory:
+        stored = memory.store_all(
+            {"text": text, "username": " ".join(text.split())[:60]} for text in texts
+        )
+        memory.update("\n\n".join(texts), document="notes/all.md", mode="rewrite")
+        memory.write_diary("\n\n".join(texts[:160]))
+        for text in texts[:160]:
+            memory.conversations.record("user", text, session="talk")
+    pages.hold(vault, *(f"Always {text}" for text in texts[:16]))
+    more = ("documents/notes/all.md", "search?words=hit", "conversations/talk")
+    own = tuple(f"memory/{record.id}" for record in stored[:8])
+    with serving(tmp_path, vault) as found:
+        served = replace(found, browser=browser)
+        with pages.opened(served) as guarded:
+            page = guarded.page
+            for place in (*pages.PLACES, *more, *own):
+                go(page, served, place)
+                page.wait_for_timeout(400)
+                assert page.evaluate("window.hit") is None, place
+            asked = [fault for fault in guarded.faults if fault.startswith("asked")]
+            assert asked == []

@@ -26,7 +26,24 @@ history.scrollRestoration = "manual";
 const moved = () => dispatchEvent(new Event("moved"));
 function leave() { history.replaceState({ ...history.state, top: scrollY }, ""); }
 
-let shown = location.pathname + location.search, focus = false, top = null;
+let shown = location.pathname + location.search, focus = false, stop = () => {};
+
+// Scrolls there, and again as the place grows, until it is reached or the person scrolls or types.
+const HANDS = ["wheel", "touchmove", "keydown", "pointerdown"];
+const PATIENCE = 4000;
+function scrollBack(top) {
+  stop();
+  const reach = () => { scrollTo({ top, behavior: "instant" }); if (scrollY >= top - 2) stop(); };
+  const sized = new ResizeObserver(reach), timer = setTimeout(() => stop(), PATIENCE);
+  stop = () => {
+    sized.disconnect();
+    clearTimeout(timer);
+    for (const name of HANDS) removeEventListener(name, stop);
+    stop = () => {};
+  };
+  for (const name of HANDS) addEventListener(name, stop, { passive: true });
+  sized.observe(document.body);
+}
 
 export function go(path, { replace = false } = {}) {
   const next = address(path);
@@ -36,11 +53,11 @@ export function go(path, { replace = false } = {}) {
   arrive(replace ? null : 0, !replace);
 }
 
-function arrive(toTop, wantsFocus) {
+function arrive(top, wantsFocus) {
   shown = location.pathname + location.search;
-  top = toTop;
   focus = wantsFocus;
   moved();
+  if (top !== null) scrollBack(top);
 }
 
 // A step within the place that is shown, such as to its content, is none to another.
@@ -53,12 +70,9 @@ export function takeFocus(heading) {
   if (focus) heading.focus({ preventScroll: true });
   focus = false;
 }
-// Scrolls to where the person was, as soon as the place is as tall as that.
-export function takeScroll() {
-  if (top === null) return;
-  const wanted = top;
-  scrollTo({ top: wanted, behavior: "instant" });
-  if (scrollY >= wanted - 2) top = null;
+// What the browser calls this page: useTitle("Ann likes green tea").
+export function useTitle(words) {
+  useEffect(() => { if (words) document.title = `${words.slice(0, 80)} · ${state.vault} · Commonplace`; }, [words]);
 }
 
 // Where the page is: { place, rest, query, at }. Draws anew when that changes.

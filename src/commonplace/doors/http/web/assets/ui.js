@@ -1,7 +1,7 @@
 // The parts that every place is made of. Each has one class in style.css and looks alike everywhere.
 
 import { Icon } from "/assets/icons.js";
-import { takeFocus, takeScroll } from "/assets/router.js";
+import { takeFocus } from "/assets/router.js";
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "/assets/vendor.js";
 import { day, full, isYou, moment, tone, toned, who } from "/assets/words.js";
 
@@ -12,7 +12,6 @@ const classes = (...names) => names.filter(Boolean).join(" ");
 export function Page({ title, lead, actions, children, wide = false, heading = title, class: more }) {
   const place = useRef();
   useEffect(() => { takeFocus(place.current); }, []);
-  useLayoutEffect(takeScroll);
   return html`<div class=${classes("place", wide && "wide", more)}>
     <header class="place-head"><div><h1 ref=${place} tabindex="-1" dir="auto">${heading}</h1>${lead && html`<p class="lead">${lead}</p>`}</div>
       ${actions && html`<div class="actions">${actions}</div>`}</header>

@@ -110,6 +110,18 @@ def test_options_come_back_and_harmful_ones_count_only_when_trusted(tmp_path: Pa
         assert memory.options.summarizer != "command"
 
 
+def test_a_state_directory_of_the_old_vault_is_not_the_new_ones(tmp_path: Path) -> None:
+    begin(tmp_path / "old", dialect="native")
+    options = tmp_path / "old/commonplace.toml"
+    options.write_text(f'dialect = "native"\nstate_dir = "{tmp_path}/elsewhere"\n')
+    file = backed_up(str(tmp_path / "old"), tmp_path / "b.tar.gz")
+    restore_backup(file, str(tmp_path / "new"))
+    assert "\n# state_dir = " in (tmp_path / "new/commonplace.toml").read_text()
+    with Memory.open(tmp_path / "new") as memory:
+        assert memory.state == tmp_path / "new/.commonplace"
+        assert not memory.parts.distrusted
+
+
 def test_nobody_else_can_read_a_backup_or_what_it_becomes(saved: Path, tmp_path: Path) -> None:
     place = Path(restore_backup(saved, str(tmp_path / "new")).place)
     for path in (saved, place, *place.rglob("*")):

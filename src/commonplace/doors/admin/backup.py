@@ -60,6 +60,9 @@ from commonplace.storage.option_files import FILE
 from commonplace.storage.safe_paths import trouble
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
 
+STATE_ELSEWHERE = re.compile(rb"^([ \t]*state_dir[ \t]*=)", re.MULTILINE)
+"""The option that would have the journal looked for elsewhere, perhaps where the old vault's is."""
+
 
 class BackedUp(Struct, frozen=True):
     """A backup that was written and read back."""
@@ -358,7 +361,7 @@ def _fill(fresh: Path, file: Path, manifest: Manifest, progress: OnProgress) -> 
         memory.rebuild(progress("Records"))
         records = memory.parts.index.count(EVERYTHING)
     if options is not None:
-        (fresh / FILE).write_bytes(options)
+        (fresh / FILE).write_bytes(STATE_ELSEWHERE.sub(rb"# \1", options))
         (fresh / FILE).chmod(0o600)
     return records
 

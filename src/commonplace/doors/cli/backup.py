@@ -7,8 +7,10 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
-from commonplace.doors.cli.main import open_memory, show, vault_path
+from commonplace.doors.cli.main import is_for_eyes, open_memory, show, vault_path
+from commonplace.doors.cli.pages import when
 from commonplace.doors.cli.terminal import progress_bar
+from commonplace.model.clock import Clock
 from commonplace.tools.tool import Answer
 
 MOST_NAMED = 3
@@ -69,8 +71,9 @@ def restore_backup(arguments: argparse.Namespace) -> int:
     done = backups.restore_backup(
         Path(arguments.file), place, replace=arguments.replace, progress=progress_bar
     )
+    moment = when(done.made, Clock()) if is_for_eyes(arguments) else done.made
     text = (
-        f"Restored {done.place} as it was at {done.made}: {done.documents:,} documents, "
+        f"Restored {done.place} as it was ({moment}): {done.documents:,} documents, "
         f"{done.records:,} records, {done.entries:,} changes, {done.messages:,} messages."
     )
     if done.moved:

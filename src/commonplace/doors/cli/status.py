@@ -132,7 +132,8 @@ def _where_the_page_is(data: Mapping[str, Any]) -> str:
 
 
 def _clients(data: Mapping[str, Any]) -> Iterator[str]:
-    yield _listed(data["clients"], "is connected", "are connected") or "None is connected."
+    connected = _listed(data["clients"], "is connected", "are connected")
+    yield f"{connected or 'None is connected'}."
     others: Sequence[str] = data["other clients"]
     if others:
         said = _listed(others, "is installed", "are installed")

@@ -21,7 +21,8 @@ from commonplace.doors.setup.memory_entries import MemoryEntry, entries_of
 from commonplace.doors.setup.other_memories import OtherMemory
 from commonplace.memory import Memory
 from commonplace.model.errors import NotFound
-from tests.support.clients import real
+from tests.support.clients import QUIET, real
+from tests.support.messages_api import messages_api
 
 FACT = "---\nname: role\ndescription: who\nmetadata:\n  type: user\n---\n\nThe user is a baker.\n"
 RULE = "---\nname: tests\ntype: feedback\n---\nTests use a real database, not mocks.\n"
@@ -451,3 +452,36 @@ def test_the_real_codex_says_that_its_memories_are_off(where: Where, tmp_path: P
     plan = other_memories.switching_off([found(where, "codex")["own"]], client="codex", where=where)
     connections.carry_out(plan, own=tmp_path / "own")
     assert said() == "false"
+
+
+def test_the_real_claude_has_no_memory_of_its_own_once_it_is_switched_off(
+    where: Where, tmp_path: Path
+) -> None:
+    program = real("claude")
+    written(where.home, ".claude/settings.json", "{}")
+    project = tmp_path / "project"
+    project.mkdir()
+
+    def told() -> str:
+        with messages_api() as api:
+            environ = {
+                **QUIET,
+                "HOME": str(where.home),
+                "PATH": os.environ["PATH"],
+                "ANTHROPIC_BASE_URL": api.url,
+                "ANTHROPIC_API_KEY": "x",
+            }
+            words = [program, "-p", "hello"]
+            quiet = subprocess.DEVNULL
+            subprocess.run(
+                words, env=environ, cwd=project, stdin=quiet, capture_output=True, check=True
+            )
+            return "\n".join(api.sent(number) for number in range(len(api.requests)))
+
+    directory = f"{where.home}/.claude/projects/"
+    assert directory in told()
+    plan = other_memories.switching_off(
+        [found(where, "claude")["own"]], client="claude", where=where
+    )
+    connections.carry_out(plan, own=tmp_path / "own")
+    assert directory not in told()

@@ -181,6 +181,7 @@ USAGE = {
     "diary": ["text", "list", "show", "search"],
     "undo": ["--change", "--redo"],
     "init": ["path", "--yes"],
+    "demo": ["path"],
     "status": ["--options"],
     "redo": ["--change"],
     "log": ["--limit"],
@@ -659,8 +660,9 @@ def test_what_init_leaves_to_write_is_told_to_the_person_and_not_to_agents(
     run: Run, tmp_path: Path
 ) -> None:
     path = tmp_path / "vault"
-    told = run("init", str(path)).out.splitlines()
-    assert told[1:] == ["Yours to write: SOUL.md (who the agent is), USER.md (who you are)."]
+    told = run("init", str(path)).out
+    assert "  SOUL.md           who the agent is (empty: yours to write)\n" in told
+    assert "  USER.md           who you are (empty: yours to write)\n" in told
     assert run("--vault", str(path), "context").out.strip() == ""
     assert run("--vault", str(path), "search").out == "Nothing found.\n"
 
@@ -686,7 +688,7 @@ def test_init_of_a_vault_that_is_there_adds_only_what_is_missing(run: Run, vault
     assert run("init", str(vault), "--json").data["created"] == ["SOUL.md"]
     assert {name: contents(vault)[name] for name in before} == before
     again = run("init", str(vault))
-    assert again == Ran(0, f"Vault {vault} (native): nothing was missing.\n")
+    assert again.out.startswith(f"{vault} is a vault, and nothing was missing.\n")
 
 
 @pytest.mark.parametrize("words", [(), ("--dialect", "native")])

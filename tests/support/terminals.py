@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import subprocess
 import termios
@@ -43,7 +44,7 @@ def in_terminal(
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(
-        ["bash", "-c", script],
+        [shutil.which("bash") or "sh", "-c", script],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -64,16 +65,23 @@ def _with_this_terminal() -> None:
 
 
 def _read(terminal: int, typed: list[tuple[str, str]]) -> bytes:
-    shown, told = b"", 0
-    while select.select([terminal], [], [], SECONDS)[0]:
+    shown, told, last, waited = b"", 0, "", 0
+    while waited < SECONDS:
+        if not select.select([terminal], [], [], 1)[0]:
+            waited += 1
+            if last == INTERRUPT:
+                # A signal right before a program waits for a line is heard after the line.
+                os.write(terminal, last.encode())
+            continue
         try:
             part = os.read(terminal, 65536)
         except OSError:
             break  # Everything that ran in it has ended.
         if not part:
             break
-        shown += part
+        shown, waited = shown + part, waited if part == b"^C" else 0
         if typed and (at := shown.find(typed[0][0].encode(), told)) >= 0:
             told = at + len(typed[0][0].encode())
-            os.write(terminal, typed.pop(0)[1].encode())
+            last = typed.pop(0)[1]
+            os.write(terminal, last.encode())
     return shown

@@ -762,7 +762,7 @@ class Memory:
         return _activity.one(self, position)
 
     def clients(self, sessions: Iterable[str]) -> dict[str, str]:
-        """The client of each session whose messages are kept, by its session."""
+        """The client of each session that said its own or whose messages are kept."""
         return _activity.clients(self, sessions)
 
     def history(self, record_id: str) -> list[Entry]:

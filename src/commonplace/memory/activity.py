@@ -115,11 +115,16 @@ def one(memory: Memory, position: int) -> activity.Activity:
 
 
 def clients(memory: Memory, sessions: Iterable[str]) -> dict[str, str]:
-    """The client of each session whose messages are kept, by its session."""
-    if not memory.parts.has_history():
-        return {}
-    last = ((each, memory.messages.last(each, 1)) for each in set(sessions) if each)
-    return {each: found[0].channel for each, found in last if found and found[0].channel}
+    """The client of each session that said its own or whose messages are kept, by its session."""
+    found = {each: _client(memory, each) for each in set(sessions) if each}
+    return {each: client for each, client in found.items() if client}
+
+
+def _client(memory: Memory, whose: str) -> str:
+    if client := memory.sessions.read(whose).client:
+        return client
+    said = memory.messages.last(whose, 1) if memory.parts.has_history() else []
+    return said[0].channel if said else ""
 
 
 def _read(

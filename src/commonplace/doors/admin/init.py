@@ -6,6 +6,7 @@ It does not know who asks, nor whether there should be a vault at all.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -55,21 +56,31 @@ class Beginning(Struct, frozen=True):
     """Where it is, as it may be printed."""
     layout: Layout
     created: tuple[str, ...]
+    """The files that are new, or say something for the first time."""
+    filled: tuple[str, ...] = ()
+    """Of these, the documents that say what the person answered."""
 
 
-def begin(path: Path, *, dialect: str, clock: Clock | None = None) -> Beginning:
-    """Make a vault at `path`, or complete the one that is there. Nothing is overwritten."""
+def begin(
+    path: Path, *, dialect: str, clock: Clock | None = None, texts: Mapping[str, str] | None = None
+) -> Beginning:
+    """Make a vault at `path`, or complete the one that is there. Nothing is overwritten.
+
+    `texts` are what documents say at first, where they say nothing yet.
+    """
     layout = layout_named(dialect or "native")
     root = root_of(path, layout)
-    _check_no_file(root)
+    check_place(root)
     make_directory(root)
     alone = not any(root.iterdir())
     with Memory.open(root, dialect=layout.name, origin=OWNER.origin, clock=clock) as memory:
-        created = write_settings(root, layout, alone=alone) + _write_documents(memory)
-    return Beginning(str(root), layout, tuple(created))
+        settings = write_settings(root, layout, alone=alone)
+        written = _write_documents(memory, texts or {})
+    filled = tuple(name for name in written if name in (texts or {}))
+    return Beginning(str(root), layout, (*settings, *written), filled)
 
 
-def _check_no_file(root: Path) -> None:
+def check_place(root: Path) -> None:
     """A file where the vault, or a directory above it, should be cannot be completed."""
     there = next(path for path in (root, *root.parents) if path.exists())
     if not there.is_dir():
@@ -79,16 +90,21 @@ def _check_no_file(root: Path) -> None:
 def begin_at(url: str, *, dialect: str) -> Beginning:
     """Make a vault in PostgreSQL, or complete the one that is there."""
     with Memory.open(url, dialect=dialect or None, origin=OWNER.origin, create=True) as memory:
-        return Beginning(memory.shown, memory.layout, tuple(_write_documents(memory)))
+        return Beginning(memory.shown, memory.layout, tuple(_write_documents(memory, {})))
 
 
-def _write_documents(memory: Memory) -> list[str]:
+def _write_documents(memory: Memory, said: Mapping[str, str]) -> list[str]:
     library = memory.library
 
+    def now(name: str) -> bytes | None:
+        return library.vault.read(name) if library.look(name) else None
+
     def work() -> list[str]:
-        wanted = _first_documents(memory.layout)
-        missing = [name for name in wanted if library.look(name) is None]
-        texts = {name: (None, wanted[name].encode()) for name in missing}
+        library.take_in_changes()
+        wanted = _first_documents(memory.layout) | dict(said)
+        there = {name: now(name) for name in wanted}
+        missing = [name for name in wanted if _lacks(there[name], wanted[name])]
+        texts = {name: (there[name], wanted[name].encode()) for name in missing}
         # As whole texts: what is appended would be put back by whoever saves over it unread.
         changes = [Text(name, library.keep(text)) for name, (_, text) in texts.items()]
         if missing:
@@ -96,6 +112,11 @@ def _write_documents(memory: Memory) -> list[str]:
         return missing
 
     return library.locked(work)
+
+
+def _lacks(there: bytes | None, wanted: str) -> bool:
+    """Whether a document is missing, or says nothing where there is something to say."""
+    return there is None or (bool(wanted) and not there.strip())
 
 
 def root_of(path: Path, layout: Layout) -> Path:

@@ -55,7 +55,7 @@ def front_page() -> str:
     ids = "An ID is a number of the last list, 'last', or the short id beside a memory."
     more = (
         f"'commonplace COMMAND --help' explains a command, 'commonplace help --all' lists all "
-        f"{len(COMMANDS)}."
+        f"{len(COMMANDS)}. New here? 'commonplace demo' shows it in a minute."
     )
     title = "Persistent memory for AI agents, kept as markdown."
     return "\n".join([*folded(title, _width()), "", _groups(EVERYDAY), "", *_lines(ids, more)])

@@ -60,7 +60,7 @@ def _record_arguments(parser: argparse.ArgumentParser) -> None:
 
 def record(arguments: argparse.Namespace) -> int:
     """List every change to one record, oldest first."""
-    from commonplace.doors.cli.records import show_entries
+    from commonplace.doors.cli.records import show_history
 
     with open_memory(arguments) as memory:
         memory.library.refresh()
@@ -68,7 +68,7 @@ def record(arguments: argparse.Namespace) -> int:
         entries = memory.history(key)
         if not entries:
             memory.get(key)  # A mistyped word is no record without a past.
-        return show_entries(memory, entries, arguments)
+        return show_history(memory, entries, arguments)
 
 
 def _last_arguments(parser: argparse.ArgumentParser) -> None:

@@ -73,7 +73,8 @@ OTHERS = {
         "forget": "upkeep.forget",
     },
     "Set-up": {
-        "init": "vault.init",
+        "init": "init.init",
+        "demo": "demo.demo",
         "setup": "setup.setup",
         "unsetup": "setup.unsetup",
         "doctor": "vault.doctor",
@@ -197,12 +198,7 @@ def _run(words: Sequence[str]) -> int:
 
             print(front_page())
             return 0
-        from commonplace.doors.cli.parser import build_parser
-
-        words = spelled_out(words)
-        arguments = build_parser(words).parse_args(words)
-        run: Run = arguments.run
-        code = run(arguments)
+        code, arguments = _parsed_and_run(words)
         return code if command_of(words) in UNHEARD else _telling(arguments, code)
     except CommonplaceError as error:
         return _told(error)
@@ -217,6 +213,21 @@ def _run(words: Sequence[str]) -> int:
     except SystemExit as end:
         # How argparse ends after help, and after a mistake that it has explained.
         return int(end.code or 0)
+
+
+def _parsed_and_run(words: Sequence[str], *, origin: str = "") -> tuple[int, Namespace]:
+    from commonplace.doors.cli.parser import build_parser
+
+    words = spelled_out(words)
+    arguments = build_parser(words).parse_args(words)
+    arguments.origin = origin
+    run: Run = arguments.run
+    return run(arguments), arguments
+
+
+def run_words(words: Sequence[str], *, origin: str) -> int:
+    """Run a command inside another, as this origin. Errors are the caller's. Returns its code."""
+    return _parsed_and_run(words, origin=origin)[0]
 
 
 def _telling(arguments: Namespace, code: int) -> int:
@@ -426,6 +437,7 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
         vault_path(arguments),
         dialect=arguments.dialect,
         session=arguments.session,
+        origin=getattr(arguments, "origin", ""),
         group=arguments.group,
         for_tools=for_tools,
         main=arguments.main or arguments.session == os.environ.get("CLAUDE_CODE_SESSION_ID"),

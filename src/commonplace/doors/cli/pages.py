@@ -16,8 +16,8 @@ from commonplace.tools.hits import FEW, FURTHER, in_numbers
 from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
+    from commonplace.library.activity import Activity, Piece
     from commonplace.model.clock import Clock
-    from commonplace.storage.journal import Entry
 
 SHORT = 8
 """The last characters of an id: its beginning is a time, which many share."""
@@ -293,25 +293,38 @@ DEEDS = {
 """What the journal calls a deed, as a person would say."""
 
 
-MARKS = {"add": "green", "put-back": "green", "strike": "red", "forget": "red", "reject": "red"}
-"""Deeds that a log marks as an addition or a removal, by their colour."""
-SIGNS = {"green": "+", "red": "-"}
+PIECES = 3
+"""Memories of one change of which a log tells the texts."""
 OWN_NAME = 16
 """Characters of a session's id up to which somebody may have chosen it."""
 
 
-def change(
-    entry: Entry, said: Sequence[str], clock: Clock, *, is_edit: bool, client: str
-) -> list[str]:
-    """One change: what its records said, what was done, by whom, when, and its number."""
-    text = _shortened("; ".join(map(one_line, said)) or one_line(", ".join(entry.documents())))
+def change(made: Activity, clock: Clock, *, is_edit: bool, client: str) -> list[str]:
+    """One change: what it took out and brought, what was done, by whom, when, and its number."""
+    entry = made.entry
     deed = "changed" if is_edit else DEEDS.get(entry.op, entry.op)
+    of = f" change {entry.undoes}" if entry.undoes >= 0 else ""
     by = who(entry.origin, client=client)
     if entry.session and not client and len(entry.session) <= OWN_NAME:
         by += f" ({one_line(entry.session)})"
-    style = "" if is_edit else MARKS.get(entry.op, "")
-    sign = paint(f"{SIGNS[style]:>{MARGIN - 1}} ", style) if style else " " * MARGIN
-    undone = f"of change {entry.undoes}" if entry.undoes >= 0 else ""
-    lines = wrapped(text, first=sign)
-    number = f"change {entry.position}"
-    return [*lines, *joined([f"{deed} {undone}".strip(), by, when(entry.at, clock), number])]
+    fate = "taken back since" if made.undo >= 0 else ""
+    about = [deed + of, by, when(entry.at, clock), f"change {entry.position}", fate]
+    return [*_pieces(made), *joined(about)]
+
+
+def _pieces(made: Activity) -> list[str]:
+    """The texts of a change; the names of its documents where it has none."""
+    told = [piece for piece in made.pieces if piece.before or piece.after]
+    if not told:
+        return wrapped(one_line(", ".join(made.entry.documents())))
+    lines = [line for piece in told[:PIECES] for line in _piece(piece)]
+    left = len(told) - PIECES
+    return lines + (wrapped(f"and {left} more", style="dim") if left > 0 else [])
+
+
+def _piece(piece: Piece) -> list[str]:
+    taken, brought = _shortened(one_line(piece.before)), _shortened(one_line(piece.after))
+    if taken == brought:
+        return wrapped(brought)
+    lines = wrapped(taken, first=paint("  - ", "red")) if taken else []
+    return lines + (wrapped(brought, first=paint("  + ", "green")) if brought else [])

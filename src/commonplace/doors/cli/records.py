@@ -31,6 +31,9 @@ from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.library.activity import Activity
     from commonplace.library.undo import Restored
     from commonplace.memory import Memory
     from commonplace.storage.journal import Entry
@@ -87,16 +90,37 @@ def log(arguments: argparse.Namespace) -> int:
     """List the last changes, newest first, each with its number for undo."""
     with open_memory(arguments) as memory:
         memory.library.refresh()
-        entries = memory.log(limit=arguments.limit)
-        return show_entries(memory, entries, arguments)
+        if is_for_eyes(arguments):
+            return _show_changes(memory, memory.activity(limit=min(arguments.limit, 500)).changes)
+        return _show_entries(memory.log(limit=arguments.limit), arguments)
 
 
-def show_entries(memory: Memory, entries: list[Entry], arguments: argparse.Namespace) -> int:
-    """Print changes, each with its number, when, what, who and where."""
+def show_history(memory: Memory, entries: list[Entry], arguments: argparse.Namespace) -> int:
+    """Print the changes to one record."""
     if is_for_eyes(arguments):
-        told = [line for entry in entries for line in _change(memory, entry)]
-        show(Answer([], "\n".join(told) or "Nothing yet."), as_json=False)
-        return 0
+        return _show_changes(memory, [memory.change(entry.position) for entry in entries])
+    return _show_entries(entries, arguments)
+
+
+def _show_changes(memory: Memory, changes: Sequence[Activity]) -> int:
+    """Print changes for reading: the texts, what was done, by whom and when."""
+    clients = memory.clients(each.entry.session for each in changes)
+    told = [
+        line
+        for each in changes
+        for line in pages.change(
+            each,
+            memory.clock,
+            is_edit=each.entry.op == Op.ADD and bool(corrected(memory, each.entry)),
+            client=pages.client_title(clients.get(each.entry.session, "")),
+        )
+    ]
+    print("\n".join(told) or "Nothing yet.")
+    return 0
+
+
+def _show_entries(entries: list[Entry], arguments: argparse.Namespace) -> int:
+    """Print changes, each with its number, when, what, who and where."""
     lines = [
         f"{entry.position:>8}  {entry.at}  {paint(f'{_deed(entry):<8}', 'cyan')}  {_who(entry)}  "
         f"{one_line(', '.join(entry.documents()))}  {one_line(' '.join(entry.ids[:3]))}"
@@ -105,16 +129,6 @@ def show_entries(memory: Memory, entries: list[Entry], arguments: argparse.Names
     data = [_entry_data(entry) for entry in entries]
     show(Answer(data, "\n".join(lines) or "Nothing yet."), as_json=arguments.json)
     return 0
-
-
-def _change(memory: Memory, entry: Entry) -> list[str]:
-    return pages.change(
-        entry,
-        undo.said_in(memory.library, entry),
-        memory.clock,
-        is_edit=entry.op == Op.ADD and bool(corrected(memory, entry)),
-        client=pages.client_title(memory.sessions.read(entry.session).client),
-    )
 
 
 def _deed(entry: Entry) -> str:

@@ -43,6 +43,16 @@ def ask(question: str) -> str:
     return sys.stdin.readline().strip().lower()
 
 
+def answer_to(question: str) -> str:
+    """What the person at the terminal answers, on one line. Where they end typing: EOFError."""
+    print(question, end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        print(file=sys.stderr)
+        raise EOFError
+    return line.strip()
+
+
 def progress_bar(what: str, *, stream: TextIO | None = None) -> Callable[[int, int], None]:
     """A bar on stderr that appears once the work has taken a second."""
     out, started = stream or sys.stderr, monotonic()

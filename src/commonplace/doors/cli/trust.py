@@ -227,18 +227,17 @@ def _list_waiting(memory: Memory, arguments: argparse.Namespace) -> int:
     waiting = [each for each in every if not parts or any(part in each.id for part in parts)]
     reasons, rests = memory.review_reasons(), memory.accounts(waiting)
     data = [_record_data(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
+    way = "'commonplace review ID… --approve' or '--reject' decides on some, '--all' on all."
     if is_for_eyes(arguments):
         note_listed(memory, [each.id for each in waiting])
         lines = [
             pages.waiting(each, rests[str(each["id"])].lines(), memory.clock, number=number)
             for number, each in enumerate(data, start=1)
         ]
+        lines += pages.heading(way, "") if waiting else []
     else:
         lines = [_told_record(each, rests[each.id], reasons.get(each.id, "")) for each in waiting]
-    if waiting:
-        lines.append(
-            "'commonplace review ID… --approve' or '--reject' decides on some, '--all' on all."
-        )
+        lines += [way] if waiting else []
     text = "\n".join(lines) or "Nothing waits for approval."
     show(Answer(data, text), as_json=arguments.json)
     return 0

@@ -1,4 +1,4 @@
-"""The commands about a whole vault: make, examine, rebuild, copy and test it.
+"""The commands about a whole vault: examine, rebuild, copy and test it.
 
 Each command is a parser and a few lines that call the core and print.
 """
@@ -15,78 +15,13 @@ from msgspec.structs import asdict
 
 from commonplace.doors import which_vault
 from commonplace.doors.cli.main import complain, open_memory, show, vault_path
-from commonplace.doors.cli.terminal import agrees, at_terminal, paint, progress_bar
-from commonplace.doors.cli.trust import trust_what_was_made
-from commonplace.doors.which_vault import HOME
-from commonplace.model.errors import BadValue, CommonplaceError, NotFound
+from commonplace.doors.cli.terminal import paint, progress_bar
+from commonplace.model.errors import CommonplaceError, NotFound
 from commonplace.model.options import is_url
-from commonplace.storage.option_files import load
 from commonplace.tools.tool import Answer
 
 if TYPE_CHECKING:
     from commonplace.doors.admin.doctor import Check
-    from commonplace.doors.admin.init import Beginning
-
-
-def init_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", default="", help=f"where; else --vault, or {HOME}")
-    parser.add_argument("--yes", action="store_true", help="ask nothing")
-
-
-def init(arguments: argparse.Namespace) -> int:
-    """Make a vault, or complete the one that is there. Nothing is overwritten."""
-    from commonplace.doors.admin.init import begin, begin_at
-
-    named = arguments.path or arguments.vault or HOME
-    if is_url(named):
-        done = begin_at(named, dialect=arguments.dialect)
-    elif _may_become_one(path := Path(named).expanduser(), sure=arguments.yes):
-        done = begin(path, dialect=arguments.dialect or _detected(path))
-        trust_what_was_made(done.shown)
-    else:
-        return 2
-    made = ", ".join(done.created) or "nothing was missing"
-    show(
-        Answer(
-            {"vault": done.shown, "dialect": done.layout.name, "created": done.created},
-            f"Vault {done.shown} ({done.layout.name}): {made}." + _yours_to_write(done),
-        ),
-        as_json=arguments.json,
-    )
-    return 0
-
-
-def _yours_to_write(done: Beginning) -> str:
-    owned = {done.layout.soul: "who the agent is", done.layout.user: "who you are"}
-    empty = [f"{name} ({what})" for name, what in owned.items() if name in done.created]
-    return f"\nYours to write: {', '.join(empty)}." if empty else ""
-
-
-def _may_become_one(path: Path, *, sure: bool) -> bool:
-    """Whether a directory is a vault or empty, or the person agrees that it becomes one."""
-    others = [entry.name for entry in path.iterdir()] if path.is_dir() else []
-    return sure or not others or _is_vault(path) or _agrees(path, len(others))
-
-
-def _is_vault(path: Path) -> bool:
-    return (path / ".commonplace").is_dir() or (path / "commonplace.toml").is_file()
-
-
-def _detected(path: Path) -> str:
-    """The dialect of what is there already; empty where nothing tells."""
-    from commonplace.opening import dialect_of, find_root
-
-    if not path.is_dir():
-        return ""
-    root = find_root(path)
-    return load(root).options.dialect or dialect_of(root)
-
-
-def _agrees(path: Path, count: int) -> bool:
-    said = f"{path} holds {count} entries already, and its markdown would become memory"
-    if not at_terminal():
-        raise BadValue("path", said, next_step="Repeat with --yes, or name another.")
-    return agrees(f"{said}. Go on?")
 
 
 def rebuild(arguments: argparse.Namespace) -> int:

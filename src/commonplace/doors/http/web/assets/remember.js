@@ -39,5 +39,5 @@ export function Remember({ label = "What should be remembered?", done: after = (
   return html`<form class="sheet remember" onSubmit=${submit} onKeyDown=${pressed}>
     <${TextBox} label=${label} value=${text} onInput=${type} error=${error} limit=${status.data?.text_limit} box=${box} placeholder="Ann prefers tea to coffee…" rows="3" />
     ${(text || tags) && html`<div class="remember-more"><${Select} label="Kind" value=${kind} options=${options} onChange=${choose} /><${Input} label="Tags" value=${tags} onInput=${setTags} placeholder="kitchen, people" /></div>`}
-    <div class="actions"><button class="button primary" disabled=${busy || !text.trim()}>Remember</button><span class="muted small">Ctrl+Enter does it too.</span></div></form>`;
+    <div class="actions"><button class="button primary" disabled=${busy || !text.trim()}>Remember</button><span class="muted small keys-too">Ctrl+Enter does it too.</span></div></form>`;
 }

@@ -18,9 +18,9 @@ export default function Home() {
   const start = useData("/start"), clients = useData("/clients", {}, { on: false });
   const isNew = start.data && clients.data && lacks(start.data, clients.data.clients).memory;
   return html`<${Page} title="Home" heading=${html`<span class="hidden">Home, </span>${TODAY.format(new Date())}`} class="home">
-    ${start.loading ? html`<${Skeleton} cards=${3} />` : isNew ? html`<${FirstRun} start=${start} clients=${clients} />` : html`<div class="columns">
+    ${start.loading ? html`<${Skeleton} cards=${3} />` : isNew ? html`<${FirstRun} start=${start} clients=${clients} />` : html`<${Waiting} /><div class="columns">
       <div><${Remember} /><${News} /></div>
-      <aside aria-label="How things are"><${Waiting} /><${Health} start=${start.data} /><${Clients} of=${clients} /><${Ways} /></aside>
+      <aside aria-label="How things are"><${Health} start=${start.data} /><${Clients} of=${clients} /><${Ways} /></aside>
     </div>`}
   </${Page}>`;
 }

@@ -96,7 +96,7 @@ def unauthorised(sentence: str, challenge: str) -> Ready:
 def problem_of(error: CommonplaceError, **more: Any) -> Ready:
     """The answer for an error of ours: its own sentence, and what a program needs to go on."""
     if isinstance(error, WouldLose):
-        more |= {"confirm": error.token, "diff": error.diff}
+        more |= {"confirm": error.token, "diff": error.diff, "guarded": error.guarded}
     return problem(error.status, str(error), error=type(error).__name__, **more)
 
 

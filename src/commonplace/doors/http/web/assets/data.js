@@ -130,7 +130,7 @@ export function useAction(run) {
 /* What is typed and not yet sent: const [text, setText, done] = useDraft("remember").
    It is kept in the browser by vault and key, and so outlives a reload, the end of a session and a lost network; `done()` drops it. */
 const PREFIX = "commonplace:draft:";
-const keyOf = (key) => `${PREFIX}${state.vault}:${key}`;
+const keyOf = (key, vault = state.vault) => `${PREFIX}${vault}:${key}`;
 export function useDraft(key, start = "") {
   const full = keyOf(key);
   const [now, set] = useState(() => [full, read(full) ?? start]);
@@ -146,7 +146,8 @@ export function useDraft(key, start = "") {
 // A draft's whole list of keys that begin with these words, such as "document:".
 export const drafts = (start = "") => Object.keys(localStorage).filter((each) => each.startsWith(keyOf(start))).map((each) => each.slice(keyOf("").length));
 export const draftOf = (key) => read(keyOf(key));
-export const keepDraft = (key, value) => write(keyOf(key), value);
+// Of another vault where who typed it may have left for this one.
+export const keepDraft = (key, value, vault = state.vault) => write(keyOf(key, vault), value);
 export const dropDraft = (key) => write(keyOf(key), null);
 
 function read(full) {

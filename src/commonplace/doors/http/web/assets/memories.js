@@ -2,9 +2,10 @@
 
 import { get, post, put, remove } from "/assets/api.js";
 import { useAction, useData, useDraft } from "/assets/data.js";
+import { Icon } from "/assets/icons.js";
 import { Diff, Told } from "/assets/text.js";
 import { go, Link, documentAddress, memoryAddress } from "/assets/router.js";
-import { ask, Badge, Banner, Button, Card, Check, Input, Kind, Menu, Meta, Select, Tag, tell, TextBox, toast, toastWrong, When, Who, Wrong } from "/assets/ui.js";
+import { ask, Badge, Banner, Button, Card, Check, Input, Kind, Menu, Meta, Select, tell, TextBox, toast, toastWrong, When, Who, Wrong } from "/assets/ui.js";
 import { html, useEffect, useRef } from "/assets/vendor.js";
 import { KINDS, memories } from "/assets/words.js";
 
@@ -163,7 +164,7 @@ export function menuOf(record, { edit, opened = false, onGone } = {}) {
 }
 
 /* One memory of a list: its text, a quiet line below it and one menu. `choosing` shows a box to select it with. */
-export function MemoryCard({ record, choosing = false, chosen = false, onChoose, editing = false, onEdit, fresh = false, words = "", onFilter, children }) {
+export function MemoryCard({ record, choosing = false, chosen = false, onChoose, editing = false, onEdit, fresh = false, words = "", onFilter, kind = true, children }) {
   const keys = (event) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
     const deed = { Enter: () => go(memoryAddress(record.id)), e: () => onEdit?.(record.id), x: () => onChoose?.(record.id, event.shiftKey) }[event.key];
@@ -173,15 +174,26 @@ export function MemoryCard({ record, choosing = false, chosen = false, onChoose,
   };
   return html`<${Card} id=${record.id} fresh=${fresh} faded=${isReplaced(record)} class=${chosen ? "chosen" : ""} onKeyDown=${keys}>
     <div class="card-head">${choosing && html`<${Check} hidden label=${`Select: ${record.text.slice(0, 80)}`} checked=${chosen} onChange=${() => onChoose(record.id)} />`}
-      ${editing ? html`<${EditMemory} record=${record} onDone=${() => onEdit("")} />` : html`<div><${Told} text=${record.text} words=${words} /><${AboutIt} record=${record} onFilter=${onFilter} />${children}</div>`}
+      ${editing ? html`<${EditMemory} record=${record} onDone=${() => onEdit("")} />` : html`<div><${Told} text=${record.text} words=${words} /><${AboutIt} record=${record} onFilter=${onFilter} kind=${kind} />${children}</div>`}
       ${!editing && html`<${Menu} label="More about this memory" items=${menuOf(record, { edit: onEdit && (() => onEdit(record.id)) })} />`}</div></${Card}>`;
 }
 
-export const AboutIt = ({ record, onFilter }) => html`<${Meta}><${Kind} kind=${record.kind} />
+export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${kind && html`<${Kind} kind=${record.kind} />`}
   <${Link} to=${memoryAddress(record.id)} class="quiet-link"><span class="hidden">Open this memory of </span><${When} at=${record.timestamp} />${!record.timestamp && "Open"}</${Link}>
   ${record.origin !== "owner" && html`<${Who} by=${record} icon=${false} />`}<${Trust} record=${record} />
   ${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
-  ${(record.tags || []).map((tag) => onFilter ? html`<button key=${tag} type="button" class="tag linklike" dir="auto" title=${`Only ${tag}`} onClick=${() => onFilter(tag)}>${tag}</button>` : html`<${Tag} key=${tag}>${tag}</${Tag}>`)}</${Meta}>`;
+  <${Labels} tags=${record.tags} onFilter=${onFilter} /></${Meta}>`;
+
+// Tags, and those among them that name a person or a project, each with its own sign.
+export const Labels = ({ tags = [], onFilter }) => tags.map((tag) => {
+  const sort = tag.startsWith(PERSON) ? "person" : tag.startsWith(PROJECT) ? "folder" : "";
+  const shown = html`${sort && html`<${Icon} name=${sort} size=${14} />`}<span dir="auto">${sort ? tag.slice(tag.indexOf(":") + 1) : tag}</span>`;
+  return onFilter ? html`<button key=${tag} type="button" class=${`tag linklike ${sort && "named"}`} title=${`Only ${tag}`} onClick=${() => onFilter(tag)}>${shown}</button>` : html`<span key=${tag} class=${`tag ${sort && "named"}`}>${shown}</span>`;
+});
+
+// A kind as the heading of several: facts, people.
+const MANY = { person: "people", context: "context", correction: "corrections", "turn-summary": "summaries of turns", learned: "learned", compaction: "summaries" };
+export const manyOf = (kind) => MANY[kind] || (/[sxz]$|[cs]h$/.test(kind) ? `${kind}es` : /[^aeiou]y$/.test(kind) ? `${kind.slice(0, -1)}ies` : `${kind}s`);
 
 // A file of the memories that are chosen, made in the browser.
 export function exported(records, form) {

@@ -6,9 +6,9 @@ import { EditMemory, isReplaced, menuOf, peopleOf, plainTags, projectsOf, remove
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
 import { Diff, Markdown } from "/assets/text.js";
 import { post, put } from "/assets/api.js";
-import { ask, Badge, Banner, Button, Empty, Kind, Loaded, Menu, Page, Section, toast, toastWrong, When, Who } from "/assets/ui.js";
+import { ask, Badge, Banner, Button, Empty, Loaded, Menu, Page, Section, toast, toastWrong, When, Who } from "/assets/ui.js";
 import { html, useState } from "/assets/vendor.js";
-import { count, full, number, upper } from "/assets/words.js";
+import { count, full, number, tone, toned, upper } from "/assets/words.js";
 
 export function OneMemory({ id }) {
   const told = useData(`/records/${encodeURIComponent(id)}`);
@@ -41,7 +41,7 @@ function Whole({ record, refresh }) {
       <div class="stack"><${Facts} record=${record} /><${Grounds} record=${record} /></div></div></${Page}>`;
 }
 
-const Title = ({ record }) => html`<span class="one-title"><${Kind} kind=${upper(record.kind)} /></span>`;
+const Title = ({ record }) => html`<span class="one-title"><span class="dot" style=${{ background: toned(tone(record.kind)) }} aria-hidden="true"></span>${upper(record.kind)}</span>`;
 
 function Replaced({ record }) {
   const newer = record.chain.filter((each) => record.superseded_by.includes(each.id));
@@ -109,7 +109,7 @@ function Versions({ record }) {
 function Version({ each, before, isNow, record }) {
   const [open, set] = useState(false), { change, record: now } = each;
   const was = before?.record, differs = was && now && told(each) !== told(before);
-  return html`<li><div class="version"><div><strong>${DEEDS[change.op] || upper(change.op)}</strong> <${Who} by=${change} icon=${false} /> <span class="muted"><${When} at=${change.at} exact /></span>${isNow && !differs && !before ? html` <${Badge}>as it is now</${Badge}>` : ""}</div>
+  return html`<li><div class="version"><div><strong>${DEEDS[change.op] || upper(change.op)}</strong> <span class="muted">${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />, `}<${When} at=${change.at} exact /></span>${isNow && !differs && !before ? html` <${Badge}>as it is now</${Badge}>` : ""}</div>
       ${now && !isNow && html`<${Button} small look="quiet" icon="undo" onClick=${() => back(record, now)}>Bring this version back</${Button}>`}</div>
     ${differs && now.text !== was.text && html`<${Diff} before=${was.text} after=${now.text} />`}
     ${differs && html`<${Otherwise} was=${was} now=${now} />`}

@@ -2,7 +2,7 @@
 
 import { get } from "/assets/api.js";
 import { useData, useSettled } from "/assets/data.js";
-import { changeMemories, exported, kindsFor, MemoryCard, MOST_AT_ONCE, Remember, removeMemories, tagsIn } from "/assets/memories.js";
+import { changeMemories, exported, kindsFor, manyOf, MemoryCard, MOST_AT_ONCE, Remember, removeMemories, tagsIn } from "/assets/memories.js";
 import { OneMemory } from "/assets/one-memory.js";
 import { setQuery, useQuery } from "/assets/router.js";
 import { ask, Button, Cards, Check, Chip, Dialog, Empty, Input, Loaded, Menu, Page, Select, Tabs, toast } from "/assets/ui.js";
@@ -129,7 +129,7 @@ function List({ query, filters, counts }) {
     setChosen((was) => { const now = new Set(was); if (!now.delete(id) && now.size < MOST_AT_ONCE) now.add(id); else if (now.size >= MOST_AT_ONCE) toast(`At most ${MOST_AT_ONCE} at once.`); return now; });
   };
   const done = () => { setChosen(new Set()); setChoosing(false); };
-  const card = (record) => html`<${MemoryCard} key=${record.id} record=${record} choosing=${choosing} chosen=${chosen.has(record.id)} onChoose=${choose}
+  const card = (record, kind = true) => html`<${MemoryCard} key=${record.id} record=${record} kind=${kind} choosing=${choosing} chosen=${chosen.has(record.id)} onChoose=${choose}
     editing=${editing === record.id} onEdit=${setEditing} words=${query.words} onFilter=${(tag) => filterByTag(query, tag)} />`;
   const select = html`<${Button} look="quiet" icon="check" aria-pressed=${choosing} onClick=${() => (choosing ? done() : setChoosing(true))}>${choosing ? "Stop selecting" : "Select"}</${Button}>`;
   return html`<div class="view"><${Tabs} label="How to show them" value=${inList ? "list" : "kinds"} options=${VIEWS} onChange=${(view) => setQuery({ view, page: "", ...view === "kinds" && filters.kinds.length === 1 && { kind: "" } })} />${select}</div>
@@ -141,10 +141,10 @@ const NONE = html`<${Empty} icon="filter" title="Nothing matches" actions=${html
 
 function ByKind({ query, filters, card }) {
   const told = useData("/sections", { ...filters, order: query.sort, limit: IN_A_SECTION });
-  return html`<${Loaded} of=${told} cards=${5}>${({ sections }) => (sections.length ? sections.map(({ kind, count, records }) => html`<section key=${kind} class="section kinds" aria-label=${kind}>
-    <header class="section-head"><h2><span class="dot" style=${{ background: `var(--tone-${tone(kind)})` }} aria-hidden="true"></span> ${upper(kind)} <span class="count">${number(count)}</span></h2></header>
-    <${Cards} label=${upper(kind)}>${records.map(card)}</${Cards}>
-    ${count > records.length && html`<div class="all"><${Button} look="quiet" icon="right" onClick=${() => { setQuery({ kind, view: "list", page: "" }, { push: true }); scrollTo(0, 0); }}>All ${number(count)} of the kind ${kind}</${Button}></div>`}</section>`) : NONE)}</${Loaded}>`;
+  return html`<${Loaded} of=${told} cards=${5}>${({ sections }) => (sections.length ? sections.map(({ kind, count, records }) => html`<section key=${kind} class="section kinds" aria-label=${upper(manyOf(kind))}>
+    <header class="section-head"><h2><span class="dot" style=${{ background: `var(--tone-${tone(kind)})` }} aria-hidden="true"></span>${upper(manyOf(kind))} <span class="count">${number(count)}</span></h2></header>
+    <${Cards} label=${upper(manyOf(kind))}>${records.map((record) => card(record, false))}</${Cards}>
+    ${count > records.length && html`<div class="all"><${Button} look="quiet" icon="right" onClick=${() => { setQuery({ kind, view: "list", page: "" }, { push: true }); scrollTo(0, 0); }}>All ${number(count)} ${manyOf(kind)}</${Button}></div>`}</section>`) : NONE)}</${Loaded}>`;
 }
 
 // Days of the last week by their names, what is older by month.
@@ -171,7 +171,7 @@ function InList({ query, filters, counts, card, choose }) {
   const byTime = ["newest", "oldest"].includes(sort);
   return html`<${Loaded} of=${told} cards=${6}>${({ records, more }) => (!records.length ? NONE : html`
     ${choose && html`<p><button type="button" class="linkish small" onClick=${() => choose(records.map(({ id }) => id))}>Select all ${records.length} on this page</button></p>`}
-    ${grouped(records, byTime).map(({ title, records: some }) => html`<section key=${title + some[0].id} class="group">${title && html`<h2 class="group-head">${title}</h2>`}<${Cards} label=${title || "Memories"}>${some.map(card)}</${Cards}></section>`)}
+    ${grouped(records, byTime).map(({ title, records: some }) => html`<section key=${title + some[0].id} class="group">${title && html`<h2 class="group-head">${title}</h2>`}<${Cards} label=${title || "Memories"}>${some.map((record) => card(record, filters.kinds.length !== 1))}</${Cards}></section>`)}
     <${Pager} page=${page} more=${more} shown=${records.length} counts=${counts} />`)}</${Loaded}>`;
 }
 

@@ -4,13 +4,13 @@ import { useData, useSettled } from "/assets/data.js";
 import { AboutIt, EditMemory, isKept, menuOf } from "/assets/memories.js";
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
 import { isLong } from "/assets/text.js";
-import { Badge, Banner, Bar, Card, Cards, Check, Empty, Input, Loaded, Menu, Meta, Page, Select, Tabs, When } from "/assets/ui.js";
+import { Badge, Banner, Bar, Button, Card, Cards, Check, Empty, Input, Loaded, Menu, Meta, More, Page, Select, Tabs, When } from "/assets/ui.js";
 import { html, useEffect, useRef, useState } from "/assets/vendor.js";
 import { count, number, upper, who } from "/assets/words.js";
 
 export const sheet = "/assets/places/search.css";
 const WHERE = [["memory", "Memory"], ["history", "Conversations"], ["all", "Both"]];
-const LIMIT = 30, ALL = 200;
+const LIMIT = 30, ALL = 200, WEAK = 3;
 
 export default function Search() {
   const [query] = useQuery(), words = query.words.trim();
@@ -32,8 +32,10 @@ function Box({ query }) {
 function Narrow({ query }) {
   const { data: counts } = useData("/counts"), where = query.in || "memory";
   const pick = (name, label, values, say = (value) => value) => (Object.keys(values || {}).length > 0 || query[name]) && html`<${Select} label=${label} hidden value=${query[name]} options=${[["", label], ...[...new Set([query[name], ...Object.keys(values || {})].filter(Boolean))].map((value) => [value, say(value)])]} onChange=${(value) => setQuery({ [name]: value })} />`;
+  const [open, set] = useState(false);
   return html`<${Tabs} label="Where to look" value=${where} options=${WHERE} onChange=${(to) => setQuery({ in: to === "memory" ? "" : to })} />
-    <div class="narrowing">${where !== "history" && html`${pick("kind", "Every kind", counts?.kinds)}${pick("tag", "Every tag", counts?.tags)}${pick("project", "Every project", counts?.projects)}${pick("person", "Everybody", counts?.people)}${pick("by", "Remembered by anybody", counts?.origins, (origin) => who({ origin }))}`}
+    <div class="narrow"><${Button} small icon="filter" aria-expanded=${open} aria-controls="narrowing" onClick=${() => set(!open)}>Filters</${Button}></div>
+    <div id="narrowing" class=${`narrowing ${open ? "open" : ""}`}>${where !== "history" && html`${pick("kind", "Every kind", counts?.kinds)}${pick("tag", "Every tag", counts?.tags)}${pick("project", "Every project", counts?.projects)}${pick("person", "Everybody", counts?.people)}${pick("by", "Remembered by anybody", counts?.origins, (origin) => who({ origin }))}`}
       <${Check} label="Everything about it, in groups" checked=${query.all === "1"} onChange=${(on) => setQuery({ all: on ? "1" : "" })} />
       ${where !== "history" && html`<${Check} label="Replaced ones too" checked=${query.replaced === "1"} onChange=${(on) => setQuery({ replaced: on ? "1" : "" })} />`}</div>`;
 }
@@ -46,16 +48,24 @@ function Found({ query, words }) {
   });
   return html`<${Loaded} of=${told} cards=${4}>${(found) => html`<${Verdict} found=${found} />
     ${found.degraded && html`<${Banner} look="warn">This may not be all: ${found.degraded}</${Banner}>`}
-    ${found.groups ? html`<${Groups} found=${found} />` : found.hits.length > 0 && html`<${Cards} label="Found">${found.hits.map((hit) => html`<${Hit} key=${hit.id} hit=${hit} />`)}</${Cards}>`}
+    ${found.groups ? html`<${Groups} found=${found} />` : html`<${Best} key=${words} hits=${found.hits} />`}
     ${found.nearest.length > 0 && html`<${Cards} label="The nearest">${found.nearest.map((hit) => html`<${Hit} key=${hit.id} hit=${hit} />`)}</${Cards}>`}`}</${Loaded}>`;
+}
+
+// Of weak hits a few are shown: of such, at most one in four is an answer.
+function Best({ hits }) {
+  const [open, set] = useState(false), good = hits.filter(({ weak }) => !weak).length, shown = open ? hits : hits.slice(0, good + WEAK);
+  return shown.length > 0 && html`<${Cards} label="Found">${shown.map((hit) => html`<${Hit} key=${hit.id} hit=${hit} />`)}</${Cards}>
+    ${shown.length < hits.length && html`<${More} label=${`Show ${count(hits.length - shown.length, "more weak match", "more weak matches")}`} onClick=${() => set(true)} />`}`;
 }
 
 function Verdict({ found }) {
   const read = Object.entries(found.readings).map(([word, meant]) => `“${word}” was read as “${meant}”.`).join(" ");
   if (!found.hits.length && !found.nearest.length) return html`<${Empty} icon="search" title="Nothing was found">Try other words${read && `. ${read}`}, or look in conversations too.</${Empty}>`;
+  const good = found.hits.filter(({ weak }) => !weak).length;
   const said = !found.hits.length ? "Nothing was found. These come nearest, and are probably no answer:"
-    : found.groups ? `${number(found.count)} may be about it${found.more ? `, the ${number(found.hits.length)} best are shown` : ""}.` : `${count(found.hits.length, "match", "matches")}, the best first.`;
-  return html`<p class="verdict" role="status">${said} ${found.weak ? "All of them are weak: perhaps none is an answer." : ""} ${read}</p>`;
+    : found.groups ? `${number(found.count)} may be about it${found.more ? `, the ${number(found.hits.length)} best are shown` : ""}.` : good ? `${count(good, "match", "matches")}${good > 1 ? ", the best first" : ""}.` : "";
+  return html`<p class="verdict" role="status">${said} ${found.weak ? "Only weak matches: perhaps none of these is an answer. Other words may find it." : ""} ${read}</p>`;
 }
 
 const Groups = ({ found }) => Object.entries(found.groups).map(([name, many]) => html`<section key=${name} class="section"><h2>${upper(name)} <span class="count">${number(many)}</span></h2>

@@ -1,10 +1,10 @@
 // Trash: what was removed, by whom and when, and the way back. What was erased for good is counted, and no more.
 
 import { useData } from "/assets/data.js";
-import { bringBack } from "/assets/memories.js";
+import { bringBack, Labels } from "/assets/memories.js";
 import { setQuery, useQuery } from "/assets/router.js";
 import { Told } from "/assets/text.js";
-import { Banner, Button, Card, Cards, Check, Empty, Kind, Loaded, Meta, Page, Tag, When, Who } from "/assets/ui.js";
+import { Banner, Button, Card, Cards, Check, Empty, Kind, Loaded, Meta, Page, When, Who } from "/assets/ui.js";
 import { html, useState } from "/assets/vendor.js";
 import { dayOf, memories, number, upper } from "/assets/words.js";
 
@@ -14,7 +14,7 @@ const PAGE = 50;
 export default function Trash() {
   const [query] = useQuery(), page = Math.max(1, Number(query.page) || 1);
   const trash = useData("/trash", { offset: (page - 1) * PAGE, limit: PAGE });
-  return html`<${Page} title="Trash" lead=${trash.data ? `${memories(trash.data.count)} ${trash.data.count === 1 ? "was" : "were"} removed and can be brought back.` : " "}>
+  return html`<${Page} title="Trash" class="trash" lead=${trash.data ? `${memories(trash.data.count)} ${trash.data.count === 1 ? "was" : "were"} removed and can be brought back.` : " "}>
     <${Loaded} of=${trash} cards=${4}>${(told) => html`${told.removed.length ? html`<${List} told=${told} page=${page} />` : html`<${Empty} icon="trash" title="The trash is empty">What you or an agent removes, in Commonplace or in an editor, lies here until you bring it back.</${Empty}>`}
       <${ForGood} forgotten=${told.forgotten} />`}</${Loaded}></${Page}>`;
 }
@@ -43,6 +43,6 @@ const HOW = {
 function Removed({ removed, chosen, choose, back }) {
   const { change } = removed;
   return html`<${Card} id=${removed.id} class=${chosen ? "chosen" : ""}><div class="card-head"><${Check} hidden label=${`Select: ${removed.text.slice(0, 80)}`} checked=${chosen} onChange=${() => choose(removed.id)} />
-    <div><${Told} text=${removed.text} /><${Meta}><${Kind} kind=${removed.kind} /><span>${HOW[change.op] || "Removed"}</span>${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />`}<${When} at=${change.at} exact />${removed.tags.map((tag) => html`<${Tag} key=${tag}>${tag}</${Tag}>`)}</${Meta}></div>
-    <${Button} small icon="undo" onClick=${() => back([removed.id])}>Bring back</${Button}></div></${Card}>`;
+    <div><${Told} text=${removed.text} /><${Meta}><${Kind} kind=${removed.kind} /><span>${HOW[change.op] || "Removed"}</span>${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />`}<${When} at=${change.at} exact /><${Labels} tags=${removed.tags} /></${Meta}></div>
+    <${Button} small icon="undo" label="Bring back" onClick=${() => back([removed.id])}>Bring back</${Button}></div></${Card}>`;
 }

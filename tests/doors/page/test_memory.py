@@ -78,7 +78,7 @@ def test_a_memory_is_edited_in_place(page: Any, world: Served) -> None:
         stored = memory.store("The gate opens at seven", kind="fact", tags=["home"])
     go(page, world, "memory?words=gate+opens")
     choose(page, "Edit", "The gate opens")
-    page.get_by_label("Text").fill("The gate opens at **eight**")
+    page.get_by_role("textbox", name="Text").fill("The gate opens at **eight**")
     page.get_by_label("Tags").fill("home, new")
     page.get_by_role("button", name="Save").click()
     page.locator(".card strong", has_text="eight").wait_for()
@@ -95,13 +95,13 @@ def test_an_edit_that_meets_anothers_shows_both_and_keeps_what_was_typed(
     with opened(world) as memory:
         stored = memory.store("The lamp is red", kind="fact")
     go(page, world, f"memory/{stored.id}?edit=1")
-    page.get_by_label("Text").fill("The lamp is green and bright")
+    page.get_by_role("textbox", name="Text").fill("The lamp is green and bright")
     with opened(world) as memory:
         memory.revise(stored.id, text="The lamp is blue", kind="fact", tags=[])
     page.get_by_role("button", name="Save").click()
     page.get_by_text("This memory was changed while you were typing").wait_for()
     keep(page, "memory-meanwhile")
-    assert page.get_by_label("Text").input_value() == "The lamp is green and bright"
+    assert page.get_by_role("textbox", name="Text").input_value() == "The lamp is green and bright"
     assert "blue" in page.locator(".diff").first.inner_text()
     page.get_by_role("button", name="Keep mine").click()
     page.locator("article", has_text="The lamp is green and bright").wait_for()
@@ -111,10 +111,10 @@ def test_what_is_typed_into_a_memory_outlives_a_reload(page: Any, world: Served)
     with opened(world) as memory:
         stored = memory.store("The rug is grey", kind="fact")
     go(page, world, f"memory/{stored.id}?edit=1")
-    page.get_by_label("Text").fill("The rug is grey and worn")
+    page.get_by_role("textbox", name="Text").fill("The rug is grey and worn")
     page.reload()
     ready(page)
-    assert page.get_by_label("Text").input_value() == "The rug is grey and worn"
+    assert page.get_by_role("textbox", name="Text").input_value() == "The rug is grey and worn"
     page.get_by_role("button", name="Cancel").click()
     page.locator("article", has_text="The rug is grey").wait_for()
 
@@ -163,7 +163,7 @@ def test_what_an_agent_stores_appears_by_itself(page: Any, world: Served) -> Non
 def test_a_memory_that_is_refused_stays_as_it_was_typed(page: Any, world: Served) -> None:
     go(page, world, "memory")
     page.get_by_role("button", name="Remember", exact=True).click()
-    box = page.get_by_label("What to remember")
+    box = page.get_by_label("What should be remembered?")
     box.fill("x" * 9000)
     page.locator("dialog").get_by_role("button", name="Remember").click()
     page.locator("dialog .wrong").first.wait_for()
@@ -300,8 +300,10 @@ def test_filters_are_reached_on_a_phone(phone: Any, world: Served) -> None:
     go(phone, world, "memory")
     phone.get_by_role("button", name="Filters").click()
     keep(phone, "memory-filters-phone")
-    phone.locator("aside").get_by_role("button", name="preference").first.click()
+    phone.locator("dialog").get_by_role("button", name="preference").first.click()
     phone.wait_for_url("**kind=preference**")
+    phone.locator("dialog").get_by_role("button", name="Close").click()
+    phone.locator(".active").get_by_role("button", name="preference").wait_for()
     pages.sound(phone)
 
 
@@ -346,3 +348,21 @@ def test_no_memory_runs_or_calls_home(hostile: Served, where: str) -> None:
         assert alerts == []
         assert guarded.page.locator(".card script, .card [onclick], .card [onerror]").count() == 0
         assert guarded.faults == []
+
+
+def test_escape_closes_an_edit_and_costs_no_typed_text(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        memory.store("The kite is torn", kind="fact")
+    go(page, world, "memory?words=kite+is+torn")
+    card(page, "The kite").focus()
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Text").fill("The kite is torn at the tail")
+    page.keyboard.press("Escape")
+    card(page, "edited, not saved").wait_for()
+    card(page, "The kite").focus()
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Save").wait_for()
+    typed = page.get_by_role("textbox", name="Text").input_value()
+    assert typed == "The kite is torn at the tail"
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".card", has_text="edited, not saved").wait_for(state="detached")

@@ -114,7 +114,9 @@ def test_a_search_is_filtered(page: Any, world: Served) -> None:
 def test_a_search_that_failed_does_not_look_like_one_that_found_nothing(
     page: Any, world: Served
 ) -> None:
-    page.route("**/search?*", lambda route: route.fulfill(status=400, json={"detail": "Not so."}))
+    page.route(
+        "**/api/**/search?*", lambda route: route.fulfill(status=400, json={"detail": "Not so."})
+    )
     go(page, world, "search?words=tea")
     page.get_by_text("Not so.").wait_for()
     assert "Nothing was found" not in page.locator("main").inner_text()

@@ -10,7 +10,7 @@ const first = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export function Account({ account, session = "" }) {
   if (!account?.state && !account?.sentence && !account?.read_before?.length) return null;
   const { state, sentence, said_at: at, said, message, wording, untyped, read_before: read, changes } = account;
-  return html`<dl class="facts">
+  return html`<dl class="about">
     ${state && html`<div><dt>State</dt><dd>${first(state)}.</dd></div>`}
     ${sentence && html`<div><dt>You said</dt><dd><q dir="auto">${sentence}</q> <span class="muted"><${When} at=${at} /></span></dd></div>`}
     ${(said || message) && html`<div><dt>In the message</dt><dd dir="auto">${said && said !== sentence ? said : ""} ${session && message ? html`<${Link} to=${`/conversations/${encodeURIComponent(session)}?at=${encodeURIComponent(message)}`}>Open the conversation there</${Link}>` : ""}</dd></div>`}

@@ -1,7 +1,7 @@
 // What a person does with memories wherever they are shown: read, edit in place, replace, remove, forget; the kinds and tags of a form.
 
 import { get, post, put, remove } from "/assets/api.js";
-import { useAction, useData, useDraft } from "/assets/data.js";
+import { draftOf, useAction, useData, useDraft } from "/assets/data.js";
 import { Icon } from "/assets/icons.js";
 import { Diff, Told } from "/assets/text.js";
 import { go, Link, documentAddress, memoryAddress } from "/assets/router.js";
@@ -83,29 +83,10 @@ export async function copyText(text) {
   try { await navigator.clipboard.writeText(text); toast("Copied."); } catch { toast("The browser does not let this page copy.", { wrong: true }); }
 }
 
-// ---- A new memory.
-
-/* The box to remember something: its text stays when it is refused, and through a reload. */
-export function Remember({ onDone, label = "What to remember" }) {
-  const { data: counts } = useData("/counts"), { data: status } = useData("/status", {}, { on: false });
-  const [draft, type, done] = useDraft("remember-form", { text: "", kind: "note", tags: "" });
-  const [save, { busy, error }] = useAction(async () => {
-    const stored = await post("/records", { text: draft.text, kind: draft.kind, tags: tagsIn(draft.tags) });
-    done();
-    toast(stored.redacted ? `Remembered without its secrets: ${stored.redacted.join(", ")}.` : "Remembered.");
-    onDone?.(stored);
-  });
-  return html`<form class="stack" onSubmit=${(event) => { event.preventDefault(); save(); }}>
-    <${TextBox} label=${label} value=${draft.text} limit=${status?.text_limit} required onInput=${(text) => type({ ...draft, text })} />
-    <${KindAndTags} value=${draft} kinds=${kindsFor(counts?.kinds, draft.kind)} onInput=${type} />
-    <${Wrong} error=${error} /><div class="actions"><button class="button primary" disabled=${busy}>Remember</button>
-      ${onDone && html`<${Button} onClick=${() => onDone(null)}>Not now</${Button}>`}</div></form>`;
-}
+// ---- Edit in place.
 
 const KindAndTags = ({ value, kinds, onInput }) => html`<div class="pair"><${Select} label="Kind" value=${value.kind} options=${kinds} onChange=${(kind) => onInput({ ...value, kind })} />
   <${Input} label="Tags" value=${value.tags} placeholder="home, project:boat, person:ann" hint="With commas between them." onInput=${(tags) => onInput({ ...value, tags })} /></div>`;
-
-// ---- Edit in place.
 
 const asDraft = (record) => ({ text: record.text, kind: record.kind, tags: tagsAs(record.tags), etag: record.etag });
 
@@ -125,7 +106,7 @@ export function EditMemory({ record, onDone }) {
   useEffect(() => { place.current?.focus(); }, []);
   const now = error?.status === 412 ? error.told.current : null;
   const keys = (event) => {
-    if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); shut(null); }
+    if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); onDone(null); }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); save(); }
   };
   return html`<form class="stack editing" aria-label="Edit this memory" onKeyDown=${keys} onSubmit=${(event) => { event.preventDefault(); save(); }}>
@@ -133,8 +114,8 @@ export function EditMemory({ record, onDone }) {
     <${KindAndTags} value=${draft} kinds=${kindsFor(counts?.kinds, draft.kind)} onInput=${type} />
     ${now && html`<${Meanwhile} now=${now} mine=${draft} busy=${busy} keep=${() => { type({ ...draft, etag: now.etag }); save(now.etag); }} drop=${() => { clear(); type(asDraft(now)); }} />`}
     ${!now && html`<${Wrong} error=${error} />`}
-    <div class="actions"><button class="button primary" disabled=${busy}>Save</button><${Button} onClick=${() => shut(null)}>Cancel</${Button}>
-      <span class="hint desk">Ctrl+Enter saves, Escape leaves it as it was.</span></div></form>`;
+    <div class="actions">${!now && html`<button class="button primary" disabled=${busy}>Save</button>`}<${Button} onClick=${() => shut(null)}>Cancel</${Button}>
+      <span class="hint desk">Ctrl+Enter saves. Escape closes it and keeps what you typed.</span></div></form>`;
 }
 
 const Meanwhile = ({ now, mine, keep, drop, busy }) => html`<${Banner} look="warn" role="alert"><p><strong>This memory was changed while you were typing.</strong> Your text is still here. From the text as it is now to yours:</p>
@@ -181,7 +162,7 @@ export function MemoryCard({ record, choosing = false, chosen = false, onChoose,
 export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${kind && html`<${Kind} kind=${record.kind} />`}
   <${Link} to=${memoryAddress(record.id)} class="quiet-link"><span class="hidden">Open this memory of </span><${When} at=${record.timestamp} />${!record.timestamp && "Open"}</${Link}>
   ${record.origin !== "owner" && html`<${Who} by=${record} icon=${false} />`}<${Trust} record=${record} />
-  ${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
+  ${draftOf(`memory:${record.id}`) && html`<${Badge} look="warn">edited, not saved</${Badge}>`}${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
   <${Labels} tags=${record.tags} onFilter=${onFilter} /></${Meta}>`;
 
 // Tags, and those among them that name a person or a project, each with its own sign.

@@ -56,7 +56,7 @@ const SENSITIVITY = { public: "Anybody may see it", personal: "", operational: "
 function Facts({ record }) {
   const people = peopleOf(record), projects = projectsOf(record), tags = plainTags(record.tags);
   const links = (names, filter) => names.map((name, at) => html`${at > 0 && ", "}<${Link} to=${`/memory?${filter}=${encodeURIComponent(name)}`}><span dir="auto">${name}</span></${Link}>`);
-  return html`<section class="sheet" aria-label="About this memory"><dl class="facts">
+  return html`<section class="sheet" aria-label="About this memory"><dl class="about">
     <${Fact} name="Remembered"><time datetime=${record.timestamp}>${full(record.timestamp) || "At no known time"}</time></${Fact}>
     <${Fact} name="By"><${Who} by=${record} />${record.trust === "none" && html` <${Badge} look="warn">not trusted</${Badge}>`}</${Fact}>
     ${record.session && html`<${Fact} name="In the conversation"><${Link} to=${`/conversations/${encodeURIComponent(record.session)}`}><span dir="auto">${record.session}</span></${Link}></${Fact}>`}

@@ -229,7 +229,7 @@ async function logOut() {
 // ---- Keys.
 
 const KEYS = [
-  ["/", "search"], ["u", "undo your own last change"], ["r", "redo: make again what you took back"], ["j, k", "next, previous entry"], ["?", "these keys"],
+  ["/", "search"], ["u", "undo your own last change"], ["r", "redo: make again what you took back"], ["j, k", "next, previous entry"], ["Enter, e, x", "open, edit or select the memory that has the focus"], ["?", "these keys"],
   ...PLACES.map(({ key, title }) => [`g then ${key}`, `go to ${title}`]),
 ];
 const showKeys = () => tell("Keyboard keys", html`<table><tbody>${KEYS.map(([key, what]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${what}</td></tr>`)}</tbody></table>`);

@@ -14,14 +14,25 @@ export const withoutData = (text) => text.replace(/[ \t]*<!-- \{.*?(?:\} -->|$)/
 // A text on one line, without the marks of markdown: for a preview.
 export const plainly = (text) => bare(text).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+/gm, "").replace(/(\*\*|__|`|~~)(.+?)\1/g, "$2").replace(/\s+/g, " ").trim();
 
-// Markdown as it reads. Links to elsewhere open beside the page.
-export function Markdown({ text, class: more = "" }) {
+// Wraps what an expression finds in the texts of an element, and leaves all else of it as it is.
+function markIn(made, found) {
+  const texts = document.createTreeWalker(made, NodeFilter.SHOW_TEXT), all = [];
+  while (texts.nextNode()) all.push(texts.currentNode);
+  for (const each of all) {
+    const parts = each.data.split(found);
+    if (parts.length > 1) each.replaceWith(...parts.map((part, at) => (at % 2 ? Object.assign(document.createElement("mark"), { textContent: part }) : part)));
+  }
+}
+
+/* Markdown as it reads. Links to elsewhere open beside the page. `found` is an expression, with one group around it all, for what to mark. */
+export function Markdown({ text, found = null, class: more = "" }) {
   const place = useRef();
   useLayoutEffect(() => {
     const made = rendered(bare(text));
     for (const link of made.querySelectorAll("a[href^='http']")) { link.target = "_blank"; link.rel = "noopener noreferrer"; }
+    if (found) markIn(made, found);
     place.current.replaceChildren(made);
-  }, [text]);
+  }, [text, String(found)]);
   return html`<div class=${`prose ${more}`} dir="auto" ref=${place}></div>`;
 }
 
@@ -31,11 +42,17 @@ export const isLong = (text) => text.length > LONG || text.split("\n").length > 
 // A memory's text: rendered, and folded when it is long.
 export function Told({ text, words = "" }) {
   const [open, set] = useState(false), id = useId();
-  const shown = words ? html`<p class="prose" dir="auto"><${Marked} text=${bare(text)} words=${words} /></p>` : html`<${Markdown} text=${text} />`;
+  const shown = html`<${Markdown} text=${text} found=${words && partsOf(words)} />`;
   if (!isLong(text)) return shown;
   return html`<div class="told"><div id=${id} class=${open ? "" : "folded"}>${shown}</div>
     <button type="button" class="linkish" aria-expanded=${open} aria-controls=${id} onClick=${() => set(!open)}>${open ? "Show less" : "Show all of it"}</button></div>`;
 }
+
+const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const either = (words) => [...new Set(words)].sort((one, other) => other.length - one.length).map(escaped).join("|");
+// An expression for parts of words, as a filter finds them, and one for whole words just as they stand.
+export const partsOf = (words) => (words.trim() ? new RegExp(`(${either(words.trim().split(/\s+/))})`, "giu") : null);
+export const wholeWords = (words) => (words?.length ? new RegExp(`(?<![\\p{L}\\p{N}_])(${either(words)})(?![\\p{L}\\p{N}_])`, "gu") : null);
 
 // A text in which the words that were looked for are marked.
 export function Marked({ text, words }) {

@@ -2,7 +2,8 @@
 
 import { get } from "/assets/api.js";
 import { useData, useSettled } from "/assets/data.js";
-import { changeMemories, exported, kindsFor, manyOf, MemoryCard, MOST_AT_ONCE, Remember, removeMemories, tagsIn } from "/assets/memories.js";
+import { changeMemories, exported, kindsFor, manyOf, MemoryCard, MOST_AT_ONCE, removeMemories, tagsIn } from "/assets/memories.js";
+import { Remember } from "/assets/remember.js";
 import { OneMemory } from "/assets/one-memory.js";
 import { setQuery, useQuery } from "/assets/router.js";
 import { ask, Button, Cards, Check, Chip, Dialog, Empty, Input, Loaded, Menu, Page, Select, Tabs, toast } from "/assets/ui.js";
@@ -57,10 +58,11 @@ function All() {
   const isEmpty = counts.data?.memories === 0 && !counts.data.replaced && !isFiltered(query);
   return html`<${Page} title="Memory" wide lead=${html`<${Told} counts=${counts.data} filtered=${isFiltered(query)} />`}
     actions=${html`<${Button} look="primary" icon="add" onClick=${() => setAdding(true)}>Remember</${Button}>`}>
-    ${adding && html`<${Dialog} title="Remember something" onClose=${() => setAdding(false)}><${Remember} onDone=${() => setAdding(false)} /></${Dialog}>`}
+    ${adding && html`<${Dialog} title="Remember something" onClose=${() => setAdding(false)}><${Remember} done=${() => setAdding(false)} /></${Dialog}>`}
     ${isEmpty ? html`<${Nothing} add=${() => setAdding(true)} />` : html`<div class="shelf"><div class="shelf-main">
-      <${Bar} query=${query} open=${open} setOpen=${setOpen} /><${Active} query=${query} /><${List} query=${query} filters=${filters} counts=${counts.data} /></div>
-      <aside class=${`rail ${open ? "open" : ""}`} aria-label="Filters" id="filters"><${Rail} query=${query} counts=${counts.data} /></aside></div>`}
+      <${Bar} query=${query} setOpen=${setOpen} /><${Active} query=${query} /><${List} query=${query} filters=${filters} counts=${counts.data} /></div>
+      <aside class="rail" aria-label="Filters"><${Rail} query=${query} counts=${counts.data} /></aside></div>
+      ${open && html`<${Dialog} title="Filters" onClose=${() => setOpen(false)}><div class="rail-alone"><${Rail} query=${query} counts=${counts.data} /></div></${Dialog}>`}`}
   </${Page}>`;
 }
 
@@ -70,18 +72,18 @@ const Told = ({ counts, filtered }) => counts ? html`<span role="status">${memor
 const Nothing = ({ add }) => html`<${Empty} icon="memory" title="Nothing is remembered yet" actions=${html`<${Button} look="primary" icon="add" onClick=${add}>Remember something</${Button}>`}>
   Write the first memory yourself, or let an agent that is connected remember one. Each appears here by itself.</${Empty}>`;
 
-function Bar({ query, open, setOpen }) {
+function Bar({ query, setOpen }) {
   const [typed, type] = useState(query.words), settled = useSettled(typed, 180), mine = useRef(query.words);
   useEffect(() => { if (settled !== mine.current) { mine.current = settled; setQuery({ words: settled, page: "" }); } }, [settled]);
   useEffect(() => { if (query.words !== mine.current) { mine.current = query.words; type(query.words); } }, [query.words]);
   return html`<div class="filterbar"><${Input} label="Filter by words" hidden type="search" placeholder="Filter by words" value=${typed} onInput=${type} />
     <${Select} label="Sort" hidden value=${query.sort || "newest"} options=${SORTS} onChange=${(sort) => setQuery({ sort: sort === "newest" ? "" : sort, page: "" })} />
-    <span class="narrow"><${Button} icon="filter" aria-expanded=${open} aria-controls="filters" onClick=${() => setOpen(!open)}>Filters</${Button}></span></div>`;
+    <span class="narrow"><${Button} icon="filter" aria-haspopup="dialog" onClick=${() => setOpen(true)}>Filters</${Button}></span></div>`;
 }
 
 // What is filtered by now, each with a cross.
 function Active({ query }) {
-  if (!isFiltered(query)) return null;
+  if (![...LISTS, "since", "until", "replaced"].some((name) => query[name])) return null;
   const names = { by: (value) => who({ origin: value }), person: (value) => `@${value}`, tag: (value) => `#${value}` };
   return html`<div class="chips active" role="group" aria-label="Active filters">
     ${LISTS.flatMap((name) => listOf(query[name]).map((value) => html`<${Chip} key=${name + value} on remove title="Take this filter off" onClick=${() => toggle(query, name, value)}>${names[name]?.(value) ?? value}</${Chip}>`))}
@@ -171,7 +173,7 @@ function InList({ query, filters, counts, card, choose }) {
   const byTime = ["newest", "oldest"].includes(sort);
   return html`<${Loaded} of=${told} cards=${6}>${({ records, more }) => (!records.length ? NONE : html`
     ${choose && html`<p><button type="button" class="linkish small" onClick=${() => choose(records.map(({ id }) => id))}>Select all ${records.length} on this page</button></p>`}
-    ${grouped(records, byTime).map(({ title, records: some }) => html`<section key=${title + some[0].id} class="group">${title && html`<h2 class="group-head">${title}</h2>`}<${Cards} label=${title || "Memories"}>${some.map((record) => card(record, filters.kinds.length !== 1))}</${Cards}></section>`)}
+    ${grouped(records, byTime).map(({ title, records: some }) => html`<section key=${title} class="group">${title && html`<h2 class="group-head">${title}</h2>`}<${Cards} label=${title || "Memories"}>${some.map((record) => card(record, filters.kinds.length !== 1))}</${Cards}></section>`)}
     <${Pager} page=${page} more=${more} shown=${records.length} counts=${counts} />`)}</${Loaded}>`;
 }
 

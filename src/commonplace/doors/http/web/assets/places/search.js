@@ -3,7 +3,7 @@
 import { useData, useSettled } from "/assets/data.js";
 import { AboutIt, EditMemory, isKept, menuOf } from "/assets/memories.js";
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
-import { isLong } from "/assets/text.js";
+import { isLong, Markdown, wholeWords } from "/assets/text.js";
 import { Badge, Banner, Bar, Button, Card, Cards, Check, Empty, Input, Loaded, Menu, Meta, More, Page, Select, Tabs, When } from "/assets/ui.js";
 import { html, useEffect, useRef, useState } from "/assets/vendor.js";
 import { count, number, upper, who } from "/assets/words.js";
@@ -89,13 +89,6 @@ const Said = ({ hit, to }) => html`<${Meta}><span>${hit.username === "assistant"
 
 const Strength = ({ hit }) => html`<span class="strength"><${Bar} value=${hit.score} look=${hit.weak ? "warn" : ""} label=${`A ${strength(hit)} match, ${Math.round(hit.score * 100)} of 100`} /><span class="small muted">${hit.weak ? html`<${Badge} look="warn">weak</${Badge}>` : strength(hit)}</span></span>`;
 
-const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-function marked(text, marks) {
-  if (!marks?.length) return text;
-  const found = new RegExp(`(?<![\\p{L}\\p{N}_])(${[...marks].sort((a, b) => b.length - a.length).map(escaped).join("|")})(?![\\p{L}\\p{N}_])`, "gu");
-  return text.split(found).map((part, at) => (at % 2 ? html`<mark>${part}</mark>` : part));
-}
-
 // Of a long text the part around the first word that was found.
 const BEFORE = 160, AROUND = 520;
 function piece(text, marks) {
@@ -106,7 +99,7 @@ function piece(text, marks) {
 
 function Text({ hit }) {
   const [open, set] = useState(false), long = isLong(hit.text), shown = long && !open ? piece(hit.text, hit.marks) : hit.text;
-  return html`<p class="prose" dir="auto">${marked(shown, hit.marks)}</p>${long && html`<button type="button" class="linkish small" aria-expanded=${open} onClick=${() => set(!open)}>${open ? "Show less" : "Show all of it"}</button>`}`;
+  return html`<${Markdown} text=${shown} found=${wholeWords(hit.marks)} />${long && html`<button type="button" class="linkish small" aria-expanded=${open} onClick=${() => set(!open)}>${open ? "Show less" : "Show all of it"}</button>`}`;
 }
 
 function Why({ hit }) {

@@ -56,7 +56,7 @@ SHOWN = {
     "docs/heartbeat.md": "done diary/",
     "docs/context.md": "## Current Message\nAnd low water?",
 }
-PAGES = ("README.md", "docs/use.md", "docs/backup.md", *SHOWN)
+PAGES = ("docs/use.md", "docs/backup.md", *SHOWN)
 
 
 EVERY_PAGE = sorted(

@@ -203,7 +203,7 @@ def _told(done: Beginning, clients: tuple[str, ...], arguments: argparse.Namespa
     lines += connected
     lines += ["", f"Next: {_command(done)} {EXAMPLE}"]
     if not connected:
-        lines.append(f"      {_command(done)} setup claude     # or codex, gemini, …: connect it")
+        lines.append(f"      {_command(done)} setup     # connects your agents")
     show(Answer(data, "\n".join(lines)), as_json=arguments.json)
     return 0
 

@@ -169,14 +169,29 @@ def ready(page: Any) -> None:
     page.locator("main .skeleton").first.wait_for(state="detached")
 
 
+BEYOND = """() => {
+  const found = [], range = document.createRange();
+  const all = document.createTreeWalker(document.body, NodeFilter.SHOW_ALL);
+  while (all.nextNode()) {
+    range.selectNodeContents(all.currentNode);
+    const { right } = range.getBoundingClientRect();
+    const { outerHTML, data } = all.currentNode;
+    if (right > document.documentElement.clientWidth) found.push((outerHTML || data).slice(0, 120));
+  }
+  return found.slice(-5);
+}"""
+"""What stands beyond the right edge."""
+
+
 def sound(page: Any) -> None:
     """What must hold of every place at every width."""
     width = page.viewport_size["width"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(BEYOND)
     assert page.locator("main h1").inner_text().strip()
     lines = page.locator("main").inner_text().split("\n")
-    assert not UNDRAWN & {line.strip() for line in lines}
-    assert "could not be shown" not in "\n".join(lines)
+    undrawn = UNDRAWN & {line.strip() for line in lines}
+    assert not undrawn, undrawn
+    assert "could not be shown" not in "\n".join(lines), lines
 
 
 class Held:
@@ -253,4 +268,4 @@ def nothing_serious(page: Any, axe: str) -> None:
         for each in found["violations"]
         if each["impact"] in ("serious", "critical")
     ]
-    assert serious == []
+    assert serious == [], serious

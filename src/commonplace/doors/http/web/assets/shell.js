@@ -197,7 +197,7 @@ function AllPlaces({ route, waiting, done }) {
   return html`<dialog class="sheet-menu" ref=${place} aria-label="All places" onClose=${done} onClick=${(event) => { if (event.target === place.current) shut(); }}>
     <${Pick} onGo=${shut} /><${Places} route=${route} waiting=${waiting} onGo=${(event) => { if (event.target.closest("a")) shut(); }} />
     <div class="side-foot"><${Button} look="quiet" icon="undo" onClick=${() => { shut(); undo(); }}>Undo</${Button}><${Button} look="quiet" icon="redo" onClick=${() => { shut(); redo(); }}>Redo</${Button}>
-      <${Theme} /><${Button} look="quiet" icon="leave" onClick=${logOut}>Log out</${Button}><${Button} look="quiet" icon="cross" onClick=${shut}>Close</${Button}></div></dialog>`;
+      <${Theme} /><${Button} look="quiet" icon="leave" onClick=${logOut}>Log out</${Button}><${Button} look="quiet" icon="cross" label="Close" onClick=${shut} /></div></dialog>`;
 }
 
 // ---- Light and dark.
@@ -230,9 +230,10 @@ async function logOut() {
 
 const KEYS = [
   ["/", "search"], ["u", "undo your own last change"], ["r", "redo: make again what you took back"], ["j, k", "next, previous entry"], ["Enter, e, x", "open, edit or select the memory that has the focus"], ["?", "these keys"],
-  ...PLACES.map(({ key, title }) => [`g then ${key}`, `go to ${title}`]),
 ];
-const showKeys = () => tell("Keyboard keys", html`<table><tbody>${KEYS.map(([key, what]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${what}</td></tr>`)}</tbody></table>`);
+const GOING = PLACES.map(({ key, title }) => [`g then ${key}`, `go to ${title}`]);
+const Keys = ({ keys }) => html`<table><tbody>${keys.map(([key, what]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${what}</td></tr>`)}</tbody></table>`;
+const showKeys = () => tell("Keyboard keys", html`<div class="keys"><${Keys} keys=${KEYS} /><${Keys} keys=${GOING} /></div>`, { wide: true });
 
 function step(by) {
   const cards = [...document.querySelectorAll("main .card[tabindex]")];

@@ -366,3 +366,22 @@ def test_escape_closes_an_edit_and_costs_no_typed_text(page: Any, world: Served)
     assert typed == "The kite is torn at the tail"
     page.get_by_role("button", name="Cancel").click()
     page.locator(".card", has_text="edited, not saved").wait_for(state="detached")
+
+
+@pytest.mark.parametrize("where", ["memory/{id}", "memory/{id}?edit=1"])
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_a_memorys_page_is_sound_and_axe_finds_nothing_serious(
+    world: Served, axe: str, where: str, width: int, scheme: str
+) -> None:
+    with opened(world) as memory:
+        old = memory.store("The mast is oak", kind="fact", tags=["project:boat"])
+        memory.revise(old.id, text="The mast is spruce", kind="fact", tags=[])
+        new = memory.supersede(old.id, "The mast is carbon")
+    with pages.opened(world, width, scheme, bypass_csp=True) as guarded:
+        go(guarded.page, world, where.format(id=old.id))
+        guarded.page.locator(".versions li").first.wait_for()
+        keep(guarded.page, f"one-memory-{width}-{scheme}{'-edit' * ('edit' in where)}")
+        pages.sound(guarded.page)
+        pages.nothing_serious(guarded.page, axe)
+    with opened(world) as memory:
+        memory.delete_all([new.id, old.id])

@@ -73,3 +73,8 @@ export function who({ who: maker = "", origin = "", client = "" } = {}) {
   return MAKERS[maker] || ORIGINS[origin] || upper(origin) || "Unknown";
 }
 export const isYou = ({ who: maker, origin } = {}) => (maker ? maker === "you" || maker === "editor" : origin === "owner");
+
+// Times that a filter offers, each by its first day.
+const iso = (at) => `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
+const ago = (days) => iso(new Date(Date.now() - days * DAY));
+export const TIMES = () => [[ago(0), "Today"], [ago(6), "The last 7 days"], [ago(29), "The last 30 days"], [`${new Date().getFullYear()}-01-01`, "This year"]];

@@ -8,7 +8,7 @@ import { OneMemory } from "/assets/one-memory.js";
 import { setQuery, useQuery } from "/assets/router.js";
 import { ask, Button, Cards, Check, Chip, Dialog, Empty, Input, Loaded, Menu, Page, Select, Tabs, toast } from "/assets/ui.js";
 import { html, useEffect, useRef, useState } from "/assets/vendor.js";
-import { day, memories, number, tone, upper, who } from "/assets/words.js";
+import { day, memories, number, TIMES, tone, upper, who } from "/assets/words.js";
 
 export const sheet = "/assets/places/memory.css";
 const PAGE = 50, IN_A_SECTION = 6, SHOWN = 12;
@@ -46,18 +46,14 @@ function filterByTag(query, tag) {
   else toggle(query, "tag", tag);
 }
 
-const iso = (at) => `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
-const ago = (days) => iso(new Date(Date.now() - days * 864e5));
-const TIMES = () => [["", "Any time"], [ago(0), "Today"], [ago(6), "The last 7 days"], [ago(29), "The last 30 days"], [`${new Date().getFullYear()}-01-01`, "This year"]];
-
 // ---- The place.
 
 function All() {
   const [query] = useQuery(), filters = filtersOf(query);
   const counts = useData("/counts", filters), [adding, setAdding] = useState(false), [open, setOpen] = useState(false);
   const isEmpty = counts.data?.memories === 0 && !counts.data.replaced && !isFiltered(query);
-  return html`<${Page} title="Memory" wide lead=${html`<${Told} counts=${counts.data} filtered=${isFiltered(query)} />`}
-    actions=${html`<${Button} look="primary" icon="add" onClick=${() => setAdding(true)}>Remember</${Button}>`}>
+  return html`<${Page} title="Memory" wide lead=${!isEmpty && html`<${Told} counts=${counts.data} filtered=${isFiltered(query)} />`}
+    actions=${!isEmpty && html`<${Button} look="primary" icon="add" onClick=${() => setAdding(true)}>Remember</${Button}>`}>
     ${adding && html`<${Dialog} title="Remember something" onClose=${() => setAdding(false)}><${Remember} done=${() => setAdding(false)} /></${Dialog}>`}
     ${isEmpty ? html`<${Nothing} add=${() => setAdding(true)} />` : html`<div class="shelf"><div class="shelf-main">
       <${Bar} query=${query} setOpen=${setOpen} /><${Active} query=${query} /><${List} query=${query} filters=${filters} counts=${counts.data} /></div>
@@ -114,7 +110,7 @@ function Facet({ title, name, query, values, say = (value) => value, dotted = fa
 }
 
 function Time({ query }) {
-  const times = TIMES(), isKnown = times.some(([since]) => since === query.since) && !query.until;
+  const times = [["", "Any time"], ...TIMES()], isKnown = times.some(([since]) => since === query.since) && !query.until;
   const options = isKnown ? times : [...times, [query.since, "Between two days"]];
   return html`<section class="facet"><h2>Time</h2><${Select} label="Time" hidden value=${query.since} options=${options} onChange=${(since) => setQuery({ since, until: "", page: "" })} />
     <div class="between"><${Input} label="From" type="date" value=${query.since} onInput=${(since) => setQuery({ since, page: "" })} /><${Input} label="To" type="date" value=${query.until} onInput=${(until) => setQuery({ until, page: "" })} /></div></section>`;

@@ -6,7 +6,7 @@ import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/a
 import { isLong, Markdown, wholeWords } from "/assets/text.js";
 import { Badge, Banner, Bar, Button, Card, Cards, Check, Empty, Input, Loaded, Menu, Meta, More, Page, Select, Tabs, When } from "/assets/ui.js";
 import { html, useEffect, useRef, useState } from "/assets/vendor.js";
-import { count, number, upper, who } from "/assets/words.js";
+import { count, number, TIMES, upper, who } from "/assets/words.js";
 
 export const sheet = "/assets/places/search.css";
 const WHERE = [["memory", "Memory"], ["history", "Conversations"], ["all", "Both"]];
@@ -35,7 +35,7 @@ function Narrow({ query }) {
   const [open, set] = useState(false);
   return html`<${Tabs} label="Where to look" value=${where} options=${WHERE} onChange=${(to) => setQuery({ in: to === "memory" ? "" : to })} />
     <div class="narrow"><${Button} small icon="filter" aria-expanded=${open} aria-controls="narrowing" onClick=${() => set(!open)}>Filters</${Button}></div>
-    <div id="narrowing" class=${`narrowing ${open ? "open" : ""}`}>${where !== "history" && html`${pick("kind", "Every kind", counts?.kinds)}${pick("tag", "Every tag", counts?.tags)}${pick("project", "Every project", counts?.projects)}${pick("person", "Everybody", counts?.people)}${pick("by", "Remembered by anybody", counts?.origins, (origin) => who({ origin }))}`}
+    <div id="narrowing" class=${`narrowing ${open ? "open" : ""}`}>${where !== "history" && html`${pick("kind", "Every kind", counts?.kinds)}${pick("tag", "Every tag", counts?.tags)}${pick("project", "Every project", counts?.projects)}${pick("person", "Everybody", counts?.people)}${pick("since", "Any time", Object.fromEntries(TIMES()), (value) => TIMES().find(([since]) => since === value)?.[1] ?? `Since ${value}`)}${pick("by", "Remembered by anybody", counts?.origins, (origin) => who({ origin }))}`}
       <${Check} label="Everything about it, in groups" checked=${query.all === "1"} onChange=${(on) => setQuery({ all: on ? "1" : "" })} />
       ${where !== "history" && html`<${Check} label="Replaced ones too" checked=${query.replaced === "1"} onChange=${(on) => setQuery({ replaced: on ? "1" : "" })} />`}</div>`;
 }
@@ -43,7 +43,7 @@ function Narrow({ query }) {
 function Found({ query, words }) {
   const all = query.all === "1";
   const told = useData("/search", {
-    text: words, within: query.in || "memory", kinds: query.kind, tags: query.tag, people: query.person, projects: query.project, origins: query.by,
+    text: words, within: query.in || "memory", kinds: query.kind, tags: query.tag, people: query.person, projects: query.project, origins: query.by, since: query.since,
     superseded: query.replaced === "1", all_about: all, limit: all ? ALL : LIMIT,
   });
   return html`<${Loaded} of=${told} cards=${4}>${(found) => html`<${Verdict} found=${found} />

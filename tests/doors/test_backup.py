@@ -25,6 +25,7 @@ from commonplace.doors.admin.backup_file import Manifest, Member
 from commonplace.doors.admin.init import begin
 from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, Conflict, NotFound, VaultTrouble
+from commonplace.storage.file_journal import FileJournal
 from tests.data import EXAMPLES, example
 from tests.doors.test_moving import everything, fill
 from tests.support.postgres import fresh_url
@@ -188,7 +189,7 @@ def test_a_restore_that_fails_leaves_the_place_as_it_was(
     def fail(*_: Any, **__: Any) -> int:
         raise VaultTrouble("The disk is gone.")
 
-    monkeypatch.setattr(Memory, "rebuild", fail)
+    monkeypatch.setattr(FileJournal, "take_in", fail)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(VaultTrouble, match="disk is gone"):
         restore_backup(saved, str(tmp_path / "new"))
@@ -373,6 +374,12 @@ def test_a_name_is_proposed_with_the_vault_and_the_day(filled: str) -> None:
         day = memory.clock.local(memory.clock.now()).date().isoformat()
         assert backup_name(memory).startswith(f"old-{day}-")
         assert backup_name(memory).endswith(".tar.gz")
+
+
+def test_progress_goes_up_to_the_whole_and_tells_it_once(saved: Path) -> None:
+    told = list[tuple[int, int]]()
+    manifest = check_backup(saved, progress=lambda done, total: told.append((done, total)))
+    assert told == [(manifest.bytes, manifest.bytes)]
 
 
 def test_files_that_are_no_memory_are_named(filled: str, tmp_path: Path) -> None:

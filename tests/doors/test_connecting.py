@@ -82,6 +82,26 @@ def test_setup_alone_lists_the_clients_and_says_the_next_command(typed: Typed) -
     assert shown.rstrip().endswith("Next: commonplace setup claude")
 
 
+def test_the_commands_that_are_told_name_a_vault_that_is_not_the_usual_one(
+    typed: Typed, piped: Piped, home: Path
+) -> None:
+    work = home / "my work"
+    begin(work, dialect="native")
+    named = ("--vault", f"'{work}'")
+    assert (
+        typed(*named, "setup", columns=300)
+        .text.rstrip()
+        .endswith(f"Next: commonplace --vault '{work}' setup claude")
+    )
+    assert f"'commonplace --vault '{work}' serve --open'" in typed(
+        *named, "status", columns=300
+    ).text.replace("\n            ", " ")
+    piped("--vault", str(work), "setup", "claude", "--yes")
+    assert f"commonplace --vault '{work}' setup claude --copy-memory own" in (
+        piped("--vault", str(work), "doctor").stdout
+    )
+
+
 def test_setup_begins_with_a_summary_and_shows_the_lines_on_request(typed: Typed) -> None:
     asked = [(QUESTION, "d"), (QUESTION, "n")]
     shown = typed("setup", "cursor", answers=asked)

@@ -421,6 +421,7 @@ def test_doctor_tells_of_a_second_memory_of_a_connected_client(
     monkeypatch.setenv("HOME", str(where.home))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("COMMONPLACE_VAULT", str(memory.root))
     with_claudes(where)
     assert not [check for check in examine(memory) if check.what == "memories"]
     vault = connections.vault_of(memory)

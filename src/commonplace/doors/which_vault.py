@@ -73,6 +73,24 @@ def _keys_left_out(root: str) -> str:
     return said and f"{one_line(root)}: {said}"
 
 
+def command(vault: str) -> str:
+    """How a person calls `commonplace` for a vault: by its path where it is not the usual one."""
+    usual = vault_path(os.environ.get("COMMONPLACE_VAULT", ""), "")
+    if vault == usual or (not is_url(vault) and _real(vault) == _real(usual)):
+        return "commonplace"
+    from shlex import quote
+
+    from commonplace.model.options import shown_value
+
+    return f"commonplace --vault {quote(str(shown_value(vault)))}"
+
+
+def _real(path: str) -> str:
+    from commonplace.opening import find_root
+
+    return os.path.realpath(find_root(path) if os.path.isdir(path) else path)
+
+
 def _named(vault: str) -> str:
     return vault if is_url(vault) else os.path.expanduser(vault)
 

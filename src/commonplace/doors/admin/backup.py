@@ -358,7 +358,8 @@ def _fill(fresh: Path, file: Path, manifest: Manifest, progress: OnProgress) -> 
     finally:
         close_parts(parts)
     with Memory.open(fresh, manifest.layout, environ={}, document_limit=LONGEST) as memory:
-        memory.rebuild(progress("Records"))
+        # Vectors are made when somebody searches: those of many records take minutes.
+        memory.library.refresh()
         records = memory.parts.index.count(EVERYTHING)
     if options is not None:
         (fresh / FILE).write_bytes(STATE_ELSEWHERE.sub(rb"# \1", options))

@@ -15,7 +15,7 @@ import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -161,12 +161,19 @@ def members(
     with _explained(file), _tar(archive, manifest.bytes, len(manifest.members)) as tar:
         infos, done = iter(tar), 0
         next(infos)
+
+        def seen(size: int) -> None:
+            nonlocal done
+            before, done = done, done + size
+            # A line at a time would be told a hundred thousand times.
+            if size and (done // PIECE > before // PIECE or done == manifest.bytes):
+                step(done, manifest.bytes)
+
         for member in manifest.members:
-            data = CheckedData(_data_of(tar, next(infos, None), member, file), member, file)
-            yield member, data
-            data.finish()
-            done += member.size
-            step(done, manifest.bytes)
+            data = _data_of(tar, next(infos, None), member, file)
+            checked = CheckedData(data, member, file, seen)
+            yield member, checked
+            checked.finish()
         if next(infos, None) is not None:
             raise _damaged(file, "it holds more than its manifest names")
 
@@ -185,10 +192,13 @@ def _data_of(
 class CheckedData:
     """The data of one member; at its end it must have been what the manifest says."""
 
-    def __init__(self, data: IO[bytes], member: Member, file: Path) -> None:
+    def __init__(
+        self, data: IO[bytes], member: Member, file: Path, seen: Callable[[int], None]
+    ) -> None:
         self._data = data
         self._member = member
         self._file = file
+        self._tell = seen
         self._digest = hashlib.sha256()
 
     def read(self, size: int = LONGEST + 1) -> bytes:
@@ -208,6 +218,7 @@ class CheckedData:
 
     def _seen(self, piece: bytes) -> bytes:
         self._digest.update(piece)
+        self._tell(len(piece))
         return piece
 
 

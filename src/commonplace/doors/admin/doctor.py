@@ -467,12 +467,13 @@ def _other_memories(memory: Memory) -> Iterator[Check]:
     from commonplace.doors.setup.copying import uncopied
     from commonplace.doors.setup.memory_entries import commands, entries_of, told
 
-    where = here()
-    for client in clients_here(vault_of(memory), where=where):
+    where, vault = here(), vault_of(memory)
+    for client in clients_here(vault, where=where):
         for other in client.memories if client.connected else ():
             entries = entries_of(other, where)
             if entries.found and not uncopied(memory, entries.found):
                 says = f"{told(other, entries)} All of that was copied here."
                 yield Check("memories", True, says)
             else:
-                yield Check("memories", False, told(other, entries), commands(other, entries))
+                fix = commands(other, entries, vault=vault)
+                yield Check("memories", False, told(other, entries), fix)

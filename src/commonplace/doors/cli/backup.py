@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
+from commonplace.doors import which_vault
 from commonplace.doors.cli.main import is_for_eyes, open_memory, show, vault_path
 from commonplace.doors.cli.pages import when
 from commonplace.doors.cli.terminal import progress_bar
@@ -78,6 +79,6 @@ def restore_backup(arguments: argparse.Namespace) -> int:
     )
     if done.moved:
         text += f"\nWhat was there before is in {done.moved}."
-    text += f"\nNext: commonplace --vault {done.place} setup"
+    text += f"\nNext: {which_vault.command(done.place)} setup"
     show(Answer(asdict(done), text), as_json=arguments.json)
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from commonplace.doors import which_vault
 from commonplace.doors.cli.main import json_text, open_memory, show
 from commonplace.doors.cli.terminal import ask, at_terminal, paint
 from commonplace.doors.cli.trust import trust_what_was_made
@@ -98,7 +99,7 @@ def setup(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         vault = connections.vault_of(memory)
         if not arguments.client:
-            return _list(arguments, connections.clients_here(vault), memory.shown)
+            return _list(arguments, connections.clients_here(vault), vault, memory.shown)
         own = Path(memory.parts.own())
         return SetupRun(arguments, vault=vault, own=own, memory=memory).run(undo=False)
 
@@ -235,7 +236,7 @@ class SetupRun:
         arguments, entries = self.arguments, entries_of(other, self.where)
         self._say(told(other, entries))
         if arguments.yes or arguments.dry_run or arguments.json or not at_terminal():
-            self._say(commands(other, entries))
+            self._say(commands(other, entries, vault=self.vault))
             return ""
         if not entries.found:
             return ask("Switch it [o]ff, or [l]eave it? [l] ")
@@ -263,7 +264,8 @@ class SetupRun:
             connections.carry_out(planned, own=self.own)
             self.data["switched_off"] = [each.name for each in others]
             names = ", ".join(each.title for each in others)
-            self._say(f"Switched off: {names}. 'commonplace unsetup {self.client}' undoes it.")
+            undo = f"{which_vault.command(self.vault)} unsetup {self.client}"
+            self._say(f"Switched off: {names}. '{undo}' undoes it.")
 
     def _agreed_to_switch(self, planned: SetupPlan) -> bool:
         """Who was asked about a memory has agreed; who gave the option may look first."""
@@ -302,10 +304,12 @@ def _described(planned: SetupPlan) -> dict[str, Any]:
     return {"files": files, "notes": list(planned.notes)}
 
 
-def _list(arguments: argparse.Namespace, states: Sequence[ClientState], vault: str) -> int:
+def _list(
+    arguments: argparse.Namespace, states: Sequence[ClientState], vault: str, shown_vault: str
+) -> int:
     """The clients with their state, and the next command."""
     where = connections.here()
-    lines = [paint("Clients that can use ", "bold") + vault, ""]
+    lines = [paint("Clients that can use ", "bold") + shown_vault, ""]
     for each in states:
         if is_here(each):
             state = paint(in_words(each), "green" if each.connected else "yellow")
@@ -315,8 +319,8 @@ def _list(arguments: argparse.Namespace, states: Sequence[ClientState], vault: s
     others = [other for each in states for other in each.memories]
     for other in others:
         entries = entries_of(other, where)
-        lines += ["", told(other, entries), commands(other, entries)]
-    lines += ["", _next(states)]
+        lines += ["", told(other, entries), commands(other, entries, vault=vault)]
+    lines += ["", _next(states, which_vault.command(vault))]
     show(Answer([asdict(each) for each in states], "\n".join(lines)), as_json=arguments.json)
     return 0
 
@@ -337,10 +341,10 @@ def in_words(client: ClientState) -> str:
     return "installed, not connected" if client.installed else "not found here"
 
 
-def _next(states: Sequence[ClientState]) -> str:
+def _next(states: Sequence[ClientState], command: str) -> str:
     waiting = [each for each in states if each.installed and not each.connected]
     if waiting:
-        return f"Next: commonplace setup {waiting[0].name}"
+        return f"Next: {command} setup {waiting[0].name}"
     if any(each.connected for each in states):
         return "Every client that is installed here is connected."
-    return "No client was found. Install one, or run 'commonplace setup CLIENT' all the same."
+    return f"No client was found. Install one, or run '{command} setup CLIENT' all the same."

@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from commonplace.doors import which_vault
 from commonplace.doors.cli.main import is_for_eyes, open_memory, show
 from commonplace.doors.cli.terminal import paint
 from commonplace.doors.cli.wrapping import below, columns
+from commonplace.doors.setup.connections import vault_of
 from commonplace.model.errors import BadOption
 from commonplace.model.options import Options
 from commonplace.tools.tool import Answer
@@ -21,8 +23,8 @@ WIDEST = 100
 GAP = 12
 """Columns of the names on a person's page."""
 MOST_KINDS = 5
-SERVE = "commonplace serve --open"
-LINK = "commonplace serve --link"
+SERVE = "serve --open"
+LINK = "serve --link"
 
 
 def status_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,15 +36,16 @@ def status(arguments: argparse.Namespace) -> int:
     try:
         with open_memory(arguments) as memory:
             data = memory.status() | _around(memory)
+            command = which_vault.command(vault_of(memory))
             if arguments.options:
                 data["options"] = memory.options.described()
     except BadOption as error:
         if not arguments.options:
             raise
         # Whoever has a bad option looks here for what it should be.
-        data = {"trouble": error.what, "options": Options().described()}
+        data, command = {"trouble": error.what, "options": Options().described()}, ""
     for_eyes = is_for_eyes(arguments) and "records" in data
-    lines = list(_page(data) if for_eyes else _every_value(data))
+    lines = list(_page(data, command) if for_eyes else _every_value(data))
     for option in data.get("options", ()):
         about = paint(f"# {option['description']}", "dim")
         lines.append(f"{option['name']} = {json.dumps(option['value'])}  {about}")
@@ -53,7 +56,7 @@ def status(arguments: argparse.Namespace) -> int:
 def _around(memory: Memory) -> dict[str, Any]:
     """What is around a vault: its page, the clients that use it, and what waits for a person."""
     from commonplace.doors.cli.serve import running_page
-    from commonplace.doors.setup.connections import clients_here, vault_of
+    from commonplace.doors.setup.connections import clients_here
     from commonplace.upkeep.jobs import NOTHING
     from commonplace.upkeep.schedule import last_runs
 
@@ -93,15 +96,15 @@ def _plain(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value) or "none"
 
 
-def _page(data: Mapping[str, Any]) -> Iterator[str]:
+def _page(data: Mapping[str, Any], command: str) -> Iterator[str]:
     """What a person wants to know, in their words; the rest is in --json."""
     read_only = ", read-only" * data["read only"]
     yield paint(str(data["vault"]), "bold") + read_only
     rows = {
         "Memories": [_memories(data)],
-        "Page": [_where_the_page_is(data)],
-        "Clients": [*_clients(data)],
-        "Waiting": [*_waiting(data["waiting"])] or ["Nothing waits for you."],
+        "Page": [_where_the_page_is(data, command)],
+        "Clients": [*_clients(data, command)],
+        "Waiting": [*_waiting(data["waiting"], command)] or ["Nothing waits for you."],
         "Trouble": [str(each) for each in data["troubles"]],
     }
     width = min(columns(), WIDEST)
@@ -112,7 +115,7 @@ def _page(data: Mapping[str, Any]) -> Iterator[str]:
             head, *more = below(first, sentence, indent=0, gap=GAP, width=width)
             yield head.replace(first, paint(first, colour), 1) if first else head
             yield from more
-    yield paint("'commonplace status --json' tells the rest.", "dim")
+    yield paint(f"'{command} status --json' tells the rest.", "dim")
 
 
 def _memories(data: Mapping[str, Any]) -> str:
@@ -125,21 +128,21 @@ def _memories(data: Mapping[str, Any]) -> str:
     return f"{total} in {documents}{f' ({said})' if said else ''}{told}."
 
 
-def _where_the_page_is(data: Mapping[str, Any]) -> str:
+def _where_the_page_is(data: Mapping[str, Any], command: str) -> str:
     if data["page"]:
-        return f"{data['page']} is running; '{LINK}' prints a link that lets you in."
-    return f"Not running. '{SERVE}' starts it and opens it in your browser."
+        return f"{data['page']} is running; '{command} {LINK}' prints a link that lets you in."
+    return f"Not running. '{command} {SERVE}' starts it and opens it in your browser."
 
 
-def _clients(data: Mapping[str, Any]) -> Iterator[str]:
+def _clients(data: Mapping[str, Any], command: str) -> Iterator[str]:
     connected = _listed(data["clients"], "is connected", "are connected")
     yield f"{connected or 'None is connected'}."
     others: Sequence[str] = data["other clients"]
     if others:
         said = _listed(others, "is installed", "are installed")
-        yield f"{said}, not connected: 'commonplace setup {others[0]}' connects it."
+        yield f"{said}, not connected: '{command} setup {others[0]}' connects it."
     for title in data["other memories"]:
-        yield f"{title[:1].upper()}{title[1:]} is on as well: 'commonplace setup' says more."
+        yield f"{title[:1].upper()}{title[1:]} is on as well: '{command} setup' says more."
 
 
 def _listed(names: Sequence[str], one: str, several: str) -> str:
@@ -153,12 +156,12 @@ def _listed(names: Sequence[str], one: str, several: str) -> str:
     return f"{', '.join(titles[:-1])} and {titles[-1]} {several}"
 
 
-def _waiting(waiting: Mapping[str, Any]) -> Iterator[str]:
+def _waiting(waiting: Mapping[str, Any], command: str) -> Iterator[str]:
     if count := waiting["review"]:
         wait = "waits" if count == 1 else "wait"
-        yield f"{_counted(count, 'memory', 'memories')} {wait} for your word: commonplace review"
+        yield f"{_counted(count, 'memory', 'memories')} {wait} for your word: {command} review"
     if count := waiting["notices"]:
-        yield f"{_counted(count, 'notice')} about edits: commonplace doctor"
+        yield f"{_counted(count, 'notice')} about edits: {command} doctor"
     if said := waiting["findings"]:
         yield f"Upkeep found {said}."
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from commonplace.doors import which_vault
 from commonplace.doors.setup import clients
 from commonplace.doors.setup.clients import Where
 from commonplace.doors.setup.other_memories import OWN, OtherMemory, data_of
@@ -103,9 +104,9 @@ def told(other: OtherMemory, entries: Entries) -> str:
     return f"{_capital(other.title)} is switched on as well{holds}."
 
 
-def commands(other: OtherMemory, entries: Entries) -> str:
-    """How to copy what another memory holds, and to switch it off."""
-    command = f"commonplace setup {other.client}"
+def commands(other: OtherMemory, entries: Entries, *, vault: str) -> str:
+    """How to copy what another memory holds into a vault, and to switch it off."""
+    command = f"{which_vault.command(vault)} setup {other.client}"
     off = f"'{command} --switch-off-memory {other.name}' switches it off"
     if entries.found:
         return f"'{command} --copy-memory {other.name}' copies it into the vault; {off}."

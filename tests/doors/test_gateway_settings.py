@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from commonplace import Memory
+from commonplace.doors.admin.backup import restore_backup
 from commonplace.doors.http.access_tokens import USED_SECONDS
 from commonplace.doors.http.app import Gateway
 from commonplace.model.options import DEFAULTS, GROUPS
@@ -312,3 +314,30 @@ def test_a_program_hears_of_changes_without_their_texts(gateway: Gateway) -> Non
     told = client(gateway, "read").get(f"{AT}/activity")
     assert told.json()["count"] > 0
     assert "green tea" not in told.text
+
+
+def test_memories_are_carried_away_in_one_file(gateway: Gateway, browser: TestClient) -> None:
+    markdown = browser.get(f"{AT}/export/markdown")
+    assert "- Ann likes green tea (preference, #tea)" in markdown.text
+    assert markdown.headers["content-disposition"] == "attachment; filename*=utf-8''book.md"
+    lines = browser.get(f"{AT}/export/jsonl").text.splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["Ann likes green tea"]
+    assert browser.get(f"{AT}/export/word").status_code == 400
+
+
+def test_a_backup_is_one_file_that_makes_the_vault_again(
+    tmp_path: Path, browser: TestClient
+) -> None:
+    answer = browser.get(f"{AT}/backup")
+    assert answer.headers["content-type"] == "application/gzip"
+    (tmp_path / "kept.tar.gz").write_bytes(answer.content)
+    done = restore_backup(tmp_path / "kept.tar.gz", str(tmp_path / "again"))
+    assert done.records == 1
+    with Memory.open(tmp_path / "again") as memory:
+        assert [hit.record.text for hit in memory.search("tea")] == ["Ann likes green tea"]
+
+
+@pytest.mark.parametrize("path", ["export/markdown", "export/jsonl", "backup"])
+def test_no_token_carries_a_vault_away(gateway: Gateway, path: str) -> None:
+    assert client(gateway, "admin").get(f"{AT}/{path}").status_code == 403
+    assert client(gateway).get(f"{AT}/{path}").status_code == 401

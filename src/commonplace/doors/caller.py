@@ -127,6 +127,15 @@ def _client(process: Process) -> str:
     return next((PROGRAMS[stem] for stem in stems if stem in PROGRAMS), "")
 
 
+def client_title(name: str) -> str:
+    """A client as people call it; as it calls itself where that is all that is known."""
+    from commonplace.trust.neutralise import one_line
+
+    first = name.lower().replace("-", " ").partition(" ")[0]
+    titles = {program.partition("-")[0]: title for program, title in PROGRAMS.items()}
+    return titles.get(first, one_line(name))
+
+
 def note_session(notes: Notes, run: str, session: str) -> None:
     """Remember that the process is in this session now."""
     if not run or not session or _kept(notes.read(NOTE)).get(run) == session:

@@ -11,7 +11,7 @@ from commonplace.library import activity
 from commonplace.memory import session
 from commonplace.model import limits
 from commonplace.model.errors import BadValue, NotFound
-from commonplace.model.records import Origin
+from commonplace.model.records import BY_TOOL, Origin
 from commonplace.storage.journal import Entry, Op
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _client(memory: Memory, whose: str) -> str:
     if client := memory.sessions.read(whose).client:
         return client
     said = memory.messages.last(whose, 1) if memory.parts.has_history() else []
-    return said[0].channel if said else ""
+    return said[0].channel if said and said[0].channel != BY_TOOL else ""
 
 
 def _read(

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.cli import pages
 from commonplace.doors.cli.main import is_for_eyes, open_memory, show
 from commonplace.model.errors import BadInput, BadValue, CommonplaceError, Conflict
-from commonplace.model.records import Record
 from commonplace.storage.journal import Op
 from commonplace.tools.hits import described, line
 from commonplace.tools.tool import Answer
@@ -242,8 +241,10 @@ def _in_editor(text: str) -> str:
 
 def tags(arguments: argparse.Namespace) -> int:
     """List the tags and kinds of memories, with how many have each."""
+    from commonplace.doors.admin.export import current
+
     with open_memory(arguments) as memory:
-        records = _all(memory)
+        records = current(memory)
     by_tag = Counter(tag for record in records for tag in record.tags)
     by_kind = Counter(record.kind for record in records)
     data = {"tags": dict(by_tag), "kinds": dict(by_kind)}
@@ -260,11 +261,6 @@ def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
 
 
-def _all(memory: Memory) -> list[Record]:
-    hits = memory.search("", include_passages=False, limit=EVERYTHING)
-    return [hit.record for hit in hits]
-
-
 def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="-", help="where to; '-': standard output")
     parser.add_argument("--jsonl", action="store_true", help="a JSON object a line, with all data")
@@ -275,10 +271,11 @@ def export(arguments: argparse.Namespace) -> int:
 
     A file that is there is not overwritten.
     """
+    from commonplace.doors.admin.export import exported
+
     with open_memory(arguments) as memory:
-        records = _all(memory)[::-1]
         as_lines = arguments.jsonl or arguments.json
-        text = _jsonl(records) if as_lines else _markdown(records, memory)
+        text, written = exported(memory, "jsonl" if as_lines else "markdown")
     if arguments.file == "-":
         sys.stdout.write(text)
         return 0
@@ -288,22 +285,6 @@ def export(arguments: argparse.Namespace) -> int:
     except FileExistsError:
         step = "Name another file, or delete this one first."
         raise Conflict(f"{arguments.file} is there already.", next_step=step) from None
-    count = "1 memory" if len(records) == 1 else f"{len(records):,} memories"
+    count = "1 memory" if written == 1 else f"{written:,} memories"
     print(f"Wrote {count} to {arguments.file}.")
     return 0
-
-
-def _jsonl(records: Sequence[Record]) -> str:
-    return "".join(f"{json.dumps(described(each), ensure_ascii=False)}\n" for each in records)
-
-
-def _markdown(records: Sequence[Record], memory: Memory) -> str:
-    lines, last = ["# Memories", ""], ""
-    for record in records:
-        day = memory.clock.day_of(record.said_at) or "undated"
-        if day != last:
-            lines += [f"## {day}", ""] if not last else ["", f"## {day}", ""]
-        last = day
-        labels = ", ".join([record.kind, *(f"#{tag}" for tag in record.tags)])
-        lines.append(f"- {one_line(record.text)} ({labels})")
-    return "\n".join(lines) + "\n"

@@ -45,15 +45,6 @@ def who(origin: str, *, client: str = "") -> str:
     return f"{said} in {client}" if client and origin == "agent" else said
 
 
-def client_title(name: str) -> str:
-    """A client as people call it; as it calls itself where that is all that is known."""
-    from commonplace.doors.caller import PROGRAMS
-
-    first = name.lower().replace("-", " ").partition(" ")[0]
-    titles = {program.partition("-")[0]: title for program, title in PROGRAMS.items()}
-    return titles.get(first, one_line(name))
-
-
 def when(stamp: str, clock: Clock) -> str:
     """A moment in words, in the user's zone."""
     day, time = day_and_time(stamp, clock)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from commonplace.doors.caller import client_title
 from commonplace.doors.cli import pages
 from commonplace.doors.cli.everyday import corrected, meant
 from commonplace.doors.cli.main import (
@@ -112,7 +113,7 @@ def _show_changes(memory: Memory, changes: Sequence[Activity]) -> int:
             each,
             memory.clock,
             is_edit=each.entry.op == Op.ADD and bool(corrected(memory, each.entry)),
-            client=pages.client_title(clients.get(each.entry.session, "")),
+            client=client_title(clients.get(each.entry.session, "")),
         )
     ]
     print("\n".join(told) or "Nothing yet.")

@@ -15,14 +15,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path as FilePath
 from socket import socket
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Match
 from starlette.routing import Route as Path
 
@@ -190,6 +194,8 @@ class Gateway:
             Path("/api/vaults/{vault}/tools", self._list_tools),
             Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
             Path("/api/vaults/{vault}/changes", self._changes),
+            Path("/api/vaults/{vault}/export/{form}", self._export),
+            Path("/api/vaults/{vault}/backup", self._back_up),
         ]
         nowhere = Path("/api/{rest:path}", _nowhere(routes), methods=METHODS)
         return Starlette(
@@ -333,6 +339,40 @@ class Gateway:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(told, media_type="text/event-stream", headers=headers)
 
+    async def _export(self, request: Request) -> Sent:
+        """Every memory in one file, to be kept by the person's browser."""
+        from commonplace.doors.admin.export import FORMS, exported
+
+        check_person(request, "carry the memories away")
+        caller = caller_of(request, allowed(request, "admin"))
+        vault, form = request.path_params["vault"], request.path_params["form"]
+        if form not in FORMS:
+            raise BadValue("form", f"{form!r} is not known", next_step=f"Use {', '.join(FORMS)}.")
+        text, _ = await self.work(lambda: exported(self.vaults.memory(vault, caller), form))
+        return Response(text.encode(), headers=_download(f"{vault}.{FORMS[form]}"))
+
+    async def _back_up(self, request: Request) -> Sent:
+        """The whole vault in one file that was read back and compared."""
+        from commonplace.doors.admin.backup import back_up, backup_name
+
+        check_person(request, "make a backup")
+        caller = caller_of(request, allowed(request, "admin"))
+        vault, place = request.path_params["vault"], TemporaryDirectory(prefix="commonplace-")
+
+        def made() -> FilePath:
+            memory = self.vaults.memory(vault, caller)
+            file = FilePath(place.name, backup_name(memory))
+            back_up(memory, file)
+            return file
+
+        try:
+            file = await self.work(made)
+        except BaseException:
+            place.cleanup()
+            raise
+        gone = BackgroundTask(place.cleanup)
+        return FileResponse(file, headers=_download(file.name), background=gone)
+
     async def _log_in(self, request: Request) -> Sent:
         """Exchange the code of a login link for a cookie."""
         body = await body_of(request)
@@ -451,6 +491,13 @@ def _plain(data: Any) -> Response:
     return Response(
         as_json(data), headers={"cache-control": "no-store"}, media_type="application/json"
     )
+
+
+def _download(name: str) -> dict[str, str]:
+    """The headers of a file that a browser keeps instead of showing it."""
+    kept = f"attachment; filename*=utf-8''{quote(name, safe='')}"
+    kind = "application/gzip" if name.endswith(".gz") else "text/plain; charset=utf-8"
+    return {"content-disposition": kept, "content-type": kind, "cache-control": "no-store"}
 
 
 def _table(dialect: str) -> Iterable[Any]:

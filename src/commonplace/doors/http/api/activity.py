@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
+from commonplace.doors.caller import client_title
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.routes import Limit, route
 from commonplace.library.activity import Activity
@@ -87,7 +88,7 @@ def told(
         **event_stream.told(memory, entry),
         "day": memory.clock.day_of(entry.at),
         "who": who_made(entry),
-        "client": clients.get(entry.session, ""),
+        "client": client_title(clients.get(entry.session, "")),
         "deed": deed_of(entry),
         "pieces": [_piece(each, short=most == PIECES) for each in change.pieces[:most]],
         "more": max(0, len(change.pieces) - most),

@@ -91,6 +91,22 @@ function reworded(old, now) {
   return [[...went, rest], [...came, rest]];
 }
 
+/* A sentence that was reworded, in one piece: the words that went struck out, those that came beside them.
+   Two that share little stand one below the other. */
+export function Reworded({ before, after }) {
+  const old = words(before), found = hunks(old, words(after));
+  const kept = old.length - found.reduce((sum, { from, to }) => sum + to - from, 0);
+  const went = (text) => html`<del><span class="hidden">Removed: </span>${text}</del>`, came = (text) => html`<ins><span class="hidden">Added: </span>${text}</ins>`;
+  if (kept * 3 < old.length) return html`<p class="reworded" dir="auto">${went(before)}</p><p class="reworded" dir="auto">${came(after)}</p>`;
+  const shown = [];
+  let at = 0;
+  for (const { from, to, lines } of found) {
+    shown.push(old.slice(at, from).join(""), to > from && went(old.slice(from, to).join("")), lines.length > 0 && came(lines.join("")));
+    at = to;
+  }
+  return html`<p class="reworded" dir="auto">${shown}${old.slice(at).join("")}</p>`;
+}
+
 function changed(old, now) {
   const pairs = old.length === now.length ? old.map((line, at) => reworded(line, now[at])) : null;
   return [

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from commonplace.doors.caller import client_title
 from commonplace.doors.http.api.records import may_see, shown_record
 from commonplace.doors.http.routes import Id, route
 from commonplace.library import accounts
 from commonplace.memory import Memory
+from commonplace.model.errors import Conflict
+from commonplace.model.files import digest
 from commonplace.model.limits import MOST_LISTED
+from commonplace.model.records import Record
 from commonplace.tools.tool import Argument
 
 
@@ -18,11 +22,14 @@ def list_review(memory: Memory) -> Any:
     waiting = [record for record in memory.review() if may_see(memory, record)]
     reasons = memory.review_reasons() if waiting else {}
     rests = memory.accounts(waiting)
+    clients = memory.clients(record.session for record in waiting)
     return {
         "waiting": [
             {
                 **shown_record(record),
+                "etag": _etag(record),
                 "why": reasons.get(record.id, ""),
+                "client": client_title(clients.get(record.session, "")),
                 "account": accounts.data_of(rests[record.id]),
             }
             for record in waiting
@@ -30,15 +37,38 @@ def list_review(memory: Memory) -> Any:
     }
 
 
+def _etag(record: Record) -> str:
+    return digest(record.text.encode())
+
+
 @route("POST", "/review", scope="admin")
 def decide_on_many(
     memory: Memory,
     ids: Annotated[list[str], Argument("the ids of what to decide on", max_items=MOST_LISTED)],
     decision: Annotated[Literal["approve", "reject"], Argument("what to do with them")],
+    etags: Annotated[
+        list[str], Argument("of what was shown, one for each id", max_items=MOST_LISTED)
+    ] = [],  # noqa: B006
 ) -> Any:
-    """Let several held memories in exactly as they are, or turn them away: all, or none."""
-    decided = memory.decide(decision, ids)
-    return {"decision": decision, "decided": [*map(shown_record, decided)]}
+    """Let several held memories in exactly as they are, or turn them away: all, or none.
+
+    With `etags`, none is decided on if one reads otherwise than when it was shown. `positions` are
+    those of the changes, for who would take an approval back.
+    """
+    shown = memory.review(ids) if etags else []
+    if [_etag(record) for record in shown] != etags:
+        raise Conflict(
+            "What waits reads otherwise than when it was shown; nothing was decided.",
+            next_step="Look at it again.",
+        )
+    decided = memory.decide(decision, ids, shown=shown)
+    keys = {record.id for record in decided}
+    made = [each for each in memory.log(limit=len(ids)) if keys.intersection(each.ids)]
+    return {
+        "decision": decision,
+        "decided": [*map(shown_record, decided)],
+        "positions": [each.position for each in made],
+    }
 
 
 @route("POST", "/review/{id}", scope="admin")

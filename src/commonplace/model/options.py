@@ -199,13 +199,11 @@ def descriptions() -> dict[str, str]:
 
 
 GROUPS = {
-    "Documents": "dialect timezone state_dir history document_cap document_limit lose_share "
-    "lock_seconds",
     "What a memory may be": "text_limit tag_limit tag_length query_limit secrets",
-    "Agents": "trust session_stores session_supersedes session_deletes main_sessions "
-    "session_sweep conversation_minutes",
     "What agents are told": "session_memory_enabled session_memory_cap "
     "include_long_memory_in_session context_tokens context_messages heartbeat_document tokenizer",
+    "What agents may do": "session_stores session_supersedes session_deletes session_sweep "
+    "conversation_minutes trust main_sessions",
     "Rolling window": "memory_max_records memory_max_chars memory_archive_path",
     "Compaction": "memory_compaction_enabled memory_compaction_schedule "
     "memory_compaction_threshold_records memory_compaction_threshold_chars "
@@ -214,9 +212,11 @@ GROUPS = {
     "Schedule": "scan_schedule heartbeat_schedule heartbeat_command",
     "Experiences": "experience_store_enabled experience_schedule "
     "experience_uniqueness_threshold inject_experience_context cursorclaw_files",
-    "Search": "encoder encoder_path encoder_before_question encoder_before_text encoder_url "
-    "encoder_model memory_embeddings_enabled memory_embeddings_max_records "
-    "recall_cache_entries recall_cache_seconds",
+    "Search": "memory_embeddings_enabled memory_embeddings_max_records recall_cache_entries "
+    "recall_cache_seconds encoder encoder_path encoder_before_question encoder_before_text "
+    "encoder_url encoder_model",
+    "Documents": "timezone document_cap lose_share lock_seconds dialect state_dir history "
+    "document_limit",
 }
 """What options are about, each with the names of its options: every option is in one group."""
 

@@ -63,7 +63,9 @@ def decide_on_many(
         )
     decided = memory.decide(decision, ids, shown=shown)
     keys = {record.id for record in decided}
-    made = [each for each in memory.log(limit=len(ids)) if keys.intersection(each.ids)]
+    # Each approval is an addition and a note of it.
+    last = memory.log(limit=2 * len(ids) + 2)
+    made = [each for each in last if each.changes and keys.intersection(each.ids)]
     return {
         "decision": decision,
         "decided": [*map(shown_record, decided)],

@@ -10,7 +10,7 @@ export const useOptions = () => useData("/options", {}, { on: false });
 export const setting = (data, name) => data.options.find((each) => each.name === name);
 // memory_max_records as people read it.
 export const title = (name) => upper(name.replaceAll("_", " "));
-export const shown = (value) => (value === true ? "on" : value === false ? "off" : value === "" ? "nothing" : typeof value === "number" ? number(value) : String(value));
+export const shown = (value) => (value === true ? "on" : value === false ? "off" : value === "" ? "empty" : typeof value === "number" ? number(value) : String(value));
 
 // Sets an option and says so; Undo sets what was there.
 export async function setOption(option, value, saved) {

@@ -91,10 +91,21 @@ function reworded(old, now) {
   return [[...went, rest], [...came, rest]];
 }
 
+// Differences with nothing but a blank between them are one: so people read them.
+function joined(old, found) {
+  const all = [];
+  for (const each of found) {
+    const last = all.at(-1), between = last && old.slice(last.to, each.from);
+    if (last && between.every((part) => !part.trim())) all[all.length - 1] = { from: last.from, to: each.to, lines: [...last.lines, ...between, ...each.lines] };
+    else all.push(each);
+  }
+  return all;
+}
+
 /* A sentence that was reworded, in one piece: the words that went struck out, those that came beside them.
    Two that share little stand one below the other. */
 export function Reworded({ before, after }) {
-  const old = words(before), found = hunks(old, words(after));
+  const old = words(before), found = joined(old, hunks(old, words(after)));
   const kept = old.length - found.reduce((sum, { from, to }) => sum + to - from, 0);
   const went = (text) => html`<del><span class="hidden">Removed: </span>${text}</del>`, came = (text) => html`<ins><span class="hidden">Added: </span>${text}</ins>`;
   if (kept * 3 < old.length) return html`<p class="reworded" dir="auto">${went(before)}</p><p class="reworded" dir="auto">${came(after)}</p>`;

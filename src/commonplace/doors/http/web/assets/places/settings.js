@@ -8,7 +8,7 @@ import { go, useQuery } from "/assets/router.js";
 import { ThemeChoice } from "/assets/shell.js";
 import { ask, Badge, Banner, Button, Card, Cards, Check, Empty, Input, Loaded, Meta, Page, Section, Select, Skeleton, Tabs, toast, toastWrong, When, Wrong } from "/assets/ui.js";
 import { html, useEffect, useId, useState } from "/assets/vendor.js";
-import { count } from "/assets/words.js";
+import { count, upper } from "/assets/words.js";
 
 export const sheet = "/assets/places/settings.css";
 
@@ -45,18 +45,23 @@ function Option({ option, saved }) {
   const isSet = Boolean(option.source), inFile = option.source.endsWith("commonplace.toml");
   return html`<div class="setting" data-option=${option.name}><div class="grow"><p class="name" id=${`${id}-name`}><strong>${title(option.name)}</strong>${isSet && html` <${Badge} look="accent">Set</${Badge}>`}</p>
       <p class="hint" id=${`${id}-about`}>${sentence(option.description)}</p>
-      <p class="hint small">${option.fixed ? html`<${Icon} name="info" size=${14} /> ${option.fixed} <code>${option.name}</code>` : html`<code>${option.name}</code>, by default ${shown(option.default)}${isSet && inFile && html` · <button type="button" class="linkish" disabled=${busy} onClick=${reset}>Back to the default</button>`}`}</p><${Wrong} error=${error} /></div>
+      <p class="hint small">${option.fixed ? html`<${Icon} name="info" size=${14} /> ${option.fixed} <code>${option.name}</code>` : html`<code>${option.name}</code>, ${option.default === "" ? "empty by default" : `by default ${shown(option.default)}`}${isSet && inFile && html` · <button type="button" class="linkish" disabled=${busy} onClick=${reset}>Back to the default</button>`}`}</p><${Wrong} error=${error} /></div>
     <div class="choice">${option.fixed ? html`<p class="fixed" dir="auto">${shown(option.value)}</p>` : html`<${Control} option=${option} saved=${saved} labelledby=${`${id}-name`} describedby=${`${id}-about`} />`}</div></div>`;
 }
 
-const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const sentence = (text) => `${/^\S+:\/\//.test(text) ? text : upper(text)}.`;
 
 // ---- Clients.
 
 function Clients() {
   const clients = useData("/clients", {}, { on: false });
-  return html`<p class="lead">A client that is connected tells its agents what this vault remembers, and lets them remember more.</p>
-    <${Loaded} of=${clients} cards=${4} lines=${2}>${({ clients: all }) => html`<${Cards} label="Clients">${all.map((each) => html`<${Client} key=${each.name} client=${each} refresh=${clients.refresh} />`)}</${Cards}>`}</${Loaded}>`;
+  const list = (label, all) => html`<${Cards} label=${label}>${all.map((each) => html`<${Client} key=${each.name} client=${each} refresh=${clients.refresh} />`)}</${Cards}>`;
+  return html`<p class="muted about">A client that is connected tells its agents what this vault remembers, and lets them remember more. Its files are shown before they are written, and can be put back.</p>
+    <${Loaded} of=${clients} cards=${4} lines=${2}>${({ clients: all }) => {
+      const here = all.filter((each) => each.installed || each.connected || each.elsewhere || each.trouble), others = all.filter((each) => !here.includes(each));
+      return html`${here.length ? list("Clients", here) : html`<p class="muted">None of the clients that Commonplace knows was found on this machine.</p>`}
+        ${others.length > 0 && html`<details class="others" open=${!here.length}><summary>${count(others.length, "other client")} that Commonplace knows</summary>${list("Other clients", others)}</details>`}`;
+    }}</${Loaded}>`;
 }
 
 function Client({ client, refresh }) {

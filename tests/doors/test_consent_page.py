@@ -84,7 +84,7 @@ def test_a_person_logs_in_is_asked_and_sends_the_client_back(world: dict[str, An
         assert faults == []
         context.close()
         if said == "Allow":
-            assert _status(world, _exchanged(world, back["code"])) == 403
+            _ended_on_the_page(world, state, _exchanged(world, back["code"]))
 
 
 def _exchanged(world: dict[str, Any], code: str) -> str:
@@ -107,3 +107,31 @@ def _status(world: dict[str, Any], token: str) -> int:
             return int(answer.status)
     except HTTPError as refused:
         return refused.code
+
+
+def _ended_on_the_page(world: dict[str, Any], state: Any, token: str) -> None:
+    """The person sees whom they let in, on a phone and on a desk, and ends it."""
+    assert _status(world, token) == 403
+    for width in (390, 1400):
+        context = world["browser"].new_context(
+            viewport={"width": width, "height": 800}, storage_state=state
+        )
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        faults: list[str] = []
+        page.on("pageerror", lambda error, faults=faults: faults.append(str(error)))
+        page.goto(f"{world['base']}/settings?tab=access")
+        card = page.locator("[data-token]")
+        card.wait_for()
+        assert "Claude <script>alert(1)" in card.inner_text()
+        assert "OAuth" in card.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        card.get_by_role("button", name="End…").click()
+        if width == 390:
+            page.get_by_role("button", name="Cancel").click()
+        else:
+            page.get_by_role("button", name="End it").click()
+            page.wait_for_selector("text=No program may come in")
+        assert faults == []
+        context.close()
+        assert _status(world, token) == (403 if width == 390 else 401)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,11 +12,10 @@ from tests.support.pages import Served
 
 
 @pytest.fixture(autouse=True)
-def _nothing_waits(world: Served) -> Iterator[None]:
+def _nothing_waits(world: Served) -> None:
     """Each test begins with what it holds itself."""
     with Memory.open(world.vault, origin="owner") as memory:
         memory.decide("reject", [record.id for record in memory.review()])
-    return
 
 
 def review(page: Any, world: Served) -> None:

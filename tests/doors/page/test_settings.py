@@ -31,7 +31,7 @@ def file(world: Served) -> Iterator[Path]:
 
 
 def test_an_option_is_found_set_and_taken_back(page: Any, world: Served, file: Path) -> None:
-    pages.go(page, world, "settings")
+    pages.go(page, world, "settings?tab=options")
     page.get_by_label("Find an option").fill("longest text")
     page.wait_for_url("**find=longest+text")
     row = option(page, "text_limit")

@@ -1,4 +1,4 @@
-// Settings: options with what they do, who may come in, clients, copies to carry away, vaults.
+// Settings: clients, who may come in, copies to carry away, vaults, and options with what they do.
 
 import { below, call, get, post, state } from "/assets/api.js";
 import { useAction, useData } from "/assets/data.js";
@@ -12,14 +12,14 @@ import { count, upper } from "/assets/words.js";
 
 export const sheet = "/assets/places/settings.css";
 
-const TABS = [["options", "Options"], ["clients", "Clients"], ["access", "Access"], ["copies", "Export and backup"], ["vaults", "Vaults and look"]];
+const TABS = [["clients", "Clients"], ["access", "Access"], ["copies", "Export and backup"], ["vaults", "Vaults and look"], ["options", "Options"]];
 const VIEWS = { options: Options, clients: Clients, access: Access, copies: Copies, vaults: Vaults };
 
 export default function Settings() {
   const [query, setQuery] = useQuery();
-  const tab = VIEWS[query.tab] ? query.tab : "options", View = VIEWS[tab];
+  const tab = VIEWS[query.tab] ? query.tab : query.find ? "options" : "clients", View = VIEWS[tab];
   return html`<${Page} title="Settings">
-    <${Tabs} label="Settings" value=${tab} options=${TABS} onChange=${(next) => setQuery({ tab: next === "options" ? "" : next, find: "" }, { push: true })} />
+    <${Tabs} label="Settings" value=${tab} options=${TABS} onChange=${(next) => setQuery({ tab: next === "clients" ? "" : next, find: "" }, { push: true })} />
     <${View} query=${query} setQuery=${setQuery} />
   </${Page}>`;
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from itertools import product
 from random import Random
 from typing import Any
@@ -18,18 +19,33 @@ from tests.support import pages
 from tests.support.pages import PLACES, SCHEMES, SIZES, WIDTHS, Served
 
 ALL = "COMMONPLACE_WHOLE_MATRIX"
-SAMPLE = 2
-"""How many of its twelve forms are looked at of each place."""
+Form = tuple[str, int, str, str]
 
 
-def forms() -> list[tuple[str, int, str, str]]:
-    """The forms to look at: of each place some, with every vault, width and scheme among them."""
-    found = []
-    for number, place in enumerate(PLACES):
-        every = list(product(WIDTHS, SCHEMES, SIZES))
-        chosen = every if os.environ.get(ALL) else Random(number).sample(every, SAMPLE)
-        found += [(place, *form) for form in chosen]
-    return found
+def forms() -> list[Form]:
+    """The forms to look at: of each place all, or one at a desk and one on a phone."""
+    return [
+        (place, *form)
+        for number, place in enumerate(PLACES)
+        for form in (product(WIDTHS, SCHEMES, SIZES) if ALL in os.environ else sample(number))
+    ]
+
+
+def sample(number: int) -> list[tuple[int, str, str]]:
+    """One form of each width: the one in the light, the other in the dark, of two vaults."""
+    chance = Random(number)
+    schemes, vaults = chance.sample(SCHEMES, 2), chance.sample(list(SIZES), 2)
+    return list(zip(WIDTHS, schemes, vaults))
+
+
+def some(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Each place with every one of these names, or with one of them."""
+    every = list(names)
+    return [
+        (place, name)
+        for number, place in enumerate(PLACES)
+        for name in (every if ALL in os.environ else [Random(number).choice(every)])
+    ]
 
 
 @pytest.mark.parametrize(("where", "width", "scheme", "vault"), forms())
@@ -43,8 +59,7 @@ def test_a_place_is_sound_in_this_form(
         assert guarded.faults == []
 
 
-@pytest.mark.parametrize("letters", pages.LETTERS)
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize(("where", "letters"), some(pages.LETTERS))
 def test_nothing_is_wider_than_a_phone_in_any_font(sizes: Served, where: str, letters: str) -> None:
     with pages.opened(sizes, 390) as guarded:
         pages.set_letters(guarded.page, letters)
@@ -52,8 +67,7 @@ def test_nothing_is_wider_than_a_phone_in_any_font(sizes: Served, where: str, le
         pages.sound(guarded.page)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize(("where", "scheme"), some(SCHEMES))
 def test_axe_finds_nothing_serious(sizes: Served, axe: str, where: str, scheme: str) -> None:
     width = Random(f"{where} {scheme}").choice(tuple(WIDTHS))
     with pages.opened(sizes, width, scheme, bypass_csp=True) as guarded:

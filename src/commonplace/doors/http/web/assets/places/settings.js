@@ -60,7 +60,7 @@ function Clients() {
     <${Loaded} of=${clients} cards=${4} lines=${2}>${({ clients: all }) => {
       const here = all.filter((each) => each.installed || each.connected || each.elsewhere || each.trouble), others = all.filter((each) => !here.includes(each));
       return html`${here.length ? list("Clients", here) : html`<p class="muted">None of the clients that Commonplace knows was found on this machine.</p>`}
-        ${others.length > 0 && html`<details class="others" open=${!here.length}><summary>${count(others.length, "other client")} that Commonplace knows</summary>${list("Other clients", others)}</details>`}`;
+        ${others.length > 0 && html`<details class="others" open=${!here.length}><summary>${count(others.length, here.length ? "other client" : "client")} that Commonplace knows</summary>${list("Other clients", others)}</details>`}`;
     }}</${Loaded}>`;
 }
 

@@ -82,6 +82,16 @@ def test_setup_alone_lists_the_clients_and_says_the_next_command(typed: Typed) -
     assert shown.rstrip().endswith("Next: commonplace setup claude")
 
 
+def test_the_list_as_json_tells_other_memories_without_their_keys(piped: Piped, home: Path) -> None:
+    server = {"command": "npx", "args": ["mem0-mcp"], "env": {"MEM0_API_KEY": "m0-secret"}}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"mem0": server}}))
+    done = piped("setup", "--json")
+    [claude] = [each for each in data(done) if each["name"] == "claude"]
+    assert [each["name"] for each in claude["memories"]] == ["own", "mem0"]
+    assert "m0-secret" not in done.stdout
+    assert "m0-secret" not in piped("setup", "claude", "--yes", "--json").stdout
+
+
 def test_the_commands_that_are_told_name_a_vault_that_is_not_the_usual_one(
     typed: Typed, piped: Piped, home: Path
 ) -> None:

@@ -401,15 +401,17 @@ def test_clients_are_listed_with_their_state(where: Where, memory: Memory, tmp_p
     program.chmod(0o755)
     here = Where(where.home, {"PATH": str(program.parent)}, None, "linux")
     vault = connections.vault_of(memory)
-    for client, used in (("cursor", vault), ("claude", "/another/vault")):
+    in_database = "postgresql://ada:secret@host/memories"
+    for client, used in (("cursor", vault), ("claude", "/another/vault"), ("qwen", in_database)):
         plan = connections.connecting(client, vault=used, where=here, command="/bin/commonplace")
         connections.carry_out(plan, own=tmp_path / "own")
     states = {each.name: each for each in connections.clients_here(vault, where=here)}
     assert [name for name, each in states.items() if each.connected] == ["cursor"]
     assert states["cursor"].files == (str(where.home / ".cursor/mcp.json"),)
     assert states["claude"].vault == "/another/vault"
+    assert states["qwen"].vault == "postgresql://ada@host/memories"
     assert {name for name, each in states.items() if each.installed} == {
-        *("cursor", "claude", "codex", "gemini")
+        *("cursor", "claude", "codex", "gemini", "qwen")
     }
     assert not states["opencode"].vault
     memory.close()

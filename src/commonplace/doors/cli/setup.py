@@ -219,9 +219,7 @@ class SetupRun:
         if arguments.switch_off_memory is not None:
             off = other_memories.named(on, arguments.switch_off_memory)
         untold = [each for each in on if each not in copied and each not in off]
-        self.data["memories"] = [
-            {"name": each.name, "title": each.title, "settings": each.settings} for each in on
-        ]
+        self.data["memories"] = [each.told() for each in on]
         for each in untold:
             answer = self._answer(each)
             copied += [each] * (answer in (*COPY, *BOTH))
@@ -321,7 +319,7 @@ def _list(
         entries = entries_of(other, where)
         lines += ["", told(other, entries), commands(other, entries, vault=vault)]
     lines += ["", _next(states, which_vault.command(vault))]
-    show(Answer([asdict(each) for each in states], "\n".join(lines)), as_json=arguments.json)
+    show(Answer([each.told() for each in states], "\n".join(lines)), as_json=arguments.json)
     return 0
 
 

@@ -14,9 +14,10 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from commonplace.doors.setup import apply, clients, other_memories
 from commonplace.doors.setup.clients import CLIENTS, Where
@@ -26,7 +27,7 @@ from commonplace.doors.setup.json_edit import Broken, WrongShape
 from commonplace.doors.setup.other_memories import OtherMemory
 from commonplace.doors.setup.plan import SetupPlan, plan, text_of, undoing, usual_targets
 from commonplace.model.errors import BadValue, CommonplaceError
-from commonplace.model.options import is_url
+from commonplace.model.options import is_url, shown_value
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -51,6 +52,11 @@ class ClientState(Struct, frozen=True):
     """Other memories that are switched on in it."""
     trouble: str = ""
     """Why its files could not be read; then nothing else is known of it."""
+
+    def told(self) -> dict[str, Any]:
+        """The state as plain data that may be shown."""
+        memories = [each.told() for each in self.memories]
+        return asdict(self) | {"vault": shown_value(self.vault), "memories": memories}
 
 
 def here(environ: Mapping[str, str] = os.environ, *, project: Path | None = None) -> Where:
@@ -81,7 +87,8 @@ def _state(name: str, vault: str, where: Where) -> ClientState:
             name, CLIENTS[name].title, installed, False, "", (), trouble=_sentence(error)
         )
     same = [file for file, named in used.items() if _is_same(named, vault)]
-    first = vault if same else next(iter(used.values()), "")
+    # Another vault's URL is only told: without its password.
+    first = vault if same else str(shown_value(next(iter(used.values()), "")))
     others = other_memories.find(name, where) if installed or used else []
     memories = tuple(each for each in others if each.on)
     return ClientState(

@@ -66,7 +66,12 @@ class OtherMemory(Struct, frozen=True):
     on: bool = True
     """Whether it is switched on; what it holds can be copied either way."""
     entry: Mapping[str, Any] = {}
-    """The server as the file has it: its command, arguments and variables."""
+    """The server as the file has it: its command, arguments and variables, which may be secret."""
+
+    def told(self) -> dict[str, Any]:
+        """What may be shown of it: no variables, in which people keep keys."""
+        names = ("client", "name", "title", "kind", "settings", "on")
+        return {name: getattr(self, name) for name in names}
 
 
 def find(client: str, where: Where) -> list[OtherMemory]:

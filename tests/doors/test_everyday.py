@@ -159,6 +159,13 @@ def test_delete_shows_the_text_and_asks(typed: At) -> None:
     assert "Deploy on Tuesdays only" not in typed("delete last --yes", "list")
 
 
+def test_what_is_said_of_a_replaced_memory_is_typed_with_its_short_id(typed: At) -> None:
+    shown = typed("edit last Deploy on Fridays", "remove last", "undo", "delete last --yes")
+    assert "mem-" not in shown
+    [short, *_] = re.findall(r"commonplace unlink (\w+)'", " ".join(shown.split()))
+    assert "counts again" in typed(f"unlink {short}")
+
+
 def test_the_log_tells_what_was_said_and_by_whom(typed: At) -> None:
     shown = typed("remember 'Milk is in the second fridge'", "log")
     assert "+ Milk is in the second fridge\n    remembered · you · today" in shown
@@ -246,6 +253,7 @@ EVERY_DAY = (
     "undo",
     "redo",
     "log",
+    "status",
     "review",
     "show nothing-like-this",
     "bogus",

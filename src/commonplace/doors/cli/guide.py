@@ -28,7 +28,7 @@ ABOUT = {
     "show": "one memory: where it came from and stands",
     "today": "what was remembered today",
     "status": "what the vault holds and how it is",
-    "serve": "open the page in a browser",
+    "serve": "serve the page, with a link to it",
     "store": "the same as remember",
     "strike": "the same as remove",
 }

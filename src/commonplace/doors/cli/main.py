@@ -208,7 +208,9 @@ def _run(words: Sequence[str]) -> int:
         step = "See to its permissions and its disk, then try again."
         return _told(VaultTrouble(f"{error.filename}: {error.strerror}.", next_step=step))
     except KeyboardInterrupt:
-        print("commonplace: stopped", file=sys.stderr)
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # Below the ^C that the terminal shows.
+        complain(["stopped"])
         return 130
     except SystemExit as end:
         # How argparse ends after help, and after a mistake that it has explained.

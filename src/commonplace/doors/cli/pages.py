@@ -5,6 +5,7 @@ Only for terminals. What is piped stays plain and stable: `tools/hits.py` writes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -228,7 +229,19 @@ def removed(texts: Sequence[str], *, chain: str) -> str:
     """What was taken out, and how to bring it back."""
     lines = heading("Removed; 'commonplace undo' brings it back:", "green")
     lines += [line for text in texts for line in wrapped(_shortened(one_line(text)))]
-    return "\n".join([*lines, *(wrapped(one_line(chain)) if chain else ())])
+    return "\n".join([*lines, *(wrapped(_short_ids(one_line(chain))) if chain else ())])
+
+
+IDS = re.compile(r"mem-[0-9a-f-]{36}")
+
+
+def erased(told: str) -> str:
+    """What a deletion did, with ids as a person types them."""
+    return "\n".join(heading(_short_ids(one_line(told)), ""))
+
+
+def _short_ids(text: str) -> str:
+    return IDS.sub(lambda found: short_id(found[0]), text)
 
 
 def whole(data: Mapping[str, Any], account: Sequence[str], clock: Clock) -> str:

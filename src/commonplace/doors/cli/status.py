@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.doors import which_vault
 from commonplace.doors.cli.main import is_for_eyes, open_memory, show
+from commonplace.doors.cli.pages import heading
 from commonplace.doors.cli.terminal import paint
 from commonplace.doors.cli.wrapping import below, columns
 from commonplace.doors.setup.connections import vault_of
@@ -99,7 +100,7 @@ def _plain(value: Any) -> str:
 def _page(data: Mapping[str, Any], command: str) -> Iterator[str]:
     """What a person wants to know, in their words; the rest is in --json."""
     read_only = ", read-only" * data["read only"]
-    yield paint(str(data["vault"]), "bold") + read_only
+    yield from heading(str(data["vault"]) + read_only, "bold")
     rows = {
         "Memories": [_memories(data)],
         "Page": [_where_the_page_is(data, command)],
@@ -115,7 +116,7 @@ def _page(data: Mapping[str, Any], command: str) -> Iterator[str]:
             head, *more = below(first, sentence, indent=0, gap=GAP, width=width)
             yield head.replace(first, paint(first, colour), 1) if first else head
             yield from more
-    yield paint(f"'{command} status --json' tells the rest.", "dim")
+    yield from heading(f"'{command} status --json' tells the rest.", "dim")
 
 
 def _memories(data: Mapping[str, Any]) -> str:

@@ -96,6 +96,8 @@ def delete(arguments: argparse.Namespace) -> int:
                 return unconfirmed(again="--yes")
         given = {"id": key, "bring_back": arguments.bring_back}
         answer = tools.table("native")["delete"].call(memory, given)
+    if is_for_eyes(arguments):
+        answer = Answer(answer.data, pages.erased(str(answer)))
     show(answer, as_json=arguments.json)
     return 0
 

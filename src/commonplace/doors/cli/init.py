@@ -17,7 +17,7 @@ from commonplace.doors.cli.main import complain, show
 from commonplace.doors.cli.terminal import agrees, answer_to, at_terminal, paint
 from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.cli.wrapping import below, columns, folded
-from commonplace.doors.which_vault import HOME
+from commonplace.doors.which_vault import HOME, command
 from commonplace.model.errors import BadValue, CommonplaceError
 from commonplace.model.options import Options, is_url
 from commonplace.model.records import OWNER
@@ -201,21 +201,11 @@ def _told(done: Beginning, clients: tuple[str, ...], arguments: argparse.Namespa
     if not done.created:
         lines = [f"{done.shown} is a vault, and nothing was missing."]
     lines += connected
-    lines += ["", f"Next: {_command(done)} {EXAMPLE}"]
+    lines += ["", f"Next: {command(done.shown)} {EXAMPLE}"]
     if not connected:
-        lines.append(f"      {_command(done)} setup     # connects your agents")
+        lines.append(f"      {command(done.shown)} setup     # connects your agents")
     show(Answer(data, "\n".join(lines)), as_json=arguments.json)
     return 0
-
-
-def _command(done: Beginning) -> str:
-    """How the command is typed that finds this vault."""
-    home = Path(HOME).expanduser()
-    if done.shown == str(home):
-        return "commonplace"
-    import shlex
-
-    return f"commonplace --vault {shlex.quote(done.shown)}"
 
 
 def _rows(done: Beginning) -> list[str]:

@@ -385,3 +385,14 @@ def test_a_memorys_page_is_sound_and_axe_finds_nothing_serious(
         pages.nothing_serious(guarded.page, axe)
     with opened(world) as memory:
         memory.delete_all([new.id, old.id])
+
+
+def test_a_memory_is_typed_on_a_phone(phone: Any, world: Served) -> None:
+    go(phone, world, "memory")
+    phone.get_by_role("button", name="Remember", exact=True).click()
+    phone.get_by_label("What should be remembered?").fill("The phone is on the shelf")
+    keep(phone, "memory-remember-phone")
+    pages.sound(phone)
+    phone.locator("dialog").get_by_role("button", name="Remember").click()
+    told(phone, "Remembered")
+    card(phone, "The phone is on the shelf").wait_for()

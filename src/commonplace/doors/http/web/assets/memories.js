@@ -103,7 +103,7 @@ export function EditMemory({ record, onDone }) {
     if (saved.change !== null) toast(`Saved.${hidden}`, undoable(saved.change));
     shut(saved);
   });
-  useEffect(() => { place.current?.focus(); }, []);
+  useEffect(() => { place.current?.focus({ preventScroll: true }); place.current?.form.scrollIntoView({ block: "nearest" }); }, []);
   const now = error?.status === 412 ? error.told.current : null;
   const keys = (event) => {
     if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); onDone(null); }
@@ -163,7 +163,10 @@ export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${ki
   <${Link} to=${memoryAddress(record.id)} class="quiet-link"><span class="hidden">Open this memory of </span><${When} at=${record.timestamp} />${!record.timestamp && "Open"}</${Link}>
   ${record.origin !== "owner" && html`<${Who} by=${record} icon=${false} />`}<${Trust} record=${record} />
   ${draftOf(`memory:${record.id}`) && html`<${Badge} look="warn">edited, not saved</${Badge}>`}${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
-  <${Labels} tags=${record.tags} onFilter=${onFilter} /></${Meta}>`;
+  <${Labels} tags=${labelsOf(record)} onFilter=${onFilter} /></${Meta}>`;
+
+// The tags of a record, with the person and the project that it names otherwise as if they were tags, too.
+const labelsOf = ({ tags = [], username, group }) => [...new Set([...tags, username && PERSON + username, group && PROJECT + group].filter(Boolean))];
 
 // Tags, and those among them that name a person or a project, each with its own sign.
 export const Labels = ({ tags = [], onFilter }) => tags.map((tag) => {

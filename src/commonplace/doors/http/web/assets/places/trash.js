@@ -14,7 +14,7 @@ const PAGE = 50;
 export default function Trash() {
   const [query] = useQuery(), page = Math.max(1, Number(query.page) || 1);
   const trash = useData("/trash", { offset: (page - 1) * PAGE, limit: PAGE });
-  return html`<${Page} title="Trash" class="trash" lead=${trash.data ? `${memories(trash.data.count)} ${trash.data.count === 1 ? "was" : "were"} removed and can be brought back.` : " "}>
+  return html`<${Page} title="Trash" class="trash" lead=${trash.data?.count ? `${memories(trash.data.count)} ${trash.data.count === 1 ? "was" : "were"} removed and can be brought back.` : ""}>
     <${Loaded} of=${trash} cards=${4}>${(told) => html`${told.removed.length ? html`<${List} told=${told} page=${page} />` : html`<${Empty} icon="trash" title="The trash is empty">What you or an agent removes, in Commonplace or in an editor, lies here until you bring it back.</${Empty}>`}
       <${ForGood} forgotten=${told.forgotten} />`}</${Loaded}></${Page}>`;
 }

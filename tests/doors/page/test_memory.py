@@ -340,8 +340,13 @@ def hostile(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.mark.parametrize("where", ["memory?view=list", "search?words=bold+press+tag+alert"])
 def test_no_memory_runs_or_calls_home(hostile: Served, where: str) -> None:
     with pages.opened(hostile) as guarded:
-        alerts: list[Any] = []
-        guarded.page.on("dialog", alerts.append)
+        alerts: list[str] = []
+
+        def heard(dialog: Any) -> None:
+            alerts.append(dialog.message)
+            dialog.dismiss()
+
+        guarded.page.on("dialog", heard)
         go(guarded.page, hostile, where)
         guarded.page.locator(".card").first.wait_for()
         pages.sound(guarded.page)

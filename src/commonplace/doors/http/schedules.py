@@ -56,27 +56,32 @@ class Running:
         self._open = open_memory
         self._path = path
         self._memory: Memory | None = None
-        self._schedule: Schedule | None = None
+        self.schedule: Schedule | None = None
         self._stand: option_edits.Stand = ()
 
     def begin(self) -> None:
         memory = self._open(self._path)
-        self._memory, self._schedule = memory, memory.schedule(elsewhere=True)
+        try:
+            schedule = memory.schedule(elsewhere=True)
+        except CommonplaceError:
+            memory.close()
+            raise
+        self._memory, self.schedule = memory, schedule
         self._stand = option_edits.stand(memory.root_path)
-        self._schedule.start()
+        schedule.start()
 
     def renew(self) -> None:
         """Begin anew where the options have changed; what cannot be read leaves it as it is."""
         if self._memory is None or self._stand == option_edits.stand(self._memory.root_path):
             return
         self._stand = option_edits.stand(self._memory.root_path)
-        memory, schedule = self._memory, self._schedule
+        memory, schedule = self._memory, self.schedule
         with suppress(CommonplaceError):
             self.begin()
             _end(memory, schedule)
 
     def end(self) -> None:
-        _end(self._memory, self._schedule)
+        _end(self._memory, self.schedule)
 
 
 def _end(memory: Memory | None, schedule: Schedule | None) -> None:

@@ -86,6 +86,9 @@ def told(
     entry = change.entry
     return {
         **event_stream.told(memory, entry),
+        "ids": list(entry.ids[:most]),
+        "removed": list(entry.removed[:most]),
+        "memories": len(entry.ids),
         "day": memory.clock.day_of(entry.at),
         "who": who_made(entry),
         "client": client_title(clients.get(entry.session, "")),

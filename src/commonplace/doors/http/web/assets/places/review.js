@@ -73,7 +73,7 @@ function Held({ record, chosen, choose, decide, busy }) {
       <p class="label">${account.changes ? "Agents would be told" : "It says"}</p>
       <blockquote class="told-text"><${Told} text=${record.text} /></blockquote>
       <${Meta}><${Kind} kind=${record.kind} /><${Who} by=${record} /><${When} at=${record.timestamp} exact />
-        ${record.session && account.message && html`<${Link} to=${`/conversations/${encodeURIComponent(record.session)}`}>its conversation</${Link}>`}${record.username && html`<span dir="auto">@${record.username}</span>`}</${Meta}>
+        ${record.session && account.message && html`<${Link} to=${`/conversations/${encodeURIComponent(record.session)}?at=${encodeURIComponent(account.message)}`}>open the conversation there</${Link}>`}${record.username && html`<span dir="auto">@${record.username}</span>`}</${Meta}>
       <dl class="account">
         <${Why} record=${record} />
         ${account.sentence && html`<dt>You said</dt><dd><q dir="auto">${account.sentence}</q> <span class="muted">${day(account.said_at)}</span><${InMessage} account=${account} record=${record} /></dd>`}

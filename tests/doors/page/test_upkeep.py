@@ -94,7 +94,7 @@ def test_what_is_left_stays_away_and_can_be_looked_at_again(page: Any, upkept: S
 def test_old_memories_are_never_offered_for_removal(sizes: Served) -> None:
     with pages.opened(sizes) as guarded:
         pages.go(guarded.page, sizes, "upkeep", "many")
-        old = group(guarded.page, "Not looked at for long")
+        old = group(guarded.page, "Older than four months")
         assert old.get_by_role("button", name="Still true", exact=True).count() == 10
         assert old.get_by_role("button", name="Remove").count() == 0
         old.get_by_role("button", name="Show").click()

@@ -99,7 +99,7 @@ function Where({ change }) {
   const names = leads || ["forget", "add", "refresh"].includes(change.op) && change.ids.length ? [] : change.documents;
   if (!names.length) return null;
   const links = names.slice(0, 3).map((name, at) => html`${at > 0 && ", "}<${Link} to=${documentAddress(name)} dir="auto">${name}</${Link}>`);
-  return html`${change.op === "seen" || change.op === "edited" || change.op === "replace" ? ": " : " in "}${links}${names.length > 3 && ` and ${names.length - 3} more`}`;
+  return html`${change.op === "seen" ? ": " : ["edited", "replace", "restore", "mended"].includes(change.op) ? " " : " in "}${links}${names.length > 3 && ` and ${names.length - 3} more`}`;
 }
 
 function Piece({ piece, leads }) {

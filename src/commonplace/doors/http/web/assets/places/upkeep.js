@@ -21,7 +21,7 @@ const GROUPS = {
   duplicate: { title: "Said twice", lead: "The same words stand in more than one memory. One of each is kept.", mend: "Keep one of each" },
   "near-duplicate": { title: "Nearly the same", lead: "Almost the same words. The best of each is kept.", mend: "Keep the best of each" },
   stale: { title: "Past their date", lead: "They say themselves until when they are true, and that day is over.", mend: "Remove all" },
-  old: { title: "Not looked at for long", lead: "Older than four months. Age alone is no reason to remove anything: say which are still true.", leave: "All are still true" },
+  old: { title: "Older than four months", lead: "Age alone is no reason to remove anything. Say which are still true, and they stay away from here.", leave: "All are still true" },
   "broken-chain": { title: "Replacements that lead nowhere", lead: "A memory replaces one that never was, or two replace each other.", mend: "Let them stand by themselves" },
   "orphan-summary": { title: "Summaries without their sources", lead: "What they summed up is gone, so they cannot be unfolded.", mend: "Remove all" },
   quarantined: { title: "Waiting for review", lead: "An agent wants to keep a rule, and you have not decided yet." },
@@ -64,7 +64,7 @@ function Group({ group, left, refresh }) {
   const decide = async (decision, { marks = [], keep = "", done }) => {
     try {
       const told = await post("/findings", { group: group.group, decision, marks, keep, ...(marks.length ? {} : { etag: group.etag }) });
-      const back = told.position !== null ? () => undo(told.position, refresh) : decision === "leave" && marks.length ? () => again(group.group, told.marks, refresh) : null;
+      const back = told.position !== null ? () => undo(told.position, refresh) : decision === "leave" ? () => again(group.group, marks.length ? { marks: told.marks } : { etag: group.etag }, refresh) : null;
       toast(done(told), back ? { action: { label: "Undo", run: back } } : {});
     } catch (error) { toastWrong(error); }
     setMore(null);
@@ -86,8 +86,8 @@ function Group({ group, left, refresh }) {
         : html`${about.mend && many && group.deed && html`<${Button} small busy=${busy} onClick=${() => all("mend")}>${about.mend}</${Button}>`}
             ${many && html`<${Button} small look=${about.leave ? "" : "quiet"} busy=${busy} onClick=${() => all("leave")}>${about.leave || "Leave all"}</${Button}>`}`}>
     <p class="muted small about">${about.lead}</p>
-    <${Cards} label=${about.title}>${shown.map((each) => html`<${Finding} key=${each.mark} finding=${each} group=${group.group} left=${left} decide=${decide} />`)}</${Cards}>
-    ${group.count > shown.length && html`<${More} left=${Math.min(500, group.count) - shown.length} busy=${loading} onClick=${rest} />`}
+    ${!isReview && html`<${Cards} label=${about.title}>${shown.map((each) => html`<${Finding} key=${each.mark} finding=${each} group=${group.group} left=${left} decide=${decide} />`)}</${Cards}>`}
+    ${!isReview && group.count > shown.length && html`<${More} left=${Math.min(500, group.count) - shown.length} busy=${loading} onClick=${rest} />`}
   </${Section}>`;
 }
 
@@ -100,8 +100,8 @@ async function undo(position, refresh) {
   try { await post("/undo", { position }); toast("Taken back."); } catch (error) { toastWrong(error); }
   await refresh();
 }
-async function again(group, marks, refresh) {
-  try { await post("/findings", { group, decision: "look-again", marks }); } catch (error) { toastWrong(error); }
+async function again(group, which, refresh) {
+  try { await post("/findings", { group, decision: "look-again", ...which }); } catch (error) { toastWrong(error); }
   await refresh();
 }
 

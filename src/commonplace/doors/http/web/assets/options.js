@@ -2,7 +2,7 @@
 
 import { post } from "/assets/api.js";
 import { useAction, useData } from "/assets/data.js";
-import { Button, Check, toast, Wrong } from "/assets/ui.js";
+import { Button, Check, toast, toastWrong, Wrong } from "/assets/ui.js";
 import { html, useEffect, useId, useState } from "/assets/vendor.js";
 import { number, upper } from "/assets/words.js";
 
@@ -12,27 +12,28 @@ export const setting = (data, name) => data.options.find((each) => each.name ===
 export const title = (name) => upper(name.replaceAll("_", " "));
 export const shown = (value) => (value === true ? "on" : value === false ? "off" : value === "" ? "empty" : typeof value === "number" ? number(value) : String(value));
 
-// Sets an option and says so; Undo sets what was there.
+// Sets an option and says so; Undo sets what was there. The new list is not waited for: the next value may be typed meanwhile.
 export async function setOption(option, value, saved) {
   const send = (given) => post("/options", { name: option.name, ...given });
   await send(value === null ? { unset: true } : { value: String(value) });
   const before = option.source ? { value: String(option.value) } : { unset: true };
-  toast(`${title(option.name)}: ${shown(value === null ? option.default : value)}.`, { action: { label: "Undo", run: async () => { await send(before).catch(() => {}); await saved(); } } });
-  await saved();
+  toast(`${title(option.name)}: ${shown(value === null ? option.default : value)}.`, { action: { label: "Undo", run: () => send(before).then(saved, toastWrong) } });
+  saved();
 }
 
 /* The control of one option, saved when it is left or chosen. Numbers and texts wait for Enter or for the next field. */
 export function Control({ option, saved, labelledby, describedby }) {
   const [typed, type] = useState(null);
-  const [save, { busy, error }] = useAction(async (value) => { await setOption(option, value, saved); type(null); });
-  useEffect(() => { type(null); }, [option.value]);
+  const [last, keep] = useState(null), value = last ?? String(option.value);
+  const [save, { busy, error }] = useAction(async (next) => { await setOption(option, next, saved); keep(String(next)); type(null); });
+  useEffect(() => { keep(null); }, [option]);
   const disabled = Boolean(option.fixed) || busy, common = { disabled, "aria-labelledby": labelledby, "aria-describedby": describedby };
   if (option.type === "bool") return html`<${Check} hidden label=${title(option.name)} checked=${option.value} onChange=${save} ...${common} /><${Wrong} error=${error} />`;
   if (option.choices.length) return html`<select class="input" ...${common} onChange=${(event) => save(event.target.value)}>${option.choices.map((each) => html`<option value=${each} selected=${each === option.value}>${each}</option>`)}</select><${Wrong} error=${error} />`;
-  const now = typed ?? String(option.value);
-  const send = () => { if (typed !== null && typed !== String(option.value)) save(typed); else type(null); };
+  const now = typed ?? value;
+  const send = () => { if (typed !== null && typed !== value) save(typed); else type(null); };
   return html`<form class="typed" onSubmit=${(event) => { event.preventDefault(); send(); }}><input class="input" dir="auto" ...${common} inputmode=${option.type === "str" ? undefined : "decimal"} value=${now} onInput=${(event) => type(event.target.value)} onBlur=${send} />
-    ${typed !== null && typed !== String(option.value) && html`<button class="button small primary" disabled=${busy}>Save</button>`}</form><${Wrong} error=${error} />`;
+    ${typed !== null && typed !== value && html`<button class="button small primary" disabled=${busy}>Save</button>`}</form><${Wrong} error=${error} />`;
 }
 
 const TIMES = [["hourly", "Every hour"], ["daily", "Every night"], ["weekly", "Every week"], ["monthly", "Every month"]];
@@ -47,7 +48,7 @@ export function Schedule({ option, enabled = null, title: name, lead, saved }) {
     const usual = TIMES.find(([time]) => time === value);
     toast(`${name}: ${value ? (usual ? usual[1].toLowerCase() : value) : "never by itself"}.`);
     setOwn(null);
-    await saved();
+    saved();
   });
   const choose = (value) => { if (value === "own") setOwn(option.value || "30 3 * * *"); else save(value); };
   const now = own !== null || !isUsual ? "own" : off ? "" : option.value, fixed = option.fixed || enabled?.fixed;

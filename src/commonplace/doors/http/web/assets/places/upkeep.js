@@ -164,11 +164,12 @@ function Limit({ option, title, saved }) {
   const [typed, type] = useState(null);
   const value = typed ?? (option.value ? String(option.value) : "");
   const [save, { busy, error }] = useAction(async () => {
-    if (typed === null || typed === String(option.value || "")) return;
+    if (typed === null) return;
     await post("/options", typed.trim() ? { name: option.name, value: typed.trim() } : { name: option.name, unset: true });
     toast(typed.trim() ? `At most ${number(typed)} ${title.toLowerCase()} from now on.` : `No limit of ${title.toLowerCase()} from now on.`);
     type(null);
-    await saved();
+    // Not waited for: the next value may be typed meanwhile.
+    saved();
   });
   const id = `limit-${option.name}`;
   return html`<div class="setting"><div class="grow"><label for=${id}><strong>At most</strong> ${title.toLowerCase()}</label>${option.fixed && html`<p class="hint">${option.fixed}</p>`}${error && html`<p class="wrong" role="alert">${error.message}</p>`}</div>

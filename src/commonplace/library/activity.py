@@ -16,7 +16,7 @@ from commonplace.library.undo import undos_by_change
 from commonplace.markdown.documents import Item
 from commonplace.markdown.merge import hunks
 from commonplace.model.records import DERIVED, PASSAGE
-from commonplace.storage.journal import Append, Change, Entry, Gone, Journal, Op, Text, applied
+from commonplace.storage.journal import Append, Change, Cut, Entry, Gone, Journal, Op, Text, applied
 
 WHOLE = frozenset((Op.INIT, Op.SEEN))
 """Changes that are told by the names of their documents: they brought whole texts."""
@@ -152,7 +152,8 @@ class Side(Struct, frozen=True):
 
 def _is_told_by_lines(entry: Entry) -> bool:
     """Whether what it brought stands in the entry itself."""
-    return all(isinstance(change, Append) for change in entry.changes) and bool(entry.lines)
+    brought = not any(isinstance(change, Text | Cut | Gone) for change in entry.changes)
+    return brought and bool(entry.lines)
 
 
 def _of_hunk(name: str, before: Sequence[Item], after: Sequence[Item]) -> Iterator[Piece]:

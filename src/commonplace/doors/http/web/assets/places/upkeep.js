@@ -24,6 +24,7 @@ const GROUPS = {
   old: { title: "Older than four months", lead: "Age alone is no reason to remove anything. Say which are still true, and they stay away from here.", leave: "All are still true" },
   "broken-chain": { title: "Replacements that lead nowhere", lead: "A memory replaces one that never was, or two replace each other.", mend: "Let them stand by themselves" },
   "orphan-summary": { title: "Summaries without their sources", lead: "What they summed up is gone, so they cannot be unfolded.", mend: "Remove all" },
+  untidy: { title: "Could be tidier", lead: "Lines stand outside of their sections, or memories stand twice. Tidying sorts them; your own headings and prose stay as they are." },
   quarantined: { title: "Waiting for review", lead: "An agent wants to keep a rule, and you have not decided yet." },
 };
 const ORDER = Object.keys(GROUPS).filter((name) => name !== "old").concat("old");

@@ -143,9 +143,9 @@ def test_the_window_is_set_and_lifted(page: Any, upkept: Served) -> None:
 def test_size_over_time_is_drawn_and_said(sizes: Served) -> None:
     with pages.opened(sizes, 390) as guarded:
         pages.go(guarded.page, sizes, "upkeep?tab=size", "some")
-        plot = guarded.page.locator("figure.plot")
+        plot = guarded.page.locator("figure.plot [role=img]")
         plot.locator("canvas").wait_for()
         assert plot.get_attribute("aria-label").startswith("Memories: 300 on ")
         guarded.page.get_by_role("button", name="Tokens").click()
-        guarded.page.locator("figure.plot[aria-label^='Tokens: ']").wait_for()
+        guarded.page.locator("figure.plot [aria-label^='Tokens: ']").wait_for()
         assert guarded.faults == []

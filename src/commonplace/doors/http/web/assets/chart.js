@@ -2,7 +2,7 @@
 
 import { fetched } from "/assets/api.js";
 import { html, useEffect, useRef, useState } from "/assets/vendor.js";
-import { number } from "/assets/words.js";
+import { dayOf, number } from "/assets/words.js";
 
 let sheet = null;
 function styled() {
@@ -24,27 +24,35 @@ function colour(place, name) {
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-function options(place, label, tone, height) {
+const TICK = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }), MONTH = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
+// Steps of what is counted: there is no half of a memory.
+const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+const YEAR = 366 * 86400;
+// Days on the axis; months where it is longer than a year.
+const ticks = (chart, all) => all.map((at) => (chart.scales.x.max - chart.scales.x.min > YEAR ? MONTH : TICK).format(new Date(at * 1000)));
+
+function options(place, label, tone, height, pointed) {
   const ink = colour(place, "muted"), line = colour(place, "line"), accent = colour(place, tone);
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "12px system-ui, sans-serif" };
   return {
-    width: place.clientWidth, height, cursor: { points: { size: 7 }, drag: { x: false, y: false } }, legend: { live: true },
+    width: place.clientWidth, height, cursor: { points: { size: 7 }, drag: { x: false, y: false } }, legend: { show: false },
     scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
-    axes: [axis, { ...axis, size: 56, values: (_, all) => all.map(number) }],
-    series: [{ label: "Day", value: "{D} {MMM} {YYYY}" }, { label, stroke: accent, width: 2, points: { show: false }, value: (_, value) => (value == null ? "" : number(value)) }],
+    axes: [{ ...axis, space: 80, values: ticks }, { ...axis, size: 56, incrs: WHOLE, values: (_, all) => all.map(number) }],
+    series: [{}, { label, stroke: accent, width: 2, points: { show: false } }],
+    hooks: { setCursor: [(chart) => pointed(chart.cursor.idx)] },
   };
 }
 
 /* <${Plot} label="Memories" points=${[["2026-03-01", 12], …]} /> */
 export function Plot({ label, points, tone = "accent", height = 220 }) {
-  const place = useRef(), [error, fail] = useState(null);
+  const place = useRef(), [error, fail] = useState(null), [at, point] = useState(null);
   useEffect(() => {
     let chart = null, left = false, library = null;
     const data = [points.map(([day]) => Date.parse(`${day}T12:00:00`) / 1000), points.map(([, value]) => value)];
     const draw = () => {
       if (left || !library || !place.current?.clientWidth) return;
       chart?.destroy();
-      chart = new library.Chart(options(place.current, label, tone, height), data, place.current);
+      chart = new library.Chart(options(place.current, label, tone, height, point), data, place.current);
     };
     const sized = new ResizeObserver(() => { if (chart && place.current?.clientWidth) chart.setSize({ width: place.current.clientWidth, height }); });
     Promise.all([fetched("/assets/vendor-chart.js"), styled()]).then(([found]) => { library = found; draw(); if (!left) sized.observe(place.current); }, fail);
@@ -52,7 +60,8 @@ export function Plot({ label, points, tone = "accent", height = 220 }) {
     DARK.addEventListener("change", draw);
     return () => { left = true; chart?.destroy(); sized.disconnect(); removeEventListener("theme", draw); DARK.removeEventListener("change", draw); };
   }, [points, label, tone]);
-  const last = points.at(-1);
+  const last = points.at(-1), shown = points[at] || last;
   const told = last ? `${label}: ${number(last[1])} on ${last[0]}, from ${number(points[0][1])} on ${points[0][0]}` : label;
-  return html`<figure class="plot" role="img" aria-label=${told} ref=${place}>${error && html`<p class="muted">The plot could not be fetched: ${told}.</p>`}</figure>`;
+  return html`<figure class="plot"><div role="img" aria-label=${told} ref=${place}></div>
+    <figcaption>${error ? `The plot could not be fetched. ${told}.` : shown && html`<strong class="numbers">${number(shown[1])}</strong> ${dayOf(shown[0])}`}</figcaption></figure>`;
 }

@@ -8,7 +8,7 @@ import { documentAddress, Link, memoryAddress, useQuery } from "/assets/router.j
 import { Told } from "/assets/text.js";
 import { ask, Badge, Button, Card, Cards, Empty, Loaded, Meta, More, Page, Section, Table, Tabs, toast, toastWrong, When, Who } from "/assets/ui.js";
 import { html, useState } from "/assets/vendor.js";
-import { count, memories, number } from "/assets/words.js";
+import { count, dayOf, memories, number } from "/assets/words.js";
 
 export const sheet = "/assets/places/upkeep.css";
 
@@ -211,7 +211,7 @@ function Size() {
   return html`<${Loaded} of=${sizes} lines=${6}>${({ days }) => {
     if (days.length < 2) return html`<${Empty} icon="activity" title="Too little to draw yet">After two days with memories, their growth is drawn here.</${Empty}>`;
     const last = days.at(-1), first = days[0];
-    return html`<p class="figures"><strong>${memories(last.records)}</strong> <span class="muted">about ${number(last.tokens)} tokens if all were told at once; ${memories(first.records)} on ${first.day}</span></p>
+    return html`<p class="figures"><strong>${memories(last.records)}</strong> <span class="muted">about ${number(last.tokens)} tokens if all were told at once; ${memories(first.records)} on ${dayOf(first.day)}</span></p>
       <${Tabs} label="What is drawn" value=${what} onChange=${choose} options=${[["records", "Memories"], ["tokens", "Tokens"]]} />
       <${Plot} label=${what === "records" ? "Memories" : "Tokens"} points=${days.map((each) => [each.day, each[what]])} height=${320} />`;
   }}</${Loaded}>`;

@@ -66,7 +66,7 @@ class Accounts:
         sessions: Sessions,
         *,
         of_user: Callable[[str], Sequence[Message]],
-        targets: Sequence[str],
+        targets: Callable[[Record], Sequence[str]],
     ) -> None:
         self._library = library
         self._sessions = sessions
@@ -186,7 +186,7 @@ class Accounts:
             return f"{names}\nThe line stays as it is, and prompts tell it."
         old = self._library.index.get(record.supersedes) if record.supersedes else None
         added = f"+ {one_line(record.text)}"
-        where = ", ".join(self._targets)
+        where = ", ".join(self._targets(record))
         return f"{where}\n- {one_line(old.record.text)}\n{added}" if old else f"{where}\n{added}"
 
 

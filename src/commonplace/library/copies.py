@@ -17,7 +17,7 @@ from commonplace.markdown import record_lines
 from commonplace.markdown.merge import merge
 from commonplace.model.errors import NoSuchDocument, Unreadable
 from commonplace.model.records import DERIVED, SYSTEM, Author
-from commonplace.storage.journal import Append, Change, Gone, Op, Text
+from commonplace.storage.journal import Added, Change, Gone, Op, Text
 
 NUMBERED = re.compile(r"(.+?)(?: \(\d\)| \d|-[^/]+)\.md\Z")
 """How iCloud, Google Drive and OneDrive name a copy, and people what they please."""
@@ -107,8 +107,8 @@ def _ever(library: Library, document: str) -> set[str]:
         for change in entry.changes:
             if change.document != document:
                 continue
-            if isinstance(change, Append):
-                found.update("".join(entry.lines).split("\n"))
+            if isinstance(change, Added):
+                found.update(decoded(document, entry.appended(change), lenient=True).split("\n"))
             elif isinstance(change, Text):
                 kept = library.journal.version(change.version) or b""
                 found.update(decoded(document, kept, lenient=True).split("\n"))

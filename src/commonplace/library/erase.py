@@ -180,7 +180,9 @@ class Eraser:
         """The text with the lines of these records written anew."""
         found = [item for item in self.reader.parse(name, text).items if item.record.id in ids]
         for item in reversed(found):
-            line = record_lines.write(change(item.record), self.shared.layout.line)
+            record = change(item.record)
+            day = self.shared.clock.day_of(record.timestamp)
+            line = record_lines.write(record, self.shared.layout.form(name), kind="", day=day)
             if "\r\n" in text[item.start : item.end]:
                 line = line.replace("\n", "\r\n")
             text = text[: item.start] + line + text[item.end :]

@@ -18,7 +18,7 @@ from commonplace.library.shared import Shared
 from commonplace.model.errors import CommonplaceError, NoSuchDocument, ReadOnly
 from commonplace.model.files import Known, Signature
 from commonplace.model.records import Record, etag_of
-from commonplace.storage.journal import Append, Entry
+from commonplace.storage.journal import Append, Change, Entry
 from commonplace.storage.progress import Progress
 from commonplace.storage.vault import Stat
 
@@ -170,23 +170,30 @@ class IndexSync:
             self.index.put(name, self.reader.rows(parsed), known=replace(known, lines=parsed.lines))
 
     def _index_since(self, position: int) -> None:
-        """Tell the index of the entries from a position on; of appends as many as come at once."""
+        """Tell the index of the entries from a position on.
+
+        Of a document that was only appended to, the new lines are enough; any other is read anew.
+        """
         appends: list[tuple[Entry, Append]] = []
+        anew: dict[str, None] = {}
         for entry in self.journal.entries(since=position):
             if entry.position >= self.progress.end:
                 break
-            if _is_whole(entry):
-                self._index_appends(appends)
-                appends.clear()
-                self._index_texts(entry)
-            else:
-                appends += _appends(entry)
-        self._index_appends(appends)
+            appends += _appends(entry)
+            anew |= dict.fromkeys(c.document for c in entry.changes if not _is_grown(entry, c))
+        self._index_appends((e, change) for e, change in appends if change.document not in anew)
+        for name in anew:
+            self._index_again(name)
 
-    def _index_texts(self, entry: Entry) -> None:
-        for name, (data, known) in self._texts_after(entry).items():
-            parsed = self.reader.parse(name, decoded(name, data, lenient=True))
-            self.index.put(name, self.reader.rows(parsed), known=known)
+    def _index_again(self, name: str) -> None:
+        """Read a document of ours anew. If somebody else wrote it, the next look tells."""
+        if self.vault.stat(name) is None:
+            self.index.drop(name)
+            return
+        data = self.vault.read(name)
+        parsed = self.reader.parse(name, decoded(name, data, lenient=True))
+        known = Known(Signature(len(data), 0, 0), count_lines(data), self.base_of(name))
+        self.index.put(name, self.reader.rows(parsed), known=known)
 
     def _index_appends(self, appends: Iterable[tuple[Entry, Append]]) -> None:
         grown: dict[str, list[tuple[Entry, Append]]] = defaultdict(list)
@@ -208,8 +215,10 @@ class IndexSync:
             rows += self.reader.rows(self.reader.parse(name, change.lead))
             known = Known(Signature(0, 0, 0), change.lead.count("\n"), entry.position)
         last, added = known.lines, list[tuple[Record, int]]()
-        for entry, _ in parts:
-            for key, line in zip(entry.ids, entry.lines):
+        for entry, change in parts:
+            if change.kind != reading.kind:
+                reading = replace(reading, kind=change.kind)
+            for key, line in entry.pieces(change):
                 added.append((self.reader.line_record(line, key, reading, seen), last + 1))
                 last += line.count("\n")
         records = self.reader.as_indexed(record for record, _ in added)
@@ -301,8 +310,15 @@ def _appends(entry: Entry) -> list[tuple[Entry, Append]]:
 
 def _is_whole(entry: Entry) -> bool:
     """Whether an entry does more than append a record a line."""
-    appends = all(isinstance(change, Append) for change in entry.changes)
-    return bool(entry.changes) and not (appends and entry.ids)
+    return not all(_is_grown(entry, change) for change in entry.changes)
+
+
+def _is_grown(entry: Entry, change: Change) -> bool:
+    """Whether a change only appends records, a line each, below what stands in a document."""
+    if not (isinstance(change, Append) and entry.ids):
+        return False
+    # A heading between them is there for somebody to find.
+    return not (change.at and change.lead.strip())
 
 
 def went_back(known: Known, stat: Stat) -> bool:

@@ -183,7 +183,7 @@ class OutsideEdits:
         saved, merged = texts
         try:
             if merged is None:
-                self.writer.put_back(name, [(piece.id, piece.line) for piece in lost])
+                self.writer.put_back(name, [(piece.id, piece.line, piece.kind) for piece in lost])
             else:
                 self.writer.put_back_text(name, saved, merged)
         except BaseException:

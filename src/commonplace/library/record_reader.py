@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from commonplace.markdown.layouts import Layout
+from commonplace.markdown.layouts import NEW_SECTION, Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Unreadable
 from commonplace.model.records import DERIVED, Origin, Record
@@ -34,6 +34,9 @@ class RecordReader:
         self._carried_upto = 0
         self._owned_ids: set[str] = set()
         self._owned_upto = 0
+        self._kinds = {title.casefold(): kind for title, kind in layout.sections.items()}
+        if self._kinds:
+            self._kinds[NEW_SECTION.casefold()] = "note"
         self._parsed: dict[tuple[str, str], Parsed] = {}
         self._seen: dict[str, Record] = {}
 
@@ -50,6 +53,7 @@ class RecordReader:
             origin=Origin.AGENT if by_agent else Origin.OWNER,
             bullets=not diary and name not in (self.layout.soul, self.layout.status),
             header=self.layout.header(name),
+            sections=self._kinds if name == self.layout.memory else {},
         )
 
     def parse(self, name: str, text: str, *, seen: dict[str, Record] | None = None) -> Parsed:

@@ -23,6 +23,7 @@ from commonplace.storage.journal import (
     BLANK,
     Append,
     Entry,
+    Insert,
     Journal,
     Op,
     Text,
@@ -246,11 +247,23 @@ def take_back(
             _put_back(vault, name, before, after)
         moved = error.args if isinstance(error, Moved) else ()
         for change in entry.changes:
-            if isinstance(change, Append) and change.document not in moved:
+            if isinstance(change, Append) and change.document not in (*moved, *texts):
                 _cut_off(vault, journal, entry, change)
         journal.take_back(entry.position)
     except (OSError, CommonplaceError, Moved):
         raise ToBeFinished(error) from error
+
+
+def inserted(journal: Journal, entry: Entry) -> dict[str, tuple[bytes | None, bytes | None]]:
+    """The documents that an entry wrote anew to put lines into them, before and after it."""
+    return {
+        change.document: (
+            document_at(journal, change.document, until=entry.position),
+            document_at(journal, change.document, until=entry.end),
+        )
+        for change in entry.changes
+        if isinstance(change, Insert)
+    }
 
 
 def _put_back(vault: Vault, name: str, before: bytes | None, after: bytes | None) -> None:

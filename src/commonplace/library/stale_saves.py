@@ -22,7 +22,7 @@ from commonplace.model.clock import from_ns, parse_stamp
 from commonplace.model.files import Known, Signature
 from commonplace.storage.journal import (
     OWES,
-    Append,
+    Added,
     Entry,
     Journal,
     Op,
@@ -151,6 +151,8 @@ class Appended(Struct, frozen=True):
     """The document's access time as seen right after the append; 0 when it is not known."""
     position: int = -1
     """Where the journal tells of the append."""
+    kind: str = "note"
+    """The kind of the record, if its line names none."""
 
     @property
     def key(self) -> str:
@@ -288,9 +290,12 @@ def written(journal: Journal, name: str, *, since: int, read: int) -> list[Appen
         for change in entry.changes:
             if change.document != name:
                 continue
-            if isinstance(change, Append):
+            if isinstance(change, Added):
                 # The access time after the write before this one stands in this entry.
-                pieces = [_seen(piece, change.read) for piece in pieces] + _appended(entry)
+                pieces = [_seen(piece, change.read) for piece in pieces] + [
+                    Appended(key, line, entry.at, -1, entry.position, change.kind)
+                    for key, line in entry.pieces(change)
+                ]
                 lines.update(entry.appended(change).split(b"\n"))
                 continue
             pieces = [piece for piece in pieces if piece.id not in entry.removed]
@@ -329,13 +334,6 @@ def loaded(journal: Journal, name: str, saved: bytes, *, since: int, until: int)
 
 def _is_whole(entry: Entry, name: str) -> bool:
     return any(isinstance(each, Text) and each.document == name for each in entry.changes)
-
-
-def _appended(entry: Entry) -> list[Appended]:
-    keys = entry.ids or ("",) * len(entry.lines)
-    return [
-        Appended(key, line, entry.at, -1, entry.position) for key, line in zip(keys, entry.lines)
-    ]
 
 
 def _added(entry: Entry, text: bytes, before: set[bytes]) -> list[Appended]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from commonplace.library import marking
 from commonplace.library.approvals import Approvals
 from commonplace.library.index_sync import IndexSync
+from commonplace.library.placing import Piece
 from commonplace.library.record_reader import decoded
 from commonplace.library.shared import Shared
 from commonplace.library.tombstones import Tombstones, pieces
@@ -31,12 +32,14 @@ from commonplace.model.records import (
     wording_key,
 )
 from commonplace.search.chains import Chains
-from commonplace.storage.journal import Append, Entry, Op, Text
+from commonplace.storage.journal import Added, Entry, Op, Text
 from commonplace.trust.origins import Trust, may_supersede, trust_of
 
 if TYPE_CHECKING:
     from commonplace.library.documents import Documents
 
+Targets = Callable[[Record], Sequence[str]]
+"""Names the documents that a record goes into."""
 REMEMBERED = 512
 """Records that are remembered before the index is asked how far it has come."""
 SEEN_MOST = 5
@@ -74,16 +77,16 @@ class RecordStore:
         return Lately(self.shared, self.sync)
 
     def add(
-        self, records: Sequence[Record], *, to: Sequence[str], author: Author, op: Op = Op.ADD
+        self, records: Sequence[Record], *, to: Targets, author: Author, op: Op = Op.ADD
     ) -> tuple[Record, ...]:
-        """Store records in the documents named. When this returns they are safe."""
+        """Store records, each in the documents that `to` names. When this returns they are safe."""
         return self.transactions.locked(lambda: self._add(records, to, author, op))
 
     def admit(
         self,
         records: Sequence[Record],
         *,
-        to: Sequence[str],
+        to: Targets,
         author: Author,
         named: Sequence[str] = (),
         once: bool = False,
@@ -136,10 +139,38 @@ class RecordStore:
             Chains(self.index).check_unreplaced(record)
 
     def _add(
-        self, records: Sequence[Record], to: Sequence[str], author: Author, op: Op = Op.ADD
+        self, records: Sequence[Record], to: Targets, author: Author, op: Op = Op.ADD
     ) -> tuple[Record, ...]:
-        form = self.layout.line
-        text = tuple(record_lines.write(record, form) for record in records)
+        names = [tuple(to(record)) for record in records]
+        self.watch.look_at(dict.fromkeys(name for each in names for name in each))
+        if any(self.layout.form(name) == "sentence" for each in names for name in each):
+            pieces = [
+                self._piece(record, name) for record, each in zip(records, names) for name in each
+            ]
+            self.writer.insert(op, pieces, author=author)
+            return tuple(records)
+        [where] = {*names}
+        return tuple(self._append(records, where, author, op))
+
+    def _piece(self, record: Record, name: str) -> Piece:
+        """The line of a record for a document that may have sections."""
+        sectioned = self.layout.form(name) == "sentence"
+        section = self.layout.section(record.kind) if sectioned else ""
+        return Piece(name, section, record.id, self._line(record, name, section))
+
+    def _line(self, record: Record, name: str, section: str = "") -> str:
+        return record_lines.write(
+            record,
+            self.layout.form(name),
+            kind=self.layout.kind_below(section),
+            day=self.shared.clock.day_of(record.timestamp),
+        )
+
+    def _append(
+        self, records: Sequence[Record], to: Sequence[str], author: Author, op: Op
+    ) -> Sequence[Record]:
+        """Add records to the end of each document."""
+        text = tuple(self._line(record, to[0]) for record in records)
         if self.writer.check_growth:
             for name in to:
                 before = self._documents().text_before(name, headed=True)
@@ -150,9 +181,8 @@ class RecordStore:
             records = self._as_read(records, text, to[0])
             data = {record.id: record.data() for record in records}
         ids = tuple(record.id for record in records)
-        self.watch.look_at(to)
         self.writer.append(op, text, to=to, author=author, ids=ids, data=data)
-        return tuple(records)
+        return records
 
     def _as_read(self, records: Sequence[Record], text: tuple[str, ...], name: str) -> list[Record]:
         """The records with the ids they will be read back with: their lines carry none."""
@@ -212,7 +242,7 @@ class RecordStore:
             self.shared.entry(Op.REFRESH, changes, ids=tuple(notes), author=author), texts
         )
 
-    def approve(self, record_id: str, *, to: Sequence[str], author: Author) -> Record:
+    def approve(self, record_id: str, *, to: Targets, author: Author) -> Record:
         """Let a held record into the documents, its text exactly as it was held."""
 
         def work() -> Record:
@@ -359,14 +389,17 @@ class Lately:
         self._replaced.clear()
 
     def _read(self, entry: Entry) -> None:
-        if not all(isinstance(change, Append) for change in entry.changes):
+        if not all(isinstance(change, Added) for change in entry.changes):
             # The index was told of all before it, and of this but for what was compacted.
             self._forget()
             self._replaced.update(entry.removed)
-        elif entry.changes:
-            reading = self._reader.reading(entry.changes[0].document)
-            for key, line in zip(entry.ids, entry.lines):
-                self._take(self._reader.line_record(line, key, reading, {}))
+            return
+        for change in entry.changes:
+            if isinstance(change, Added):
+                reading = replace(self._reader.reading(change.document), kind=change.kind)
+                for key, line in entry.pieces(change):
+                    if key:
+                        self._take(self._reader.line_record(line, key, reading, {}))
 
     def _number(self, record: Record) -> int:
         """What `said` gives, which is asked for before a record is stored and right after."""

@@ -19,7 +19,7 @@ from commonplace.model.errors import (
     ToBeFinished,
     VaultTrouble,
 )
-from commonplace.storage.journal import Append, Op
+from commonplace.storage.journal import Added, Op
 from commonplace.storage.progress import Progress
 from commonplace.storage.vault import TryAgain
 
@@ -143,16 +143,17 @@ class Transactions:
 
     def _withdraw(self, start: int, end: int, error: Exception) -> None:
         """Take back what the disk did not take, as long as nobody else has written since."""
-        from commonplace.library.recovery import take_back
+        from commonplace.library.recovery import inserted, take_back
 
         if self.journal.end() != end:
             raise ToBeFinished(error)
         ours = [entry for entry in self.journal.entries(since=start) if entry.op not in NOTICED]
         self._start_anew()
         for entry in reversed(ours):
-            if not all(isinstance(change, Append) for change in entry.changes):
+            if not all(isinstance(change, Added) for change in entry.changes):
                 raise ToBeFinished(error)
-            take_back(self.vault, self.journal, entry, error, texts={})
+            texts = inserted(self.journal, entry)
+            take_back(self.vault, self.journal, entry, error, texts=texts)
 
     def rebuild(self, progress: OnProgress) -> None:
         """Make the index anew from the documents."""

@@ -23,10 +23,11 @@ from commonplace.model.records import SYSTEM, Author
 from commonplace.search.chains import Marks
 from commonplace.storage.journal import (
     BLANK,
-    Append,
+    Added,
     Change,
     Entry,
     Gone,
+    Insert,
     Op,
     Text,
     after_entry,
@@ -173,37 +174,38 @@ def put_back(library: Library, notice: Notice, *, author: Author) -> tuple[str, 
         now = library.text(notice.document)[0] if library.look(notice.document) else ""
         there = {item.record.id for item in library.parse(notice.document, now).items}
         lines = {
-            piece: line
-            for piece, line in taken_lines(library, notice).items()
+            piece: (line, kind)
+            for piece, (line, kind) in _taken(library, notice).items()
             if (piece[1] not in there if piece[1] else line not in now)
         }
-        for is_record in (True, False):
-            pieces = [piece for piece in lines if bool(piece[1]) == is_record]
-            if pieces:
-                library.append(
-                    Op.RESTORE,
-                    tuple(lines[piece] for piece in pieces),
-                    to=(notice.document,),
-                    ids=tuple(key for _, key in pieces if key),
-                    author=author,
-                )
+        if lines:
+            library.watch.look_at([notice.document])
+            again = [(key, line, kind) for (_, key), (line, kind) in lines.items()]
+            library.writer.add_again(Op.RESTORE, notice.document, again, author=author)
         library.notices.settle(notice.change)
-        return tuple(lines.values())
+        return tuple(line for line, _ in lines.values())
 
     return library.locked(work)
 
 
 def taken_lines(library: Library, notice: Notice) -> dict[tuple[int, str], str]:
     """What an outside save took out, as the journal has it; without what was forgotten since."""
-    found: dict[tuple[int, str], str] = {}
+    return {piece: line for piece, (line, _) in _taken(library, notice).items()}
+
+
+def _taken(library: Library, notice: Notice) -> dict[tuple[int, str], tuple[str, str]]:
+    """The same, each line with the kind that it has if it names none."""
+    found: dict[tuple[int, str], tuple[str, str]] = {}
     for position, key in notice.pieces:
         entry = next(iter(library.journal.entries(since=position)), None)
         if entry is None or entry.position != position:
             continue
-        pairs = zip(entry.ids or ("",) * len(entry.lines), entry.lines)
-        line = "".join(line for each, line in pairs if each == key)
-        if line.strip(f"{BLANK.decode()}\r\n"):
-            found[position, key] = line
+        for change in entry.changes:
+            if change.document != notice.document or not isinstance(change, Added):
+                continue
+            line = "".join(line for each, line in entry.pieces(change) if each == key)
+            if line.strip(f"{BLANK.decode()}\r\n"):
+                found[position, key] = line, change.kind
     return found
 
 
@@ -473,15 +475,15 @@ def _at(library: Library, position: int) -> Entry:
 
 def _texts_without(library: Library, entry: Entry) -> Texts:
     """The documents that one change is still seen in, as they are now and without it."""
-    whole = {change.document for change in entry.changes if not isinstance(change, Append)}
+    whole = {change.document for change in entry.changes if not isinstance(change, Added)}
     # One look at the journal for all of them; what was only appended needs none.
     said = documents_at(library.journal, until=entry.position, only=whole) if whole else {}
     texts: Texts = {}
     for change in entry.changes:
         name = change.document
         now = _now(library, name)
-        if isinstance(change, Append):
-            new = _less(library, now, entry, change)
+        if isinstance(change, Added):
+            new = _less(library, texts[name][1] if name in texts else now, entry, change)
         else:
             before = said[name][1] if name in said else None
             new = _taken_back(before, after_entry(library.journal, before, entry, name), now)
@@ -509,8 +511,8 @@ def _ended(text: bytes) -> bytes:
     return text if not text or text.endswith(b"\n") else text + b"\n"
 
 
-def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> bytes | None:
-    """The text without what was appended, wherever it stands now.
+def _less(library: Library, now: bytes | None, entry: Entry, change: Added) -> bytes | None:
+    """The text without what was added, wherever it stands now.
 
     Where nothing else is left, the document is again what it was: empty, or not there.
     """
@@ -518,6 +520,8 @@ def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> 
         return None
     if change.at == 0 and now == entry.appended(change):
         return document_at(library.journal, change.document, until=entry.position)
+    if entry.ids and _stands_there(now, entry, change):
+        return _taken_out(library, now, entry, change)
     if entry.ids:
         text = decoded(change.document, now)
         found = spans_of(text, library.parse(change.document, text), set(entry.ids))
@@ -527,3 +531,26 @@ def _less(library: Library, now: bytes | None, entry: Entry, change: Append) -> 
         head, found_at, tail = now.rpartition(data)
         now = head + tail if found_at else now
     return now
+
+
+def _stands_there(now: bytes, entry: Entry, change: Added) -> bool:
+    """Whether lines stand where they were put, and no line that came later needs their heading."""
+    added = entry.appended(change)
+    below = now[change.at + len(added) :]
+    needed = change.lead and below.strip() and not below.startswith((b"\n", b"\r\n", b"#"))
+    return now.startswith(added, change.at) and not needed
+
+
+def _taken_out(library: Library, now: bytes, entry: Entry, change: Added) -> bytes:
+    """The text without lines that stand where they were put, and with the section's day of then."""
+    left = now[: change.at] + now[change.at + len(entry.appended(change)) :]
+    if isinstance(change, Insert) and change.dated and _is_last(library, entry, change.document):
+        start, was, _ = change.dated
+        return left[:start] + was.encode() + left[start + len(was) :]
+    return left
+
+
+def _is_last(library: Library, entry: Entry, name: str) -> bool:
+    """Whether a document was not changed since an entry."""
+    later = library.journal.entries(since=entry.end)
+    return not any(name in each.documents() for each in later)

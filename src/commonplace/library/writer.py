@@ -5,9 +5,9 @@ Whoever writes has the vault's lock, and has looked at the documents first (`Doc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,8 +17,11 @@ from commonplace.library.shared import Shared
 from commonplace.model.errors import CommonplaceError, DocumentFull
 from commonplace.model.files import Known, Signature
 from commonplace.model.records import SYSTEM, Author
-from commonplace.storage.journal import Append, Entry, Op, Text
+from commonplace.storage.journal import Added, Append, Entry, Op, Text
 from commonplace.storage.vault import Staged, Stat
+
+if TYPE_CHECKING:
+    from commonplace.library.placing import Piece, Standing
 
 PENDING = 64
 """Records that may wait for the next search before they are indexed."""
@@ -66,18 +69,70 @@ class Writer:
         A new document gets its layout's header, unless it is not to be `headed`.
         """
         self.shared.check_writable()
-        known = [self.sync.known_of(name) for name in to]
         if not ids:
             self.sync.catch_up_index()
-        changes = [self._append_change(name, was, headed) for name, was in zip(to, known)]
+        changes = [self._append_change(name, self.sync.known_of(name), headed) for name in to]
         new = self.shared.entry(
             op, changes, ids=ids, lines=text, author=author, data=dict(data or {})
         )
-        for change in changes if op != Op.PUT_BACK else ():
-            self._check_size(change.document, change.at + len(new.appended(change)))
+        return self._add(new, {})
+
+    def insert(
+        self,
+        op: Op,
+        pieces: Iterable[Piece],
+        *,
+        author: Author,
+        data: Mapping[str, Any] | None = None,
+    ) -> Entry:
+        """Journal the lines of records and add each to its section, as one change."""
+        from commonplace.library.placing import plan
+
+        self.shared.check_writable()
+        planned = plan(
+            pieces,
+            layout=self.layout,
+            today=self.shared.clock.today(),
+            standing=self._standing,
+        )
+        new = self.shared.entry(
+            op,
+            planned.changes,
+            ids=planned.ids,
+            lines=planned.lines,
+            author=author,
+            data=dict(data or {}),
+        )
+        return self._add(new, planned.texts, anew=planned.anew)
+
+    def _standing(self, name: str) -> Standing:
+        from commonplace.library.placing import Standing
+
+        known = self.sync.known_of(name)
+        return (
+            Standing(self.vault.read(name), known.signature.atime_ns)
+            if known
+            else Standing(None, 0)
+        )
+
+    def _add(self, new: Entry, texts: Texts, *, anew: Sequence[str] = ()) -> Entry:
+        """Journal an entry that adds lines, and add them.
+
+        `texts` are its documents before and after it, where they are known, and `anew` the names
+        of those that are written anew.
+        """
+        known = {name: self.sync.known_of(name) for name in new.documents()}
+        for change in _added(new) if new.op != Op.PUT_BACK else ():
+            was = known[change.document]
+            size = (was.signature.size if was else 0) + len(new.appended(change))
+            self._check_size(change.document, size)
         entry = self.journal.append(new)
-        with self._whole(entry):
-            done = self._apply(entry, changes, known)
+        with self._whole(entry, {name: texts[name] for name in anew}):
+            if anew:
+                self.journal.sync()
+            done = {name: self._put_anew(name, texts[name], entry) for name in anew}
+            appends = [change for change in _added(entry) if change.document not in anew]
+            done |= self._apply(entry, appends, known, texts)
         self.sync.progress.documents |= done
         self.sync.progress.end = entry.end
         # The record is safe; the index is behind and catches up when it can.
@@ -105,30 +160,34 @@ class Writer:
         if self.document_limit and size > max(before, self.document_limit):
             raise DocumentFull(name, size=size, limit=self.document_limit)
 
+    def _put_anew(self, name: str, texts: tuple[bytes | None, bytes | None], entry: Entry) -> Known:
+        before, after = texts
+        known = self._put(name, before, after or b"", entry, None)
+        assert known is not None, "a document that lines were added to is there"
+        return known if before is not None else replace(known, base=entry.position)
+
     def _apply(
-        self, entry: Entry, changes: Sequence[Append], known: Sequence[Known | None]
+        self,
+        entry: Entry,
+        changes: Sequence[Added],
+        known: Mapping[str, Known | None],
+        texts: Texts,
     ) -> dict[str, Known]:
         """Append to every document. Returns how they look then."""
         done: dict[str, Known] = {}
-        for change, was in zip(changes, known):
-            data, like = entry.appended(change), _stat_of(was.signature) if was else None
-            stat = self.vault.append(change.document, data, like=like)
-            done[change.document] = self._known_after(data, change, was, stat, entry.position)
+        for change in changes:
+            name = change.document
+            data, was = entry.appended(change), known[name]
+            stat = self.vault.append(name, data, like=_stat_of(was.signature) if was else None)
+            done[name] = Known(
+                self.sync.signature(stat, size=change.at + len(data)),
+                _lines_after(data, change, was, texts.get(name)),
+                was.base if was else entry.position,
+            )
         if not self.vault.transactional:
             self.sync.progress.unsettled |= dict.fromkeys(done, entry.position)
         self.unsettled += 1
         return done
-
-    def _known_after(
-        self, data: bytes, change: Append, was: Known | None, stat: Stat, position: int
-    ) -> Known:
-        """How a document looks to which `data` was appended by the entry at a position."""
-        lines = data.count(b"\n")
-        return Known(
-            self.sync.signature(stat, size=change.at + len(data)),
-            was.lines + lines - change.lead.count("\n") if was else lines,
-            was.base if was else position,
-        )
 
     def _keep_up(self, entry: Entry) -> None:
         """Say how far the documents have come, and index the entry where that can't wait."""
@@ -194,7 +253,7 @@ class Writer:
         self.shared.check_writable()
         self.sync.catch_up_index()
         appends = [change for change in entry.changes if isinstance(change, Append)]
-        known = [self.sync.known_of(change.document) for change in appends]
+        known = {change.document: self.sync.known_of(change.document) for change in appends}
         for change in appends:
             self._check_size(change.document, change.at + len(entry.appended(change)))
         for name, (before, after) in texts.items():
@@ -202,7 +261,7 @@ class Writer:
         entry = self.journal.append(entry, written=written)
         with self._whole(entry, texts):
             self.journal.sync()
-            looks: dict[str, Known | None] = {**self._apply(entry, appends, known)}
+            looks: dict[str, Known | None] = {**self._apply(entry, appends, known, {})}
             for name, (before, after) in texts.items():
                 looks[name] = self._put(name, before, after, entry, (staged or {}).get(name))
         return entry, looks
@@ -263,18 +322,27 @@ class Writer:
             self.journal.sync()
             return self.vault.replace(name, mended, expected=damaged)
 
-    def put_back(self, name: str, pieces: Sequence[tuple[str, str]]) -> None:
-        """Append lines to a document again, `(id, line)`, under the ids they have."""
-        if self.shared.refusal:
-            return
-        # An outside save may end its lines otherwise.
-        self._crlf.pop(name, None)
-        for is_record in (True, False):
-            kept = [piece for piece in pieces if bool(piece[0]) == is_record]
-            if kept:
-                ids = tuple(key for key, _ in kept if key)
-                text = tuple(line for _, line in kept)
-                self.append(Op.PUT_BACK, text, to=(name,), ids=ids, author=SYSTEM)
+    def put_back(self, name: str, lines: Sequence[tuple[str, str, str]]) -> None:
+        """Add lines to a document again, `(id, line, kind)`, under the ids they have."""
+        if not self.shared.refusal:
+            # An outside save may end its lines otherwise.
+            self._crlf.pop(name, None)
+            self.add_again(Op.PUT_BACK, name, lines, author=SYSTEM)
+
+    def add_again(
+        self, op: Op, name: str, lines: Sequence[tuple[str, str, str]], *, author: Author
+    ) -> None:
+        """Add lines to a document that once stood in it: records to their sections, text below."""
+        from commonplace.library.placing import pieces_of
+
+        records = [each for each in lines if each[0]]
+        if records and self.layout.form(name) == "sentence":
+            self.insert(op, pieces_of(records, name, layout=self.layout), author=author)
+        elif records:
+            ids, text = tuple(key for key, *_ in records), tuple(line for _, line, _ in records)
+            self.append(op, text, to=(name,), ids=ids, author=author)
+        if rest := tuple(line for key, line, _ in lines if not key):
+            self.append(op, rest, to=(name,), author=author)
 
     def put_back_text(self, name: str, saved: bytes, merged: bytes) -> None:
         """Write a document as it was saved, together with the lines that the save overwrote."""
@@ -282,6 +350,25 @@ class Writer:
             self._crlf.pop(name, None)
             entry = self.shared.entry(Op.PUT_BACK, [Text(name, self.journal.keep(merged))])
             self.replace_texts(entry, {name: (saved, merged)})
+
+
+def _added(entry: Entry) -> list[Added]:
+    """The changes of an entry that add lines."""
+    return [change for change in entry.changes if isinstance(change, Added)]
+
+
+def _lines_after(
+    data: bytes,
+    change: Added,
+    was: Known | None,
+    texts: tuple[bytes | None, bytes | None] | None,
+) -> int:
+    """How many lines a document has to which `data` was appended."""
+    if texts:
+        return count_lines(texts[1] or b"")
+    lines = data.count(b"\n")
+    # What comes before an append to a known document ends its last line.
+    return was.lines + lines - change.lead.count("\n") if was else lines
 
 
 def _stat_of(signature: Signature) -> Stat:

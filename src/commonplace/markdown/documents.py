@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -122,6 +122,8 @@ class _Page:
         self.seen = seen
         self.text = text
         self.reading = reading
+        self.here = reading
+        """The same with the kind that lines have where the page is."""
         self.items: list[Item] = []
         self.problems: list[Problem] = []
         self.line, self.at = 1, 0
@@ -158,7 +160,7 @@ class _Page:
         if known and self.texts.setdefault(known.id, known.text) == known.text:
             self.items.append(made(Item, (known, number, start, end, 0)))
             return
-        line = lines.read(raw, reading=self.reading)
+        line = lines.read(raw, reading=self.here)
         record = line.record
         if self.seen is not None and record and lines.says_all(raw, line):
             self.seen[raw] = record
@@ -177,7 +179,7 @@ class _Page:
         count = self.counts[record.id] = self.counts.get(record.id, -1) + 1
         if not count:
             return record
-        again = lines.read(self.text[start:end], reading=self.reading, occurrence=count)
+        again = lines.read(self.text[start:end], reading=self.here, occurrence=count)
         return again.record or record
 
     def _heading(self, block: Block) -> None:
@@ -186,9 +188,19 @@ class _Page:
         while self.path and self.path[-1].level >= block.level:
             self.path.pop()
         self.path.append(block)
-        self.bare = bool(block.title) and block.start >= self.given
+        self._enter_section()
+        known = block.title.casefold() in self.reading.sections
+        self.bare = bool(block.title) and block.start >= self.given and not known
         if len(self._above(len(self.path))) > HEADINGS_LIMIT:
             self.settle()
+
+    def _enter_section(self) -> None:
+        """Read what follows as lines of the innermost section that gives them a kind."""
+        titles = (block.title.casefold() for block in reversed(self.path))
+        kinds = self.reading.sections
+        kind = next((kinds[title] for title in titles if title in kinds), self.reading.kind)
+        if kind != self.here.kind:
+            self.here = replace(self.reading, kind=kind)
 
     def _title(self, block: Block) -> None:
         self._passages(block.start, block.end, self._above(len(self.path) - 1), block.title)
@@ -324,6 +336,50 @@ def append_to_section(text: str, title: str, body: str, *, day: date) -> str:
     return above + with_newlines(f"\n{new}", newline) + (text[len(above) :] or newline)
 
 
+class Slot(Struct, frozen=True):
+    """Where the next line of a section goes, and what has to stand before it, with line feeds."""
+
+    at: int
+    lead: str
+    dated: tuple[int, str] | None = None
+    """Where the day stands on which the section was updated, and that day, if it was another."""
+
+
+def slot(text: str, title: str, *, day: date, later: Sequence[str] = ()) -> Slot:
+    """The place for one more line of a section, above any subsection.
+
+    A section that is missing is made above the first of the `later` ones, or at the end.
+    """
+    found = sections(text)
+    section = _titled(found, title)
+    if section is None:
+        nexts = [each.start for name in later if (each := _titled(found, name))]
+        above, at = _above(text, min(nexts, default=len(text)))
+        return Slot(at, _new_section(above, title, "", day).replace("\r\n", "\n") + "\n")
+    after = (other.start for other in found if other.start >= section.body)
+    above, at = _above(text, next(after, len(text)))
+    lead = "" if above.endswith("\n") else "\n"
+    if not above[above.rstrip("\r\n").rfind("\n") + 1 :].startswith(LISTED):
+        lead += "\n"
+    stamped = _updated(text, section.body)
+    return Slot(at, lead, _day_to_change(stamped, day) if stamped else None)
+
+
+def _above(text: str, end: int) -> tuple[str, int]:
+    """What stands before `end` without the blank lines at its end, and where those begin."""
+    if end == len(text) and not text.strip("\r\n"):
+        return text, end
+    at = line_end(text, len(text[:end].rstrip("\r\n")))
+    return text[:at], at
+
+
+def _day_to_change(stamped: re.Match[str], day: date) -> tuple[int, str] | None:
+    """Where a section's day stands, and the day, if it is another one that was written alike."""
+    said = stamped[1]
+    is_day = len(said) == len(day.isoformat()) and _date(said) is not None
+    return (stamped.start(1), said) if is_day and said != day.isoformat() else None
+
+
 def touch_section(text: str, title: str, *, day: date) -> str:
     """The text with that section marked as updated; unchanged when there is no such section."""
     section = _section(text, title)
@@ -338,8 +394,12 @@ def touch_section(text: str, title: str, *, day: date) -> str:
 
 
 def _section(text: str, title: str) -> Section | None:
+    return _titled(sections(text), title)
+
+
+def _titled(found: Iterable[Section], title: str) -> Section | None:
     wanted = _plain_title(title).casefold()
-    return next((s for s in sections(text) if s.title.casefold() == wanted), None)
+    return next((section for section in found if section.title.casefold() == wanted), None)
 
 
 def _plain_title(title: str) -> str:

@@ -6,7 +6,7 @@ Pure data and rules on names: nothing here opens a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
@@ -15,12 +15,14 @@ from msgspec.structs import replace
 
 from commonplace.model.errors import BadInput, BadName, BadOption
 from commonplace.model.options import Options
+from commonplace.model.records import PASSING
 
 DAY = r"\d{4}-\d{2}-\d{2}\Z"
 DIARY_STEM = r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(?:-\d+)?\Z"
 SECOND = len("2026-02-01T14-30-00")
 RECORD_LINE = r"(?m)^- \{"
 DATA_COMMENT = r"(?m)^- .*<!-- \{"
+SENTENCE = r"(?m)^- (?!\*\*\d\d:\d\d UTC).*\(\d{4}-\d\d-\d\d\) <!-- \{"
 COPIES = tuple(
     f"(?i)(.+?){mark}\\Z"
     for mark in (
@@ -37,6 +39,24 @@ DEPTH = 8
 LONGEST = 240
 """Bytes of one step of a path: what is saved beside it needs a few more."""
 
+
+SECTIONS = {
+    "Instructions": "instruction",
+    "Corrections": "correction",
+    "Preferences": "preference",
+    "Facts": "fact",
+    "Context": "context",
+    "Decisions": "decision",
+    "People": "person",
+    "Goals": "goal",
+    "Learned": "learned",
+    "Notes": "note",
+}
+"""The sections of a native MEMORY.md in their order, and the kind of the lines in each."""
+NEW_SECTION = "New"
+"""The last section, for new lines of a document that is too long to be written anew each time."""
+WITH_OTHERS = {"user-preference": "Preferences"}
+"""Kinds that stand in the section of another."""
 
 NOTEBOOK = """\
 # Memory
@@ -64,9 +84,14 @@ class Layout(Struct, frozen=True):
 
     name: str
     line: str
-    """The form its records are written in: native, claw, earl or plain."""
+    """The form its records are written in: log, native, claw, earl or plain."""
     writes: tuple[str, ...]
     """The roles of the documents a stored record goes into."""
+    sections: Mapping[str, str] = {}
+    """The sections of the main document and the kinds of their lines, where it has sections.
+
+    Then it alone takes what lasts, and the daily log alone takes what happened.
+    """
     logs: tuple[str, ...] = ("daily",)
     """The roles of the documents that take what is of a day: checkpoints and summaries."""
     soul: str = ""
@@ -93,7 +118,26 @@ class Layout(Struct, frozen=True):
     @property
     def carries_data(self) -> bool:
         """Whether a written line says everything about its record."""
-        return self.line in ("native", "claw")
+        return self.line in ("log", "native", "claw")
+
+    def form(self, name: str) -> str:
+        """The form that records are written in in a document."""
+        return "sentence" if self.sections and name == self.memory else self.line
+
+    def roles(self, kind: str) -> tuple[str, ...]:
+        """The roles of the documents that a record of a kind goes into."""
+        if not self.sections:
+            return self.writes
+        return ("daily",) if kind in PASSING else ("memory",)
+
+    def section(self, kind: str) -> str:
+        """The title of the section for lines of a kind."""
+        own = (title for title, each in self.sections.items() if each == kind)
+        return WITH_OTHERS.get(kind) or next(own, kind.replace("-", " ").capitalize())
+
+    def kind_below(self, title: str) -> str:
+        """The kind of the lines of a section that name none."""
+        return self.sections.get(title, "note")
 
     def daily_document(self, day: date) -> str:
         return self.daily.removeprefix("./") + f"{day.isoformat()}.md"
@@ -142,8 +186,9 @@ LAYOUTS = {
     for layout in (
         Layout(
             name="native",
-            line="native",
-            writes=("memory", "daily"),
+            line="log",
+            writes=("memory",),
+            sections=SECTIONS,
             soul="SOUL.md",
             user="USER.md",
             memory="MEMORY.md",
@@ -270,8 +315,11 @@ def _memory_dialect(found: set[str], peek: Callable[[str], str]) -> str:
     if re.search(RECORD_LINE, start):
         return "claw"
     if re.search(DATA_COMMENT, start):
-        return "native" if "memory/" in found else "notebook"
-    return "claw" if "memory/" in found else "notebook"
+        # A notebook's lines begin with their time.
+        return "native" if "memory/" in found or re.search(SENTENCE, start) else "notebook"
+    if "memory/" not in found:
+        return "notebook"
+    return "native" if start.startswith(LAYOUTS["native"].memory_header.rstrip("\n")) else "claw"
 
 
 @lru_cache(maxsize=4096)

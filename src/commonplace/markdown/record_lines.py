@@ -1,19 +1,23 @@
-"""A record as one list item: the four forms it is written in, and the reading of them all.
+"""A record as one list item: the six forms it is written in, and the reading of them all.
 
 Nothing here knows what stands around the item (`documents`) or which form a vault uses (`layouts`).
 
+    sentence - Prefers dark mode (2026-11-15) <!-- {"id":"mem-…"} -->
+    log     - **14:30 UTC** | `@alice` | Prefers dark mode <!-- {"id":"mem-…"} -->
     native  - **14:30 UTC** | `@alice` | Prefers dark mode <!-- {"id":"mem-…","kind":"fact",…} -->
     claw    - {"id":…,"sessionId":…,"category":…,"text":…,"provenance":{…}}
     earl    - **14:30 UTC** | `@alice` | Prefers dark mode
     plain   - Prefers dark mode
 
-Further lines of a text are indented by two spaces. Only a line feed ends a line.
+Further lines of a text are indented by two spaces. Only a line feed ends a line. A sentence and a
+line of a log leave out the data that follow from the id (its time) and from the section (its kind).
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, date
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,7 +25,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from commonplace.model.clock import moment_of, parse_stamp, stamp
+from commonplace.model.clock import moment_of, parse_stamp, stamp, stamp_in
 from commonplace.model.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
 
 NAME = re.compile(r"[\w.-]+\Z")
@@ -31,6 +35,8 @@ STAMP = re.compile(
 HEAD = re.compile(
     r"[-*+][ \t]+\*\*((?:[01][0-9]|2[0-3]):[0-5][0-9]) UTC\*\* \| ?(?:`@([^`\n]*)` \| ?)?"
 )
+SHOWN_DAY = re.compile(r" \((\d{4}-\d\d-\d\d)\)\Z")
+"""The day that the writer of a sentence puts behind it."""
 SAID_DAY = re.compile(r"[ \t]*\((\d{4}-\d\d-\d\d)\)\s*\Z")
 """The day at the end of a line that somebody dated."""
 USER = re.compile(r"`@[^`\n]*` \|")
@@ -99,6 +105,10 @@ class Reading(Struct, frozen=True):
     """Whether list items are records; False where lists are prose, as in a diary."""
     header: str = ""
     """What such a document starts with before anybody writes in it: its headings say nothing."""
+    kind: str = "note"
+    """Of lines that carry none."""
+    sections: Mapping[str, str] = {}
+    """The headings below which lines have a kind of their own, in small letters, and that kind."""
 
 
 class Line(NamedTuple):
@@ -116,12 +126,18 @@ _made = tuple.__new__
 
 def says_all(item: str, line: Line) -> bool:
     """Whether an item, read as this line, means the same in every document."""
-    return not line.derived and '"timestamp"' in item
+    return not line.derived and '"timestamp"' in item and '"kind"' in item
 
 
-def write(record: Record, form: str) -> str:
-    """The whole list item with its final line feed."""
-    return WRITERS[form](record)
+def write(record: Record, form: str, *, kind: str = "note", day: str = "") -> str:
+    """The whole list item with its final line feed.
+
+    A sentence and a line of a log leave out the `kind` that their section says. `day` is that of
+    the record on the user's calendar, which a sentence shows.
+    """
+    if form == "sentence":
+        return _write_sentence(record, kind, day)
+    return _write_log(record, kind) if form == "log" else WRITERS[form](record)
 
 
 def plain(text: str) -> str:
@@ -149,7 +165,11 @@ def read(item: str, *, reading: Reading, occurrence: int = 0) -> Line:
 
 def form_of(item: str) -> str:
     """The form in which a list item with data is written."""
-    return "native" if _comment(item) or not _is_object(item) else "claw"
+    if not _comment(item):
+        return "claw" if _is_object(item) else "native"
+    if not HEAD.match(item):
+        return "sentence"
+    return "native" if '"timestamp"' in item else "log"
 
 
 def noted(item: str, record: Record, **notes: Any) -> str:
@@ -171,6 +191,14 @@ def noted(item: str, record: Record, **notes: Any) -> str:
     return f"{shown} <!-- {_changed(data, notes, UNSAFE)} -->{end}"
 
 
+def alone(item: str, record: Record) -> str:
+    """A list item that leaves its section, with the kind that the section said of it."""
+    said = read(item, reading=Reading("")).record
+    if said is None or said.kind == record.kind:
+        return item
+    return noted(item, record, kind=record.kind)
+
+
 def _changed(data: dict[str, Any], notes: dict[str, Any], unsafe: re.Pattern[str]) -> str:
     kept = {name: value for name, value in (data | notes).items() if value or name not in notes}
     return _safe(_encode(kept), unsafe)
@@ -180,8 +208,38 @@ def _is_object(item: str) -> bool:
     return item[1:].lstrip(" \t").startswith("{")
 
 
-def _write_native(record: Record) -> str:
+def _write_sentence(record: Record, kind: str, day: str) -> str:
+    data = _short_data(record, kind)
+    day = day if day and _is_time(record.timestamp) else ""
+    if day and day != record.timestamp[:10]:
+        data["day"] = day
+    if not _showable(record.text):
+        data["text"] = record.text
+    first, newline, rest = _led(_shown(record.text)).partition("\n")
+    shown = f"{first} ({day})" if day else first
+    return f"- {shown} <!-- {_safe(_encode(data), UNSAFE)} -->{newline}{rest}\n"
+
+
+def _write_log(record: Record, kind: str) -> str:
+    return _timed(record, _short_data(record, kind))
+
+
+def _short_data(record: Record, kind: str) -> dict[str, Any]:
+    """The data without the time that the id tells, and the kind that the section does."""
     data = record.data()
+    if record.timestamp == stamp_in(record.id):
+        del data["timestamp"]
+    if record.kind == kind:
+        del data["kind"]
+    return data
+
+
+def _write_native(record: Record) -> str:
+    return _timed(record, record.data())
+
+
+def _timed(record: Record, data: dict[str, Any]) -> str:
+    """A line that begins with the time and the user."""
     clock = _clock_of(record.timestamp)
     username = record.username if clock and NAME.match(record.username) else ""
     if username:
@@ -300,6 +358,16 @@ def _clock_of(timestamp: str) -> str:
         return ""
 
 
+def _is_time(timestamp: str) -> bool:
+    """Whether a timestamp tells a time, or at least a day."""
+    if STAMP.match(timestamp):
+        return True
+    try:
+        return bool(parse_stamp(timestamp))
+    except ValueError:
+        return False
+
+
 def _settled(item: str) -> str:
     """The item with line feeds between its lines and none behind it, and without NUL."""
     item = item.replace("\0", "").removesuffix("\n")
@@ -335,22 +403,28 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
     data = _object(item, start + 4, end - 3)
     if data is None:
         return _read_bare(item, reading, occurrence, "its data comment is not valid JSON")
-    fields, problem = _fields(data)
+    fields, problem = _fields(data, reading.kind)
     if not fields.get("id"):
         return _read_bare(item, reading, occurrence, "its data comment has no id")
     shown = item[: start - (item[start - 1] == " ")]
-    if end < len(item):
-        shown += item[end:].rstrip().lstrip(" \t")
-    text = _behind_head(shown, fields, reading)
+    rest = item[end:]
+    below = rest if rest.startswith("\n") else rest.rstrip().lstrip(" \t")
+    fields.setdefault("timestamp", stamp_in(fields["id"]) or None)
+    day = data.get("day")
+    text = _behind_head(shown, below, fields, reading, day if isinstance(day, str) else "")
     exact = fields.get("text")
     # Who edits the part that is shown means it, so the exact text counts only beside its own image.
     fields["text"] = exact if exact is not None and _shown(exact) == text else _unescaped(text)
     return _made(Line, (replace(_unsaid, **fields), problem, False))
 
 
-def _behind_head(shown: str, fields: dict[str, Any], reading: Reading) -> str:
-    """What is shown as the text, once the time and user before it are among the fields."""
-    timestamp = fields.get("timestamp")
+def _behind_head(shown: str, below: str, fields: dict[str, Any], reading: Reading, day: str) -> str:
+    """What is shown as the text, once the time and user before it are among the fields.
+
+    `below` stands behind the data; `day` is the one that was written behind a sentence, where it
+    is not that of the time in UTC.
+    """
+    timestamp = fields["timestamp"]
     if timestamp is None:
         head = HEAD.match(shown)
         fields["timestamp"] = moment(reading, head[1] if head else "")
@@ -358,10 +432,23 @@ def _behind_head(shown: str, fields: dict[str, Any], reading: Reading) -> str:
         timed = STAMP.match(timestamp) or _clock_of(timestamp)
         head = HEAD.match(shown) if timed else None
     if head is None:
-        return _unled(shown[2:])
+        return _unled(_sentence(shown[2:], fields, day) + below)
     if head[2]:
         fields["username"] = head[2]
-    return shown[head.end() :]
+    return shown[head.end() :] + below
+
+
+def _sentence(shown: str, fields: dict[str, Any], day: str) -> str:
+    """A sentence without the day behind it. Another day than was written there is a person's word,
+    and the record is of that day.
+    """
+    timestamp = fields["timestamp"]
+    found = SHOWN_DAY.search(shown) if _is_time(timestamp) else None
+    if found is None or not says_day(found[0]):
+        return shown
+    if found[1] != (day or timestamp[:10]):
+        fields["timestamp"] = f"{found[1]}T00:00:00.000"
+    return shown[: found.start()]
 
 
 def _read_claw(item: str, reading: Reading, occurrence: int) -> Line:
@@ -371,7 +458,7 @@ def _read_claw(item: str, reading: Reading, occurrence: int) -> Line:
     if data is None:
         problem = "it is not valid JSON" if written.startswith('{"id"') else ""
         return _read_bare(item, reading, occurrence, problem)
-    fields, problem = _fields(_flat(data))
+    fields, problem = _fields(_flat(data), "note")
     if not fields.get("id") or "text" not in fields:
         return _read_bare(
             item, reading, occurrence, "it is JSON without the id and text of a record"
@@ -394,7 +481,7 @@ def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") 
     said = "" if day else says_day(item)
     record = Record(
         id=derived_id(day, item[1:].strip(), str(occurrence)),
-        kind="note",
+        kind=reading.kind,
         text=text,
         timestamp=f"{said}T00:00:00.000" if said else moment(reading, clock),
         username=username,
@@ -454,17 +541,17 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in flat.items() if value is not None}
 
 
-def _fields(data: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """What of the data makes a record, and which of its values cannot."""
-    fields = {"kind": "note", **data}
+def _fields(data: dict[str, Any], kind: str) -> tuple[dict[str, Any], str]:
+    """What of the data makes a record, and which of its values cannot. `kind` is the default."""
+    fields = {"kind": kind, **data}
     wrong = []
     for name, value in data.items():
         if type(value) is not str or name not in STRINGS:
             del fields[name]
             if not _convert(fields, name, value):
                 wrong.append(name)
-    if fields.setdefault("kind", "note") in ("", PASSAGE):
-        fields["kind"] = "note"
+    if fields.setdefault("kind", kind) in ("", PASSAGE):
+        fields["kind"] = kind
         wrong.append("kind")
     return fields, f"it has a wrong value for {', '.join(wrong)}" if wrong else ""
 

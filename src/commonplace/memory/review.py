@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 def accounts_of(memory: Memory, records: Iterable[Record]) -> dict[str, accounts.Account]:
     library = memory.library
-    targets, said = storing.targets(memory), memory.conversations.of_user
+    said = memory.conversations.of_user
+
+    def targets(record: Record) -> list[str]:
+        return storing.targets(memory, record)
+
     found = accounts.Accounts(library, memory.sessions, of_user=said, targets=targets)
     return {record.id: found.of(record) for record in records}
 
@@ -48,7 +52,9 @@ def approve(memory: Memory, record_id: str) -> Record:
     key = memory.meant_of_held(record_id)
     if key in (changes := memory.library.approvals.held_changes()):
         return steering.approve(memory.library, key, changes[key], author=memory.author)
-    record = memory.library.store.approve(key, to=storing.targets(memory), author=memory.author)
+    record = memory.library.store.approve(
+        key, to=lambda record: storing.targets(memory, record), author=memory.author
+    )
     memory.trim()
     return record
 

@@ -94,9 +94,12 @@ def _stored(memory: Memory, memories: Sequence[Mapping[str, Any]], *, of_the_day
     judged = _judged(memory, memories, author, once=once)
     if not judged.ready:
         return _Stored(tuple(judged.there), judged.waiting, frozenset())
-    to = targets(memory, memory.layout.logs if of_the_day else memory.layout.writes)
     stored, back = memory.library.store.admit(
-        judged.ready, to=to, author=author, named=named, once=once
+        judged.ready,
+        to=lambda record: targets(memory, record, of_the_day=of_the_day),
+        author=author,
+        named=named,
+        once=once,
     )
     trim(memory)
     if memory.options.memory_compaction_enabled and not any(r.is_checkpoint for r in stored):
@@ -261,8 +264,8 @@ def store_summary(memory: Memory, text: str) -> tuple[Record, ...]:
     return memory.store_all(kept, of_the_day=True)
 
 
-def targets(memory: Memory, roles: Sequence[str] = ()) -> list[str]:
-    """The documents of these roles, or else those that a record stored now goes into."""
+def targets(memory: Memory, record: Record, *, of_the_day: bool = False) -> list[str]:
+    """The documents that a record goes into that is stored now."""
     now = memory.clock.now()
     day = now.date() if memory.layout.utc_days else memory.clock.local_day(now)
     names = {
@@ -270,7 +273,8 @@ def targets(memory: Memory, roles: Sequence[str] = ()) -> list[str]:
         "daily": memory.layout.daily_document(day),
         "archive": memory.layout.archive,
     }
-    return [names[role] for role in roles or memory.layout.writes]
+    roles = memory.layout.logs if of_the_day else memory.layout.roles(record.kind)
+    return [names[role] for role in roles]
 
 
 def record_of(memory: Memory, author: Author, *, group: str = "", **given: Any) -> Record:

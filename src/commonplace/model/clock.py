@@ -6,6 +6,7 @@ Everything else is handed a `Clock`, so that tests choose the time.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -17,6 +18,9 @@ DayOf = Callable[[str], str]
 """Tells the day of a stamp on somebody's calendar."""
 utc_day: DayOf = itemgetter(slice(10))
 """The day that a stamp begins with."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIMED_ID = re.compile(r"mem-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\Z")
+"""A record id that begins with its time in milliseconds, as `Clock.new_id` makes it."""
 LAST = daytime(23, 59, 59, 999_000)
 """The last moment of a day that a stamp can tell."""
 
@@ -80,9 +84,9 @@ class Clock:
         zone = zone_of(self.zone)
         return zone is UTC or (zone is None and not time.timezone and not time.daylight)
 
-    def new_id(self) -> str:
-        """A record id: `mem-` and a uuid7, so that ids sort by time."""
-        return "mem-" + uuid7(self.now_ns())
+    def new_id(self, at_ns: int = 0) -> str:
+        """A record id of now, or of that time: `mem-` and a uuid7, so that ids sort by time."""
+        return "mem-" + uuid7(at_ns or self.now_ns())
 
     def new_message_id(self) -> str:
         """The id of a message: `msg-` and a uuid7."""
@@ -106,6 +110,17 @@ def stamp(moment: datetime) -> str:
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="milliseconds")[:23] + "Z"
+
+
+def stamp_in(record_id: str) -> str:
+    """The time that a record's id tells, as `stamp` writes it; empty for any other id."""
+    if not TIMED_ID.match(record_id):
+        return ""
+    milliseconds = int(record_id[4:12] + record_id[13:17], 16)
+    try:
+        return stamp(EPOCH + timedelta(milliseconds=milliseconds))
+    except OverflowError:
+        return ""
 
 
 def parse_stamp(text: str) -> datetime:

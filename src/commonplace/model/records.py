@@ -157,6 +157,8 @@ class Record(Struct, frozen=True):
 
 LASTING = BEHAVIORAL | {"fact", "context", "decision", "person", "goal", "learned"}
 """The kinds of what is known. The others tell what happened, which may happen again."""
+PASSING = frozenset(("note", "turn-summary", "heartbeat", "event", "message", COMPACTION))
+"""The kinds of what happened, which belongs in the log of its day."""
 ENDINGS = " .,;:!?…"
 
 

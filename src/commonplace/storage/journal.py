@@ -45,7 +45,10 @@ class Op(StrEnum):
 
 
 class Append(Struct, frozen=True, array_like=True, tag="append"):
-    """`lead` and the entry's lines were added to the end of a document that was `at` bytes long."""
+    """`lead` and lines of the entry were added to the end of a document that was `at` bytes long.
+
+    They are all of its lines, or `count` of them from the one with the number `first` on.
+    """
 
     document: str
     at: int
@@ -53,6 +56,25 @@ class Append(Struct, frozen=True, array_like=True, tag="append"):
     read: int = 0
     """When somebody else had last read the document, as seen after the append before this one."""
     crlf: bool = False
+    first: int = 0
+    count: int = -1
+    kind: str = "note"
+    """The kind of lines that name none."""
+
+
+class Insert(Struct, frozen=True, array_like=True, tag="insert"):
+    """The same in the middle of a document, `at` so many bytes."""
+
+    document: str
+    at: int
+    lead: str
+    read: int
+    crlf: bool
+    first: int
+    count: int
+    kind: str
+    dated: tuple[int, str, str] | None
+    """Where the day stands on which the section was updated, that day, and the one it became."""
 
 
 class Cut(Struct, frozen=True, array_like=True, tag="cut"):
@@ -75,7 +97,8 @@ class Gone(Struct, frozen=True, array_like=True, tag="gone"):
     document: str
 
 
-Change = Append | Cut | Text | Gone
+Added = Append | Insert
+Change = Append | Insert | Cut | Text | Gone
 OWES = "owes"
 """In the data of an outside save that lacks lines of ours, which are put back next: the position
 from which on they were written.
@@ -109,10 +132,19 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """Where it stands in the journal; set by the journal."""
     end: int = -1
 
-    def appended(self, change: Append) -> bytes:
+    def appended(self, change: Added) -> bytes:
         """The bytes this entry added to one document."""
-        text = "".join((change.lead, *self.lines))
+        text = "".join((change.lead, *self._of(change, self.lines)))
         return (text.replace("\n", "\r\n") if change.crlf else text).encode()
+
+    def pieces(self, change: Added) -> list[tuple[str, str]]:
+        """The lines this entry added to one document, each with its record's id, if it has one."""
+        lines = self._of(change, self.lines)
+        return list(zip(self._of(change, self.ids) or ("",) * len(lines), lines))
+
+    def _of(self, change: Added, values: tuple[str, ...]) -> tuple[str, ...]:
+        last = None if change.count < 0 else change.first + change.count
+        return values[change.first : last]
 
     def documents(self) -> tuple[str, ...]:
         return tuple(change.document for change in self.changes)
@@ -194,12 +226,23 @@ def applied(
     match change:
         case Append(at=at):
             return (before or b"")[:at] + entry.appended(change)
+        case Insert():
+            text_now = bytearray(before or b"")
+            _insert(text_now, change, entry)
+            return bytes(text_now)
         case Cut(spans=spans):
             return without(before or b"", spans)
         case Text():
             return text
         case Gone():
             return None
+
+
+def _insert(text: bytearray, change: Insert, entry: Entry) -> None:
+    if change.dated:
+        start, _, day = change.dated
+        text[start : start + len(day)] = day.encode()
+    text[change.at : change.at] = entry.appended(change)
 
 
 def without(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
@@ -240,6 +283,9 @@ def documents_at(
                 # In place: a copy a line would take hours where there are many.
                 texts.setdefault(name, bytearray())[change.at :] = entry.appended(change)
                 bases.setdefault(name, entry.position)
+                continue
+            if isinstance(change, Insert) and name in texts:
+                _insert(texts[name], change, entry)
                 continue
             told = after_entry(journal, bytes(texts.get(name, b"")), entry, name)
             if told is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.model import limits
-from commonplace.model.clock import Clock
+from commonplace.model.clock import Clock, from_ns, stamp
 from commonplace.model.errors import SecretFound
 from commonplace.model.options import Options
 from commonplace.model.records import PLAIN, Origin, Record
@@ -50,11 +50,12 @@ def admitted(
     if sensitivity != "secret":
         text, words = without_secrets(text, options), _clean_words(words, options)
     group, channel, username, *tagged = words
+    now = clock.now_ns()
     return Record(
-        id=limits.check_id(id) if id else clock.new_id(),
+        id=limits.check_id(id) if id else clock.new_id(now),
         kind=limits.check_kind(kind),
         text=text,
-        timestamp=limits.check_time(timestamp, "timestamp", zone=clock.zone) or clock.stamp(),
+        timestamp=limits.check_time(timestamp, "timestamp", zone=clock.zone) or stamp(from_ns(now)),
         tags=tuple(dict.fromkeys(tagged)),
         supersedes=limits.check_id(supersedes, argument="supersedes") if supersedes else "",
         session=session,

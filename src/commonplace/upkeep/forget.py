@@ -223,7 +223,7 @@ def _make_anew(library: Library, summary: Record, ids: set[str], *, text_limit: 
         )
         places = library.get(summary.id).places
         documents = list(dict.fromkeys(place.document for place in places))
-        library.store.add([fresh], to=documents, author=SYSTEM)
+        library.store.add([fresh], to=lambda _: documents, author=SYSTEM)
 
 
 def _said_of(history: History, records: Iterable[Record], words: str) -> tuple[Message, ...]:

@@ -17,7 +17,7 @@ from commonplace.library.erase import spans_of
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.layouts import Layout
-from commonplace.markdown.record_lines import plain
+from commonplace.markdown.record_lines import alone, plain
 from commonplace.model.errors import Refused
 from commonplace.model.options import Options
 from commonplace.model.records import DERIVED, PASSAGE, SYSTEM, Origin, Record
@@ -90,7 +90,7 @@ def _trim(library: Library, window: Window) -> Entry | None:
         changes,
         ids=ids,
         removed=ids,
-        lines=tuple(as_line(text[item.start : item.end]) for item in moved),
+        lines=tuple(as_line(text[i.start : i.end], i.record) for i in moved),
         author=SYSTEM,
     )
     return library.replace_texts(entry, texts)
@@ -171,9 +171,10 @@ def _age(item: Item) -> tuple[str, str, int]:
     return record.timestamp, "" if DERIVED.match(record.id) else record.id, item.start
 
 
-def as_line(raw: str) -> str:
+def as_line(raw: str, record: Record) -> str:
     """An item as it stood, as a line of an entry: whole, and with line feeds only."""
-    return raw.replace("\r\n", "\n").replace("\0", "").removesuffix("\n") + "\n"
+    line = raw.replace("\r\n", "\n").replace("\0", "").removesuffix("\n") + "\n"
+    return alone(line, record)
 
 
 def joined(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -105,5 +105,7 @@ class _LeftRecords:
             text = decoded(document, self.library.kept(name) or b"", lenient=True)
             items = self.library.parse(document, text.replace("\x7f", "")).items
             whole = text.replace("\x7f", "")
-            self._versions[name] = {i.record.id: as_line(whole[i.start : i.end]) for i in items}
+            self._versions[name] = {
+                i.record.id: as_line(whole[i.start : i.end], i.record) for i in items
+            }
         return self._versions[name]

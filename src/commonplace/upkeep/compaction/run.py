@@ -431,4 +431,4 @@ class Compaction:
 def _lines_of(snapshot: DocumentSnapshot, ids: Iterable[str]) -> Iterable[str]:
     items: dict[str, Item] = {item.record.id: item for item in snapshot.items}
     for key in ids:
-        yield as_line(snapshot.text[items[key].start : items[key].end])
+        yield as_line(snapshot.text[items[key].start : items[key].end], items[key].record)

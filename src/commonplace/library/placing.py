@@ -1,0 +1,127 @@
+"""Find the place of new lines: the end of their section, or of their document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from itertools import groupby
+
+from msgspec import Struct
+
+from commonplace.library.record_reader import decoded
+from commonplace.markdown.documents import Slot, ends_clean, slot
+from commonplace.markdown.layouts import NEW_SECTION, Layout
+from commonplace.markdown.merge import newline_of
+from commonplace.storage.journal import Added, Append, Entry, Insert, applied
+
+LONG = 256 * 1024
+"""Bytes past which a document is not written anew for each line: new ones go to its end."""
+
+
+class Piece(Struct, frozen=True):
+    """The line of a record, and the section of the document that it goes to; "" for its end."""
+
+    document: str
+    section: str
+    id: str
+    line: str
+
+
+class Standing(Struct, frozen=True):
+    """A document as it is: its text, if there is one, and when somebody last read it."""
+
+    text: bytes | None
+    read: int
+
+
+class Plan(Struct, frozen=True):
+    """How lines are added to documents."""
+
+    ids: tuple[str, ...]
+    lines: tuple[str, ...]
+    changes: tuple[Added, ...]
+    texts: dict[str, tuple[bytes | None, bytes]]
+    """The documents before and after it."""
+
+    @property
+    def anew(self) -> list[str]:
+        """The documents that are to be written anew: those that one append does not do for."""
+        names = [change.document for change in self.changes]
+        inserted = {change.document for change in self.changes if isinstance(change, Insert)}
+        return [name for name in self.texts if name in inserted or names.count(name) > 1]
+
+
+def plan(
+    pieces: Iterable[Piece], *, layout: Layout, today: date, standing: Callable[[str], Standing]
+) -> Plan:
+    """Find a place for each line. Lines of one section stay in their order."""
+    ordered = sorted(pieces, key=_where)
+    ids, lines = tuple(p.id for p in ordered), tuple(p.line for p in ordered)
+    entry = Entry("", "", (), ids=ids, lines=lines)
+    changes: list[Added] = []
+    texts: dict[str, tuple[bytes | None, bytes]] = {}
+    for (name, section), group in groupby(ordered, key=_where):
+        there = standing(name)
+        before, now = texts.get(name, (there.text, there.text))
+        part = _Part(name, there.read, sum(max(c.count, 0) for c in changes), len(list(group)))
+        change = _placed(part, section, now, layout=layout, today=today)
+        texts[name] = before, applied(now, change, entry=entry, text=None) or b""
+        changes.append(change)
+    return Plan(ids, lines, tuple(changes), texts)
+
+
+def _where(piece: Piece) -> tuple[str, str]:
+    return piece.document, piece.section
+
+
+class _Part(Struct, frozen=True):
+    """Lines of an entry that go to one place of a document."""
+
+    document: str
+    read: int
+    first: int
+    count: int
+
+
+def _placed(part: _Part, section: str, now: bytes | None, *, layout: Layout, today: date) -> Added:
+    """The change that adds lines to a document that says `now`."""
+    name = part.document
+    text = layout.header(name) if now is None else decoded(name, now)
+    if section and len(now or b"") > LONG:
+        section = NEW_SECTION
+    kind = layout.kind_below(section)
+    titles = list(layout.sections)
+    later = titles[titles.index(section) + 1 :] if section in titles else ()
+    free = slot(text, section, day=today, later=later) if section else _end_of(text)
+    crlf = newline_of(text) == "\r\n"
+    rest = (part.read, crlf, part.first, part.count, kind)
+    if free.at == len(text) and not free.dated:
+        lead = free.lead if now is not None else text + free.lead
+        return Append(name, len(now or b""), lead, *rest)
+    return Insert(name, _bytes(text, free.at), free.lead, *rest, _dated(text, free, today))
+
+
+def _end_of(text: str) -> Slot:
+    return Slot(len(text), "" if ends_clean(text) else "\n")
+
+
+def _dated(text: str, free: Slot, today: date) -> tuple[int, str, str] | None:
+    if not free.dated:
+        return None
+    start, was = free.dated
+    return _bytes(text, start), was, today.isoformat()
+
+
+def _bytes(text: str, at: int) -> int:
+    return len(text[:at].encode())
+
+
+def pieces_of(
+    lines: Sequence[tuple[str, str, str]], document: str, *, layout: Layout
+) -> list[Piece]:
+    """Lines that go to a document, `(id, line, kind)`, each with its section."""
+    sectioned = bool(layout.sections) and document == layout.memory
+    return [
+        Piece(document, layout.section(kind) if sectioned and key else "", key, line)
+        for key, line, kind in lines
+    ]

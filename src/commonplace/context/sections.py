@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from commonplace.context.budget import ContextLine
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
+from commonplace.markdown.blocks import UPDATED
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError, NoSuchDocument
 from commonplace.model.options import Options
@@ -196,6 +198,8 @@ def document_lines(
     text = text_of(state, name)
     if not text or text.isspace():
         return EMPTY
+    if newest and state.library.layout.form(name) == "sentence":
+        return _sectioned_lines(state, name, text, reason, write)
     most = max(state.room * SPARE, 4096)
     if len(text) <= most or not newest:
         head = text.find("\n", most) + 1 or len(text)
@@ -220,6 +224,37 @@ def document_lines(
     unread = text.count("\n- ", head, end) if state.counts else text.find("\n- ", head, end) >= 0
     left_out = tuple(line for line in (*found, *last) if line.why)
     return DocumentLines(tuple(shown), order, int(unread), left_out)
+
+
+def _sectioned_lines(
+    state: State, name: str, text: str, reason: str, write: Write
+) -> DocumentLines:
+    """A document with sections as lines: the newest first, wherever they stand."""
+    found = [line for line in _lines(state, name, text, reason, write) if not is_stamp(line)]
+    shown = [line for line in found if not line.why]
+    top = len(list(takewhile(lambda line: line.age_days is None, shown)))
+    first = _newest_order(shown[:top], top, state.room // CURATED)
+    ages = _ages(shown)
+    rest = sorted(range(top, len(shown)), key=lambda number: (ages[number], -number))
+    return DocumentLines(
+        tuple(shown), (*first, *rest), 0, tuple(line for line in found if line.why)
+    )
+
+
+def is_stamp(line: ContextLine) -> bool:
+    """Whether a line only says when a section was updated."""
+    return bool(UPDATED.match(line.text))
+
+
+def _ages(lines: Sequence[ContextLine]) -> list[float]:
+    """How old each line is. One that is no record is as old as the youngest record below it."""
+    ages: list[float] = []
+    youngest = float("inf")
+    for line in reversed(lines):
+        age = youngest if line.age_days is None else line.age_days
+        youngest = float("inf") if heading_level(line) else min(youngest, age)
+        ages.append(age)
+    return ages[::-1]
 
 
 def _ends_top(found: Sequence[ContextLine], room: int) -> bool:

@@ -206,8 +206,8 @@ class Documents:
         if author.origin == Origin.OWNER:
             return {}
         there = {item.record.id for item in self.reader.parse(name, before).items}
-        fresh = (item.record.id for item in self.reader.parse(name, after).items)
-        return {key: {"origin": author.origin} for key in fresh if key not in there}
+        fresh = (item.record for item in self.reader.parse(name, after).items)
+        return {r.id: _unsaid(r, author) for r in fresh if r.id not in there}
 
     def disarmed(self, name: str, before: str, after: str, author: Author) -> str:
         """The text with no data but what was there, and of records whose words alone are new."""
@@ -220,9 +220,23 @@ class Documents:
             if item.record.id not in secret
             and not gone.isdisjoint(documents.carried(before[item.start : item.end]))
         }
-        return documents.disarm(
+        text = documents.disarm(
             after, keep=keep, otherwise=lambda item: _reworded(item, known, author)
         )
+        return self._with_kinds_kept(name, before, text) if self.layout.sections else text
+
+    def _with_kinds_kept(self, name: str, before: str, text: str) -> str:
+        """The text with the kind written into lines that an agent moved below another heading.
+
+        Only a person makes a rule of a fact by moving it.
+        """
+        was = {item.record.id: item.record for item in self.reader.parse(name, before).items}
+        for item in reversed(self.reader.parse(name, text).items):
+            old = was.get(item.record.id)
+            if old and old.kind != item.record.kind and PASSAGE not in (old.kind, item.record.kind):
+                line = record_lines.noted(text[item.start : item.end], old, kind=old.kind)
+                text = text[: item.start] + line + text[item.end :]
+        return text
 
     def with_secrets(self, name: str, before: str, after: str) -> str:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
@@ -367,6 +381,13 @@ class Screen:
         return kept[key]
 
 
+def _unsaid(record: Record, author: Author) -> dict[str, str]:
+    """Whose a line is that does not say so. What an agent writes below a heading is no rule."""
+    if record.behavioral:
+        return {"origin": author.origin, "kind": "note"}
+    return {"origin": author.origin}
+
+
 def _reworded(item: str, known: dict[str, Record], author: Author) -> str:
     """A line with data as an agent leaves it: new words of a known record, and nothing else new.
 
@@ -380,5 +401,6 @@ def _reworded(item: str, known: dict[str, Record], author: Author) -> str:
     if new == said:
         return item
     held = needs_review(behavioral=new.behavioral, origin=new.origin, tainted=False)
-    line = record_lines.write(new, "plain" if held else record_lines.form_of(item))
+    form = "plain" if held else record_lines.form_of(item)
+    line = record_lines.write(new, form, kind="", day=record_lines.shown_day(item))
     return line.replace("\n", "\r\n") if "\r\n" in item else line

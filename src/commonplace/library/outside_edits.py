@@ -6,18 +6,19 @@ save overwrote, indexes the document, and tells the owner where a person has to 
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from commonplace.library import marking
+from commonplace.library.copied_lines import Copies
 from commonplace.library.erase import Eraser
 from commonplace.library.index_sync import went_back
 from commonplace.library.record_reader import decoded
 from commonplace.library.stale_saves import Appended, SaveObservation, StaleSaves
 from commonplace.library.writer import Writer
-from commonplace.markdown import mending, record_lines
+from commonplace.markdown import documents, mending, record_lines
 from commonplace.model.files import Known
 from commonplace.model.records import DERIVED, SYSTEM, Author, Origin, Record
 from commonplace.search.index import Query
@@ -49,6 +50,7 @@ class OutsideEdits:
         self.reader = writer.shared.reader
         self.clock = writer.shared.clock
         self.stale = StaleSaves(writer.sync)
+        self.copies = Copies(writer)
         self._replacing: dict[str, Record] = {}
         """Records that replaced others until somebody took them out, and are not marked yet."""
 
@@ -96,6 +98,9 @@ class OutsideEdits:
 
         `expected` is what the journal says it says, if the caller knows.
         """
+        moved = self._left_their_sections(name, data, parsed)
+        if moved:
+            parsed = _with_kinds(parsed, moved)
         base = known.base if known else -1
         lost: list[Appended] = []
         gone: list[Appended] = []
@@ -125,7 +130,46 @@ class OutsideEdits:
             self.sync.index_whole(name, parsed, now)
         if expected is not None and expected != data and not self.shared.refusal:
             self.eraser.forget_again(parsed)
+        if not self.shared.refusal:
+            self._note_kinds(name, moved)
+            self.copies.follow(name)
         return self.sync.known(name)
+
+    def _left_their_sections(self, name: str, data: bytes, parsed: Parsed) -> dict[str, str]:
+        """The kinds of records whose lines say none, now that they stand below no such heading."""
+        if not self.shared.layout.sections:
+            return {}
+        text = decoded(name, data)
+        silent = {
+            item.record.id: item.start
+            for item in parsed.items
+            if item.record.kind == "note"
+            and not DERIVED.match(item.record.id)
+            and '"kind"' not in text[item.start : item.end]
+        }
+        known = self.index.get_all(silent) if silent else {}
+        lost = {key: each.kind for key, each in known.items() if each.kind != "note"}
+        if not lost:
+            return {}
+        kinds = self.reader.reading(name).sections
+        notes = [s for s in documents.sections(text) if s.title.casefold() in kinds]
+        return {
+            key: kind
+            for key, kind in lost.items()
+            if not any(section.body <= silent[key] < section.end for section in notes)
+        }
+
+    def _note_kinds(self, name: str, kinds: Mapping[str, str]) -> None:
+        """Write the kinds of these records into their lines."""
+        if not kinds:
+            return
+        before = after = self.vault.read(name)
+        for key, kind in kinds.items():
+            record = self.shared.found(key).record
+            after = marking.with_note(self.writer, name, after, record, kind=kind)
+        change = Text(name, self.journal.keep(after))
+        entry = self.shared.entry(Op.MARK, [change], ids=tuple(kinds), author=SYSTEM)
+        self.writer.replace_texts(entry, {name: (before, after)})
 
     def _unknown_elsewhere(
         self, name: str, data: bytes, expected: bytes, parsed: Parsed
@@ -224,6 +268,8 @@ class OutsideEdits:
         )
         if author.origin != Origin.OWNER:
             self._hold(fresh, author)
+        else:
+            self.copies.note(name, position, before, parsed, removed=removed, back=back)
         return position
 
     def _journal_seen(self, name: str, data: bytes, parsed: Parsed) -> int:
@@ -337,6 +383,17 @@ class OutsideEdits:
         ways = " and ".join(f"commonplace undo --change {number}" for number in made)
         fix = f"To take them out: {ways}" if made else "If it is not wanted, delete the file."
         self.notices.add(Notice(position, name, says, fix, self.clock.stamp()))
+
+
+def _with_kinds(parsed: Parsed, kinds: Mapping[str, str]) -> Parsed:
+    """What a document says, with these kinds of some records."""
+    items = (
+        it._replace(record=replace(it.record, kind=kinds[it.record.id]))
+        if it.record.id in kinds
+        else it
+        for it in parsed.items
+    )
+    return replace(parsed, items=tuple(items))
 
 
 def _piece(record: Record, line: str, at: str) -> Appended:

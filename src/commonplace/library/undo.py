@@ -23,6 +23,7 @@ from commonplace.model.records import SYSTEM, Author
 from commonplace.search.chains import Marks
 from commonplace.storage.journal import (
     BLANK,
+    FOLLOWS,
     Added,
     Change,
     Entry,
@@ -489,7 +490,17 @@ def _texts_without(library: Library, entry: Entry) -> Texts:
             new = _taken_back(before, after_entry(library.journal, before, entry, name), now)
         if new != now:
             texts[name] = (now, new)
+    for follower in _followers(library, entry):
+        texts |= _texts_without(library, follower)
     return texts
+
+
+def _followers(library: Library, entry: Entry) -> list[Entry]:
+    """What was done to the copies of lines that a person edited."""
+    if entry.op != Op.EDITED:
+        return []
+    later = library.journal.about(f'"{FOLLOWS}":{entry.position}', since=entry.end)
+    return [each for each in later if each.data.get(FOLLOWS) == entry.position]
 
 
 def _taken_back(before: bytes | None, after: bytes | None, now: bytes | None) -> bytes | None:

@@ -354,7 +354,7 @@ def slot(text: str, title: str, *, day: date, later: Sequence[str] = ()) -> Slot
     section = _titled(found, title)
     if section is None:
         nexts = [each.start for name in later if (each := _titled(found, name))]
-        above, at = _above(text, min(nexts, default=len(text)))
+        above, at = _above(text, min(nexts)) if nexts else (text, len(text))
         return Slot(at, _new_section(above, title, "", day).replace("\r\n", "\n") + "\n")
     after = (other.start for other in found if other.start >= section.body)
     above, at = _above(text, next(after, len(text)))
@@ -367,8 +367,6 @@ def slot(text: str, title: str, *, day: date, later: Sequence[str] = ()) -> Slot
 
 def _above(text: str, end: int) -> tuple[str, int]:
     """What stands before `end` without the blank lines at its end, and where those begin."""
-    if end == len(text) and not text.strip("\r\n"):
-        return text, end
     at = line_end(text, len(text[:end].rstrip("\r\n")))
     return text[:at], at
 

@@ -490,6 +490,13 @@ def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") 
     return Line(record, problem, derived=True)
 
 
+def shown_day(item: str) -> str:
+    """The day that a sentence with data shows; empty for any other line."""
+    comment = _comment(item)
+    found = SHOWN_DAY.search(item[: comment[0]].rstrip(" ")) if comment else None
+    return found[1] if found and not HEAD.match(item) else ""
+
+
 def says_day(item: str) -> str:
     """The day that an item's first line ends with, as `(2026-11-15)`; empty when it says none."""
     found = SAID_DAY.search(item.partition("\n")[0])

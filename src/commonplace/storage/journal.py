@@ -41,7 +41,11 @@ class Op(StrEnum):
     REFRESH = "refresh"
     """What is to be remembered was remembered already, which is noted in its line."""
     MARK = "mark"
-    """What replaced some records was lost, which is noted in their lines."""
+    """What replaced some records was lost, which is noted in their lines; or the kind of a line
+    that left its section.
+    """
+    FOLLOW = "follow"
+    """What a person did to a line was done to the copy of it in another document."""
 
 
 class Append(Struct, frozen=True, array_like=True, tag="append"):
@@ -103,6 +107,8 @@ OWES = "owes"
 """In the data of an outside save that lacks lines of ours, which are put back next: the position
 from which on they were written.
 """
+FOLLOWS = "follows"
+"""In the data of such a change: the position of the person's."""
 BLANK = b"\x7f"
 """What stands for each byte of a forgotten text, so that positions stay true."""
 

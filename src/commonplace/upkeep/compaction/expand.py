@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
+from commonplace.markdown import record_lines
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.records import Author, Record
-from commonplace.storage.journal import Entry, Op
+from commonplace.storage.journal import Added, Entry, Op
 from commonplace.upkeep.window import as_line
 
 BACKUP = "backup "
@@ -50,13 +51,23 @@ def bring_back(library: Library, record_ids: Sequence[str], *, author: Author) -
         library.take_in_changes()
         name, kept = library.layout.memory, _LeftRecords(library)
         there = {p.record.id for p in library.parse(name, _text(library, name)).items}
-        missing = tuple(dict.fromkeys(key for key in record_ids if key not in there))
+        missing = tuple(
+            dict.fromkeys(
+                key for key in record_ids if key not in there and not _is_logged(library, key)
+            )
+        )
         text = tuple(kept.line(key) for key in missing)
         if missing:
             library.tombstones.refuse_forgotten(
                 {name: (None, "".join(text).encode())}, author=author
             )
-            library.append(Op.RESTORE, text, to=(name,), ids=missing, author=author)
+            library.watch.look_at([name])
+            kinds = [kept.record(key) for key in missing]
+            again = [
+                (key, line, record.kind if record else "note")
+                for key, line, record in zip(missing, text, kinds)
+            ]
+            library.writer.add_again(Op.RESTORE, name, again, author=author)
         return missing
 
     return library.locked(work)
@@ -64,6 +75,21 @@ def bring_back(library: Library, record_ids: Sequence[str], *, author: Author) -
 
 def _text(library: Library, name: str) -> str:
     return library.text(name)[0] if library.stat(name) else ""
+
+
+def _is_logged(library: Library, record_id: str) -> bool:
+    """Whether a record stands in a daily log, where that is the one place that it has."""
+    hit = library.hit_of(record_id) if library.layout.sections else None
+    return hit is not None and any(library.layout.day_of(place.document) for place in hit.places)
+
+
+def _whole_line(entry: Entry, number: int) -> str:
+    """A line of an entry, with the kind that its section said of it."""
+    added = (change for change in entry.changes if isinstance(change, Added))
+    kinds = (c.kind for c in added if entry.lines[number] in (line for _, line in entry.pieces(c)))
+    reading = record_lines.Reading("", kind=next(kinds, "note"))
+    record = record_lines.read(entry.lines[number], reading=reading).record
+    return as_line(entry.lines[number], record) if record else entry.lines[number]
 
 
 class _LeftRecords:
@@ -94,7 +120,7 @@ class _LeftRecords:
         if entry.op == Op.FORGET:
             raise NoSuchRecord(record_id)
         if record_id in entry.ids[: len(entry.lines)]:
-            return entry.lines[entry.ids.index(record_id)]
+            return _whole_line(entry, entry.ids.index(record_id))
         if record_id in entry.removed and entry.why.startswith(BACKUP):
             return self._version(entry.why.removeprefix(BACKUP)).get(record_id, "")
         return ""

@@ -88,8 +88,13 @@ class CompactionPlan(Struct, frozen=True):
     """Why summaries of a model were not taken."""
 
     @property
+    def sources(self) -> frozenset[str]:
+        """The ids of the records that the summaries are made of."""
+        return frozenset(key for summary in self.summaries for key in summary.sources)
+
+    @property
     def sentence(self) -> str:
-        leaving, coming = len(self.leaving), len(self.summaries)
+        leaving, coming = len({*self.leaving, *self.sources}), len(self.summaries)
         records = "1 record" if leaving == 1 else f"{leaving:,} records"
         summaries = "1 summary" if coming == 1 else f"{coming:,} summaries"
         return f"{records} would become {summaries}."
@@ -245,12 +250,16 @@ def _level(sensitivity: str) -> int:
 def shown(
     planned: CompactionPlan, records: Iterable[Record], *, document: str, long_document: str
 ) -> str:
-    """A plan as a diff: each summary with the records that it replaces."""
+    """A plan as a diff: each summary with the records that it replaces, or that stay in a log."""
     texts = {record.id: one_line(record.text) for record in records}
+    leaving = set(planned.leaving)
     parts = []
     for summary in planned.summaries:
         parts.append(f"+ {long_document}: {one_line(summary.text)}")
-        parts += [f"-   {document}: {texts[key]}" for key in summary.sources]
+        parts += [
+            f"-   {document}: {texts[key]}" if key in leaving else f"    {texts[key]}"
+            for key in summary.sources
+        ]
     return "\n".join(parts)
 
 

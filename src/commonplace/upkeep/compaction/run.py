@@ -8,7 +8,7 @@ writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,8 +26,9 @@ from commonplace.markdown import record_lines
 from commonplace.markdown.documents import Item
 from commonplace.model.clock import monotonic, stamp
 from commonplace.model.errors import Busy, CommonplaceError, ToBeFinished
-from commonplace.model.records import SYSTEM, Record
-from commonplace.storage.journal import Cut, Entry, Op, Text, without
+from commonplace.model.records import SYSTEM, Hit, Record
+from commonplace.search.index import Query
+from commonplace.storage.journal import Change, Cut, Entry, Op, Text, without
 from commonplace.storage.journal_format import long_parts
 from commonplace.storage.notes import Notes
 from commonplace.storage.vault import Staged
@@ -41,6 +42,7 @@ from commonplace.upkeep.compaction.check import (
 )
 from commonplace.upkeep.compaction.extractive import Summarizer
 from commonplace.upkeep.compaction.plan import (
+    COMPACTABLE,
     NOTHING,
     CompactionPlan,
     CompactionReport,
@@ -162,6 +164,8 @@ class Compaction:
         """Whether the main document has more records or characters than it should."""
         most, characters = self.settings.threshold_records, self.settings.threshold_characters
         self.library.refresh()
+        if self.library.layout.sections:
+            return self._is_much(self._known(self._read())[0])
         known = self.library.known_of(self.settings.document)
         if known is None:
             return False
@@ -175,6 +179,26 @@ class Compaction:
             (most and len(now.records) > most) or (characters and len(now.text) > characters)
         )
 
+    def _is_much(self, records: Sequence[Record]) -> bool:
+        most, characters = self.settings.threshold_records, self.settings.threshold_characters
+        size = sum(len(record.text) for record in records)
+        return bool((most and len(records) > most) or (characters and size > characters))
+
+    def _logged_records(self) -> list[Record]:
+        """The records of daily logs that no summary was made of yet.
+
+        Where a record stands in its log alone, it stays there when it is summed up.
+        """
+        library = self.library
+        if not library.layout.sections:
+            return []
+        wanted = Query(kinds=tuple(COMPACTABLE), include_passages=False, limit=1 << 30)
+        logged = [hit.record for hit in library.search(wanted) if _is_logged(library, hit)]
+        name = self.settings.long_document
+        summaries = library.parse(name, decoded(name, self.texts.read(name)[0] or b"")).items
+        told = {key for item in summaries for key in item.record.sources}
+        return [record for record in reversed(logged) if record.id not in told]
+
     def planned(self) -> tuple[CompactionPlan, str]:
         """What a run would do now, and that as a difference. Nothing is written."""
         if not self.settings.document:
@@ -183,7 +207,10 @@ class Compaction:
         made = self._plan(now)
         settings = self.settings
         return made, shown(
-            made, now.records, document=settings.document, long_document=settings.long_document
+            made,
+            self._known(now)[0],
+            document=settings.document,
+            long_document=settings.long_document,
         )
 
     def _run(self) -> CompactionReport:
@@ -225,7 +252,7 @@ class Compaction:
             records_after=len(after.records),
             characters_before=sizes[1],
             characters_after=len(after.text),
-            compacted=len(entry.removed),
+            compacted=len({*entry.removed, *made.sources}),
             summaries=len(entry.ids) - len(entry.removed),
             summarizer=self.summarizer.name,
             refused=made.refused,
@@ -237,7 +264,9 @@ class Compaction:
         """Do what was planned. Returns what was journalled, or why nothing was done."""
         prepared = self._prepared(made, was, backup)
         settings = self.settings
-        texts = {settings.long_document: prepared.long_after, settings.document: prepared.left}
+        texts = {settings.long_document: prepared.long_after}
+        if prepared.spans:
+            texts[settings.document] = prepared.left
         if prepared.archive:
             texts[self._archive_name] = prepared.archive.after
         with self.texts.staged(texts) as staged:
@@ -271,11 +300,12 @@ class Compaction:
             replace(record, origin=known[record.id].origin) if record.id in known else record
             for record in snapshot.records
         ]
+        records = [*self._logged_records(), *records]
         return records, self.library.approvals.waiting_among(records)
 
     def _plan(self, snapshot: DocumentSnapshot) -> CompactionPlan:
         records, waiting = self._known(snapshot)
-        return plan(
+        made = plan(
             records,
             before=self._before(),
             waiting=waiting,
@@ -284,6 +314,8 @@ class Compaction:
             text_limit=self.settings.text_limit,
             day_of=self.library.clock.day_of,
         )
+        there = {record.id for record in snapshot.records}
+        return replace(made, leaving=tuple(key for key in made.leaving if key in there))
 
     def _read(self) -> DocumentSnapshot:
         name = self.settings.document
@@ -378,13 +410,11 @@ class Compaction:
         library.look(settings.long_document)
         long_before, long_after, version = self._long_text(prepared)
         entry, written, texts = self._archiving(prepared)
-        changes = (
-            *entry.changes,
-            Text(settings.long_document, version),
-            Cut(settings.document, prepared.spans),
-        )
+        changes: tuple[Change, ...] = (*entry.changes, Text(settings.long_document, version))
         texts[settings.long_document] = long_before, long_after
-        texts[settings.document] = level.before.with_(tail), level.after.with_(tail)
+        if prepared.spans:
+            changes = (*changes, Cut(settings.document, prepared.spans))
+            texts[settings.document] = level.before.with_(tail), level.after.with_(tail)
         entry = replace(entry, at=library.clock.stamp(), changes=changes)
         return library.replace_long_texts(entry, texts, written=written, staged=staged)
 
@@ -426,6 +456,12 @@ class Compaction:
         with suppress(CommonplaceError, OSError):
             log(self.notes, report)
         return report
+
+
+def _is_logged(library: Library, hit: Hit) -> bool:
+    """Whether a record stands in a daily log, and not in the main document as well."""
+    names = {place.document for place in hit.places}
+    return library.layout.memory not in names and any(map(library.layout.day_of, names))
 
 
 def _lines_of(snapshot: DocumentSnapshot, ids: Iterable[str]) -> Iterable[str]:

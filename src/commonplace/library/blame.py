@@ -58,6 +58,19 @@ def lines_of(library: Library, document: str) -> list[Blame]:
     """Each line of a document with the change that brought it."""
     library.refresh()
     library.text(document)
+    text, owners = _attributed_text(library, document)
+    return [
+        Blame(number, line, None if entry.op == Op.SEEN else entry)
+        for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
+    ]
+
+
+def entries_of(library: Library, document: str) -> list[Entry]:
+    """The change that brought each line of a document, or at which it was first seen."""
+    return _attributed_text(library, document)[1]
+
+
+def _attributed_text(library: Library, document: str) -> tuple[bytearray, list[Entry]]:
     text = bytearray()
     owners: list[Entry] = []
     for entry in library.journal.entries():
@@ -69,10 +82,7 @@ def lines_of(library: Library, document: str) -> list[Blame]:
             after = after_entry(library.journal, bytes(text), entry, document)
             owners = _attributed(_lines(text), owners, _lines(after or b""), entry)
             text = bytearray(after or b"")
-    return [
-        Blame(number, line, None if entry.op == Op.SEEN else entry)
-        for number, (line, entry) in enumerate(zip(_lines(text), owners), start=1)
-    ]
+    return text, owners
 
 
 def _added(text: bytearray, entry: Entry, document: str) -> bytes:

@@ -163,6 +163,11 @@ def read(item: str, *, reading: Reading, occurrence: int = 0) -> Line:
     return _read_bare(item, reading, occurrence)
 
 
+def carries_data(item: str) -> bool:
+    """Whether a list item has a data comment."""
+    return _comment(item) is not None
+
+
 def form_of(item: str) -> str:
     """The form in which a list item with data is written."""
     if not _comment(item):

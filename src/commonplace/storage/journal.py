@@ -44,6 +44,8 @@ class Op(StrEnum):
     """What replaced some records was lost, which is noted in their lines; or the kind of a line
     that left its section.
     """
+    TIDY = "tidy"
+    """Lines were sorted into their sections, and copies of them taken out."""
     FOLLOW = "follow"
     """What a person did to a line was done to the copy of it in another document."""
 

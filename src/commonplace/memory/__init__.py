@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.scan.decisions import Marked
     from commonplace.upkeep.scan.duplicates import Nearby
     from commonplace.upkeep.schedule import Schedule
+    from commonplace.upkeep.tidy import TidyPlan
 else:
     _session = Lazy("memory.session")
     _storing = Lazy("memory.storing")
@@ -361,6 +362,18 @@ class Memory:
         says so (`forced`). Nothing is lost: `expand` shows what a summary was made from.
         """
         return _upkeep.compact(self, forced=forced, scheduled=scheduled, min_age_days=min_age_days)
+
+    def plan_tidy(self) -> TidyPlan:
+        """What `tidy` would change now. Nothing is written."""
+        return _upkeep.plan_tidy(self)
+
+    def tidy(self, shown: TidyPlan | None = None) -> TidyPlan:
+        """Sort the lines of a native vault: each memory in one place, in the section of its kind.
+
+        With `shown`, it is done only if it would change what that plan says. One undo takes it
+        back.
+        """
+        return _upkeep.tidy(self, shown)
 
     def roll_up_diary(self) -> tuple[str, ...]:
         """Sum the diary of each past year up in a document of its own; entries stay as they are."""

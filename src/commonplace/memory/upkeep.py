@@ -23,17 +23,20 @@ if TYPE_CHECKING:
     from commonplace.trust import permission
     from commonplace.upkeep import claw_workspace, scan
     from commonplace.upkeep import forget as forgetting
+    from commonplace.upkeep import tidy as tidying
     from commonplace.upkeep.compaction import expand as unfolding
     from commonplace.upkeep.compaction import run as compaction
     from commonplace.upkeep.compaction.plan import CompactionPlan, CompactionReport
     from commonplace.upkeep.scan import decisions
     from commonplace.upkeep.schedule import Schedule
+    from commonplace.upkeep.tidy import TidyPlan
 else:
     claw_workspace = Lazy("upkeep.claw_workspace")
     compaction = Lazy("upkeep.compaction.run")
     forgetting = Lazy("upkeep.forget")
     decisions = Lazy("upkeep.scan.decisions")
     permission = Lazy("trust.permission")
+    tidying = Lazy("upkeep.tidy")
     scan = Lazy("upkeep.scan")
     unfolding = Lazy("upkeep.compaction.expand")
 
@@ -57,6 +60,14 @@ def compact(
         return report
     tell_beside(memory)
     return replace(report, rolled_up=memory.roll_up_diary())
+
+
+def plan_tidy(memory: Memory) -> TidyPlan:
+    return tidying.plan(memory.library)
+
+
+def tidy(memory: Memory, shown: TidyPlan | None) -> TidyPlan:
+    return tidying.tidy(memory.library, author=memory.author, shown=shown)
 
 
 def roll_up_diary(memory: Memory) -> tuple[str, ...]:

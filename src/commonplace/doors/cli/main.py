@@ -64,6 +64,7 @@ OTHERS = {
     },
     "Upkeep": {
         "scan": "upkeep.scan",
+        "tidy": "upkeep.tidy",
         "compact": "upkeep.compact",
         "expand": "upkeep.expand",
         "unlink": "upkeep.unlink",

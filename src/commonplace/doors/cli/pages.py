@@ -291,6 +291,8 @@ DEEDS = {
     "reject": "rejected",
     "trim": "moved out of a full document",
     "compact": "summarised",
+    "tidy": "tidied",
+    "follow": "changed the copy of",
     "refresh": "was told again",
     "mark": "marked",
 }

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from commonplace.upkeep.schedule import Run, Schedule
 
 
+DIFF_LINES = 200
+"""Lines of a difference that are shown of each document."""
 AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([dwmy]?)\Z")
 DAYS = {"": 1.0, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 
@@ -278,6 +280,42 @@ def _show_doomed(doomed: Doomed, *, as_json: bool, history: bool) -> int:
 
 def _shown_text(record: Record) -> str:
     return "(secret)" if record.sensitivity == Sensitivity.SECRET else one_line(record.text)
+
+
+def tidy_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only show the difference")
+    parser.add_argument("--yes", action="store_true", help="ask nothing")
+
+
+def tidy(arguments: argparse.Namespace) -> int:
+    """Sort MEMORY.md into sections, each memory in one place. Can be undone.
+
+    Takes out copies, merges exact duplicates and dates lines that you wrote by hand. Your own
+    headings, prose and sections stay as they are. Shows the difference first.
+    """
+    with open_memory(arguments) as memory:
+        plan = memory.plan_tidy()
+        data = {
+            "sorted": plan.sorted,
+            "doubled": plan.doubled,
+            "dated": plan.dated,
+            "merged": plan.merged,
+            "documents": sorted(plan.texts),
+        }
+        if not plan.texts:
+            show(Answer(data, "Everything is tidy."), as_json=arguments.json)
+            return 0
+        if arguments.dry_run or not arguments.json:
+            shown = f"{plan.difference(most=DIFF_LINES)}\n\n{plan.sentence().capitalize()}."
+            show(Answer(data, shown), as_json=arguments.json)
+        if arguments.dry_run:
+            return 0
+        if at_terminal() and not arguments.yes and not agrees("Tidy these documents?"):
+            show(Answer(data, "Nothing was changed."), as_json=arguments.json)
+            return 0
+        memory.tidy(plan)
+    show(Answer(data, "Tidied. 'commonplace undo' takes it back."), as_json=arguments.json)
+    return 0
 
 
 def compact_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,8 @@ from msgspec import Struct
 
 from commonplace.library.library import Library
 from commonplace.markdown import documents
+from commonplace.markdown.layouts import Layout
+from commonplace.markdown.record_lines import HEAD
 from commonplace.model.clock import Clock, parse_stamp
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.model.records import (
@@ -422,6 +424,26 @@ def _quoted(record: Record) -> str:
     return f"“{text[:SHOWN]}{'…' if len(text) > SHOWN else ''}”"
 
 
+def _untidy(seen: ScannedVault) -> Iterator[Finding]:
+    """Lines of a native vault that stand in no section, and memories that stand twice."""
+    layout = seen.library.layout
+    if not layout.sections:
+        return
+    loose = [line for line in seen.texts.get(layout.memory, "").split("\n") if HEAD.match(line)]
+    twice = [key for key, places in seen.places.items() if _stands_twice(layout, places)]
+    if loose or twice:
+        what = (
+            f"{layout.memory} has {len(loose):,} lines in no section, and {len(twice):,} memories "
+            "stand in a log as well"
+        )
+        yield Finding("untidy", (), what, "commonplace tidy", (layout.memory,))
+
+
+def _stands_twice(layout: Layout, places: Iterable[Place]) -> bool:
+    names = {place.document for place in places}
+    return layout.memory in names and any(map(layout.day_of, names))
+
+
 KINDS: dict[str, Callable[[ScannedVault], Iterator[Finding]]] = {
     "contradiction": _contradictions,
     "disagreement": _disagreements,
@@ -431,6 +453,7 @@ KINDS: dict[str, Callable[[ScannedVault], Iterator[Finding]]] = {
     "broken-chain": _broken_chains,
     "orphan-summary": _orphan_summaries,
     "problem": _problems,
+    "untidy": _untidy,
     "index-drift": _index_drift,
     "quarantined": _quarantined,
 }

@@ -36,11 +36,11 @@ def test_lines_written_into_sections_stand_where_they_stood_after_a_stale_save(
     loaded = path.read_text(encoding="utf-8")
     memory.update("- Second of Alpha\n", mode="append", section="Alpha")
     memory.update("- Only of Beta\n", mode="section", section="Beta")
-    memory.store("stored meanwhile")
+    memory.store("stored meanwhile", kind="fact")
     saved(path, loaded.replace("# Memory\n", "# Memory\n\nA thought of mine.\n"), how)
     memory.library.refresh()
     text = memory.read().text
-    lines = [line.split(" <!--")[0].split(" | ")[-1] for line in text.split("\n") if line.strip()]
+    lines = [line.split(" (2")[0] for line in text.split("\n") if line.strip()]
     assert [line for line in lines if "Updated" not in line] == [
         "# Memory",
         "A thought of mine.",
@@ -49,7 +49,8 @@ def test_lines_written_into_sections_stand_where_they_stood_after_a_stale_save(
         "- Second of Alpha",
         "## Beta",
         "- Only of Beta",
-        "stored meanwhile",
+        "## Facts",
+        "- stored meanwhile",
     ]
     kept = memory.library.index.dump()
     memory.rebuild()

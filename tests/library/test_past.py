@@ -126,21 +126,20 @@ def test_a_change_is_taken_back_by_its_number_and_what_came_later_stays(
     memory.undo(position)
 
     kept = {path: text.decode() for path, text in documents_of(memory).items()}
-    daily = kept["memory/2026-11-15.md"]
     assert kept[GARDEN] == BEFORE + "Appended later.\n"
     assert memory.get(later.id).record == later
     assert texts(memory) == [
         *("One bed of beans", "One bed of peas"),
         *("The kettle is new", "Stored later"),
     ]
-    assert kept["MEMORY.md"].removeprefix("# Memory\n\n") == daily.removeprefix(
-        "# Memories for 2026-11-15\n\n"
-    )
-    assert sorted(kept) == ["MEMORY.md", GARDEN, "memory/2026-11-15.md"]
+    lines = [line for line in kept["MEMORY.md"].split("\n") if line]
+    assert lines[:3] == ["# Memory", "## Facts", "*Updated: 2026-11-15*"]
+    assert [line.split(" (")[0] for line in lines[3:]] == ["- The kettle is new", "- Stored later"]
+    assert sorted(kept) == ["MEMORY.md", GARDEN]
 
 
 def test_undo_goes_back_step_by_step_to_the_beginning(memory: Memory) -> None:
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     taken = [memory.undo().entry.op for _ in range(3)]
     assert taken == [Op.ADD, Op.ADD, Op.ADD]
     assert documents_of(memory) == {}
@@ -150,7 +149,7 @@ def test_undo_goes_back_step_by_step_to_the_beginning(memory: Memory) -> None:
 
 def test_a_change_that_was_brought_back_can_be_taken_back_again(memory: Memory) -> None:
     before = lasting(memory)
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     changed = lasting(memory)
     memory.undo()
     memory.undo(last(memory, Op.UNDO).position)
@@ -160,7 +159,7 @@ def test_a_change_that_was_brought_back_can_be_taken_back_again(memory: Memory) 
 
 
 def test_a_change_is_taken_back_once(memory: Memory) -> None:
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     position = memory.log()[0].position
     memory.undo(position)
     before = lasting(memory)
@@ -213,7 +212,7 @@ def test_what_was_forgotten_is_not_brought_back(memory: Memory) -> None:
 
 
 def test_who_has_just_forgotten_something_takes_back_nothing_else_unasked(memory: Memory) -> None:
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     stored = last(memory, Op.ADD).position
     record = memory.store("The pin of the garage is a secret")
     memory.delete(record.id)
@@ -237,7 +236,7 @@ def test_a_template_that_is_written_again_is_not_what_undo_takes_back(tmp_path: 
 def test_what_is_done_after_something_was_forgotten_is_taken_back(memory: Memory) -> None:
     record = memory.store("The pin of the garage is a secret")
     memory.delete(record.id)
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     memory.undo()
     assert texts(memory)[-1] == "The kettle is new"
 
@@ -300,8 +299,12 @@ def test_undo_makes_no_document_that_a_person_deleted(memory: Memory, mode: str)
 
 @pytest.mark.in_files
 def test_undo_tells_of_the_documents_that_it_changed_and_of_no_other(memory: Memory) -> None:
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
+    memory.store_all(
+        [{"text": "The pot is full", "kind": "fact"}, {"text": "The pot was filled"}]
+    )
     stored = memory.log()[0]
+    assert sorted(stored.documents()) == ["MEMORY.md", "memory/2026-11-15.md"]
     (memory.root / "memory/2026-11-15.md").unlink()
     memory.library.refresh()
     gone = memory.log()[0]
@@ -340,7 +343,7 @@ def test_an_outside_edit_with_changes_since_is_taken_back_alone(memory: Memory) 
 @pytest.mark.in_files
 def test_plain_undo_leaves_a_persons_edit_alone(memory: Memory) -> None:
     edited(memory, GARDEN, "white", "yellow")
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     assert memory.undo().edits == ()
     assert memory.read(GARDEN).text == BEFORE.replace("white", "yellow")
 
@@ -350,12 +353,12 @@ def test_undo_tells_which_newer_edits_it_passed_over_and_each_is_taken_back_by_n
     memory: Memory,
 ) -> None:
     before = documents_of(memory)
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     stored = memory.log()[0]
-    for name in ("MEMORY.md", "memory/2026-11-15.md"):
+    for name, word in (("MEMORY.md", "kettle"), (GARDEN, "roses")):
         path = memory.root / name
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        path.write_text("".join(line for line in lines if "kettle" not in line), encoding="utf-8")
+        path.write_text("".join(line for line in lines if word not in line), encoding="utf-8")
         memory.library.refresh()
     newest, older = memory.log(limit=2)
     done = memory.undo()
@@ -401,8 +404,9 @@ def test_undo_works_in_a_document_in_crlf(tmp_path: Path, clock: FixedClock) -> 
     with Memory.open(tmp_path, "native", clock=clock) as memory:
         memory.library.refresh()
         before = lasting(memory)
-        memory.store("Two\nlines")
-        assert (tmp_path / "MEMORY.md").read_bytes().count(b"\r\n") == 5
+        memory.store("Two\nlines", kind="fact")
+        text = (tmp_path / "MEMORY.md").read_bytes()
+        assert text.count(b"\r\n") == text.count(b"\n") == 9
         memory.undo()
         assert lasting(memory) == before
         memory.update("One\nparagraph")
@@ -423,7 +427,7 @@ def test_undo_works_where_lines_carry_no_data(place: str, clock: FixedClock) -> 
 
 @pytest.mark.in_files
 def test_undo_finds_what_a_person_moved_to_another_place_of_the_document(memory: Memory) -> None:
-    record = memory.store("The tea is green")
+    record = memory.store("The tea is green", kind="fact")
     position = memory.log()[0].position
     text = memory.read("MEMORY.md").text
     line = next(line for line in text.split("\n") if record.id in line)
@@ -439,7 +443,7 @@ def test_undo_finds_what_a_person_moved_to_another_place_of_the_document(memory:
 def test_history_is_every_change_about_one_record_oldest_first(
     memory: Memory, clock: FixedClock
 ) -> None:
-    record = memory.store("The tea is green")
+    record = memory.store("The tea is green", kind="fact")
     memory.store("Something else")
     clock.sleep(HOUR)
     edited(memory, "MEMORY.md", "The tea is green", "The tea is black")
@@ -483,22 +487,23 @@ def test_blame_says_of_each_line_who_brought_it_and_when(tmp_path: Path, clock: 
     with Memory.open(tmp_path, "native", session="s-1", clock=clock) as memory:
         memory.library.refresh()
         clock.sleep(HOUR)
-        record = memory.store("The tea is green")
+        memory.store("The tea is green", kind="fact")
         clock.sleep(HOUR)
         edited(memory, "MEMORY.md", "# Memory\n", "# Memory\n\n- by a person\n")
         told = [
             (line.line, line.text, line.entry and (line.entry.at, line.entry.origin))
             for line in memory.blame("MEMORY.md")
+            if line.text
         ]
-        written = memory.read().text.split("\n")[5]
-    assert record.id in written
+        *_, written, _ = memory.read().text.split("\n")
+    stored = ("2026-11-15T11:00:00.000Z", "agent")
     assert told == [
         (1, "# Memory", None),
-        (2, "", None),
         (3, "- by a person", ("2026-11-15T12:00:00.000Z", "owner")),
-        (4, "", ("2026-11-15T12:00:00.000Z", "owner")),
         (5, "- there before", None),
-        (6, written, ("2026-11-15T11:00:00.000Z", "agent")),
+        (7, "## Facts", stored),
+        (8, "*Updated: 2026-11-15*", stored),
+        (10, written, stored),
     ]
 
 
@@ -575,7 +580,7 @@ def test_restore_makes_one_document_say_again_what_it_said(
 ) -> None:
     then = clock.now()
     clock.sleep(HOUR)
-    stored = memory.store("The tea is green")
+    stored = memory.store("The tea is green", kind="fact")
     memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
     assert memory.restore(then, GARDEN) == Restored((GARDEN,))
     assert memory.read(GARDEN).text == BEFORE
@@ -587,10 +592,10 @@ def test_restore_brings_back_every_document_of_a_time_and_can_be_undone(
 ) -> None:
     then, before = clock.now(), lasting(memory)
     clock.sleep(HOUR)
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
     changed = lasting(memory)
-    assert memory.restore(then) == Restored(("MEMORY.md", GARDEN, "memory/2026-11-15.md"))
+    assert memory.restore(then) == Restored(("MEMORY.md", GARDEN))
     assert lasting(memory) == before
     assert memory.undo().entry.op == Op.RESTORE
     assert lasting(memory) == changed
@@ -611,12 +616,12 @@ def test_restore_takes_away_what_was_made_since_and_undo_brings_it_back(
 ) -> None:
     then, before = clock.now(), lasting(memory)
     clock.sleep(24 * HOUR)
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     memory.update("Bread.", document="list.md")
     memory.rename(GARDEN, "beds.md")
     changed = lasting(memory)
     assert memory.restore(then) == Restored(
-        ("MEMORY.md", GARDEN), ("beds.md", "list.md", "memory/2026-11-16.md")
+        ("MEMORY.md", GARDEN), ("beds.md", "list.md")
     )
     assert lasting(memory) == before
     assert memory.library.index.dump() == rebuilt(memory)
@@ -652,7 +657,7 @@ def test_restore_changes_nothing_when_one_of_the_documents_cannot_be_read(
 ) -> None:
     then = clock.now()
     clock.sleep(HOUR)
-    memory.store("The tea is green")
+    memory.store("The tea is green", kind="fact")
     (memory.root / GARDEN).write_bytes(b"caf\xe9\n")
     before = documents_of(memory)
     with pytest.raises(Unreadable, match=GARDEN):
@@ -689,7 +694,7 @@ def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
         if way == "restore":
             memory.update("Bread.", document="list.md")
             memory.update(BEFORE.replace("white", "red"), document=GARDEN, mode="rewrite")
-        memory.store("The tea is green")
+        memory.store("The tea is green", kind="fact")
         after = documents_of(memory)
     outcomes = set()
     for at in each_fault(
@@ -711,7 +716,7 @@ def test_a_death_on_the_way_back_leaves_every_document_as_it_was_or_none(
 
 @pytest.mark.in_files
 def test_the_log_lists_the_last_changes_newest_first(memory: Memory, clock: FixedClock) -> None:
-    record = memory.store("The tea is green")
+    record = memory.store("The tea is green", kind="fact")
     edited(memory, GARDEN, "white", "yellow")
     clock.sleep(HOUR)
     memory.undo()
@@ -720,14 +725,14 @@ def test_the_log_lists_the_last_changes_newest_first(memory: Memory, clock: Fixe
         (entry.at[11:16], entry.op, entry.origin, entry.session, entry.documents())
         for entry in memory.log()
     ]
-    both = ("MEMORY.md", "memory/2026-11-15.md")
+    main = ("MEMORY.md",)
     assert told == [
-        ("12:00", Op.FORGET, "agent", "s-1", both),
-        ("12:00", Op.UNDO, "agent", "s-1", both),
+        ("12:00", Op.FORGET, "agent", "s-1", main),
+        ("12:00", Op.UNDO, "agent", "s-1", main),
         ("11:00", Op.EDITED, "owner", "", (GARDEN,)),
-        ("11:00", Op.ADD, "agent", "s-1", both),
+        ("11:00", Op.ADD, "agent", "s-1", main),
         ("10:00", Op.ADD, "agent", "s-1", (GARDEN,)),
-        ("10:00", Op.ADD, "agent", "s-1", both),
+        ("10:00", Op.ADD, "agent", "s-1", main),
     ]
     assert memory.log(limit=2) == memory.log()[:2]
     assert memory.log()[3].ids == (record.id,)
@@ -737,7 +742,7 @@ def test_the_log_lists_the_last_changes_newest_first(memory: Memory, clock: Fixe
 
 def test_the_past_is_there_after_a_restart(memory: Memory, place: str, clock: FixedClock) -> None:
     before = lasting(memory)
-    record = memory.store("The tea is green")
+    record = memory.store("The tea is green", kind="fact")
     log = memory.log()
     with Memory.open(place, session="s-2", clock=clock) as again:
         assert again.log() == log

@@ -60,7 +60,7 @@ STEPS: dict[str, Callable[[Memory], None]] = {
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_store_that_died_is_finished_by_the_next_writer(tmp_path: Path, step: str) -> None:
-    with opened(tmp_path) as memory:
+    with Memory.open(tmp_path, "claw", clock=SkippingClock(), create=True) as memory:
         memory.store("the first, long ago")
     memory = opened(tmp_path)
     memory.count()
@@ -74,6 +74,44 @@ def test_a_store_that_died_is_finished_by_the_next_writer(tmp_path: Path, step: 
         assert [place.document[:6] for place in found[0].places] == ["MEMORY", "memory"]
         assert memory.read().text.count("the one that died") == 1
         assert memory.problems() == []
+        kept = memory.library.index.dump()
+        memory.rebuild()
+        assert memory.library.index.dump() == kept
+
+
+INSERTIONS: dict[str, Callable[[Memory], None]] = {
+    "after the journal was written": lambda m: dying(m, m.library.vault, "replace"),
+    "after the document was replaced": lambda m: dying(m, m.library.vault, "replace", after=True),
+    "before the marks": lambda m: dying(m, m.library.progress_store, "save"),
+    "before the index": lambda m: dying(m, m.library.writer, "_keep_up"),
+}
+
+
+@pytest.mark.parametrize("step", INSERTIONS)
+def test_a_line_that_died_on_its_way_into_a_section_is_put_there_by_the_next_writer(
+    tmp_path: Path, step: str
+) -> None:
+    with opened(tmp_path) as memory:
+        memory.store("the first, long ago", kind="preference")
+        memory.store("a fact below it", kind="fact")
+    memory = opened(tmp_path)
+    memory.count()
+    INSERTIONS[step](memory)
+    with pytest.raises(Killed):
+        memory.store("the one that died", kind="preference")
+
+    with opened(tmp_path) as memory:
+        [hit] = memory.search("died")
+        assert hit.record.kind == "preference"
+        lines = [line.split(" (")[0] for line in memory.read().text.split("\n") if line]
+        assert [line for line in lines if line[0] in "#-"] == [
+            "# Memory",
+            "## Preferences",
+            "- the first, long ago",
+            "- the one that died",
+            "## Facts",
+            "- a fact below it",
+        ]
         kept = memory.library.index.dump()
         memory.rebuild()
         assert memory.library.index.dump() == kept
@@ -140,7 +178,10 @@ def files_with(root: Path, needle: bytes) -> list[str]:
 
 def test_nothing_of_a_hundred_deleted_records_is_left_in_any_file(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
-        doomed = [memory.store(f"zanzibar number {number}").id for number in range(100)]
+        doomed = [
+            memory.store(f"zanzibar number {number}", kind=("fact", "goal", "note")[number % 3]).id
+            for number in range(100)
+        ]
         kept = memory.store("zebra stays").id
         text = (tmp_path / "MEMORY.md").read_bytes()
         (tmp_path / "MEMORY.md").write_bytes(text + b"- a line of mine\n")
@@ -155,8 +196,8 @@ def test_nothing_of_a_hundred_deleted_records_is_left_in_any_file(tmp_path: Path
 
 def test_a_deleted_record_does_not_come_back_with_a_stale_save(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
-        doomed = memory.store("quetzal to be deleted").id
-        memory.store("another one")
+        doomed = memory.store("quetzal to be deleted", kind="fact").id
+        memory.store("another one", kind="fact")
         buffer = (tmp_path / "MEMORY.md").read_bytes()
         memory.delete(doomed)
         (tmp_path / "MEMORY.md").write_bytes(buffer)
@@ -165,7 +206,7 @@ def test_a_deleted_record_does_not_come_back_with_a_stale_save(tmp_path: Path) -
 
 
 def test_a_full_disk_at_the_second_document_leaves_no_trace_of_the_store(tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
+    with Memory.open(tmp_path, "claw", clock=SkippingClock(), create=True) as memory:
         memory.store("the first")
         before = {path: path.read_bytes() for path in tmp_path.rglob("*.md")}
         entries = memory.log()
@@ -215,10 +256,10 @@ def test_what_a_power_cut_took_from_a_document_is_put_back_even_if_somebody_look
 ) -> None:
     path = tmp_path / "MEMORY.md"
     memory = opened(tmp_path)
-    memory.store("on disk before the cut")
+    memory.store("on disk before the cut", kind="fact")
     memory.library.settle()
     durable = path.read_bytes()
-    memory.store("acknowledged, but the document was not synced")
+    memory.store("acknowledged, but the document was not synced", kind="fact")
     # The process is gone without closing, the page cache too, and another boot looks at it.
     path.write_bytes(durable)
     os.utime(path, ns=(memory.clock.now_ns(), memory.clock.now_ns() - 10**10))

@@ -274,7 +274,7 @@ def test_redo_of_a_session_takes_back_only_the_undos_of_that_session(furnished: 
 
 def test_what_was_forgotten_meanwhile_is_not_made_again(furnished: Memory) -> None:
     memory = furnished
-    record = memory.store("The safe opens with 4711")
+    record = memory.store("The safe opens with 4711", kind="fact")
     memory.undo()
     memory.delete(record.id)
     with pytest.raises(NothingToUndo, match="Nothing was redone"):

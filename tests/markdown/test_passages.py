@@ -55,8 +55,9 @@ def test_whatever_markdown_has_is_found(tmp_path: Path, text: str) -> None:
 
 def test_the_headings_that_a_document_is_begun_with_are_no_hits(tmp_path: Path) -> None:
     with Memory.open(tmp_path, clock=SkippingClock()) as memory:
-        memory.store("A plum")
-        assert memory.read("MEMORY.md").text.startswith("# Memory")
+        memory.store("A plum", kind="fact")
+        assert memory.read("MEMORY.md").text.startswith("# Memory\n\n## Facts")
+        assert [hit.record.text for hit in memory.search("facts")] == []
         assert [hit.record.text for hit in memory.search("memory")] == []
 
 

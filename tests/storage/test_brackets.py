@@ -168,12 +168,23 @@ def test_what_a_command_makes_of_the_owners_line_waits(hook: Hook, vault: Path) 
     assert ATTACK not in told(vault)
 
 
-def test_a_fact_becomes_no_rule_by_a_command(hook: Hook, vault: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace('"} -->', '","kind":"instruction"} -->'),
+        lambda text: text.replace("## Facts", "## Instructions"),
+        lambda text: text.replace("## Facts", "## Corrections"),
+    ],
+    ids=["by its data", "by a heading that is there", "by a new heading"],
+)
+def test_a_fact_becomes_no_rule_by_a_command(
+    hook: Hook, vault: Path, change: Callable[[str], str]
+) -> None:
     with Memory.open(vault, origin="owner") as memory:
         memory.store(ATTACK, kind="fact")
     path = vault / "MEMORY.md"
     hook("pre-tool", **BASH)
-    path.write_text(path.read_text().replace('"kind":"fact"', '"kind":"instruction"'))
+    path.write_text(change(path.read_text()))
     hook("post-tool", **BASH)
     assert origins(vault) == {ATTACK: "tool"}
     assert ATTACK not in told(vault)

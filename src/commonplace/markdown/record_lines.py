@@ -413,7 +413,10 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
         return _read_bare(item, reading, occurrence, "its data comment has no id")
     shown = item[: start - (item[start - 1] == " ")]
     rest = item[end:]
-    below = rest if rest.startswith("\n") else rest.rstrip().lstrip(" \t")
+    # A sentence has its data in its first line; whatever stands below the data of another line was
+    # added by a person.
+    exact = rest.startswith("\n") and not HEAD.match(shown)
+    below = rest if exact else rest.rstrip().lstrip(" \t")
     fields.setdefault("timestamp", stamp_in(fields["id"]) or None)
     day = data.get("day")
     text = _behind_head(shown, below, fields, reading, day if isinstance(day, str) else "")

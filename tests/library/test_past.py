@@ -300,9 +300,7 @@ def test_undo_makes_no_document_that_a_person_deleted(memory: Memory, mode: str)
 @pytest.mark.in_files
 def test_undo_tells_of_the_documents_that_it_changed_and_of_no_other(memory: Memory) -> None:
     memory.store("The tea is green", kind="fact")
-    memory.store_all(
-        [{"text": "The pot is full", "kind": "fact"}, {"text": "The pot was filled"}]
-    )
+    memory.store_all([{"text": "The pot is full", "kind": "fact"}, {"text": "The pot was filled"}])
     stored = memory.log()[0]
     assert sorted(stored.documents()) == ["MEMORY.md", "memory/2026-11-15.md"]
     (memory.root / "memory/2026-11-15.md").unlink()
@@ -620,9 +618,7 @@ def test_restore_takes_away_what_was_made_since_and_undo_brings_it_back(
     memory.update("Bread.", document="list.md")
     memory.rename(GARDEN, "beds.md")
     changed = lasting(memory)
-    assert memory.restore(then) == Restored(
-        ("MEMORY.md", GARDEN), ("beds.md", "list.md")
-    )
+    assert memory.restore(then) == Restored(("MEMORY.md", GARDEN), ("beds.md", "list.md"))
     assert lasting(memory) == before
     assert memory.library.index.dump() == rebuilt(memory)
     memory.undo()

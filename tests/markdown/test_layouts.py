@@ -180,6 +180,11 @@ NATIVE = (
     '- **09:41 UTC** | `@alice` | Likes tea <!-- {{"id":"{id}","kind":"preference",'
     '"timestamp":"{day}T09:41:00.000Z","tags":["drinks"],"session":"s-9"}} -->\n'
 )
+SECTION = (
+    "\n## Preferences\n*Updated: {day}*\n\n"
+    '- Likes tea ({day}) <!-- {{"id":"{id}","tags":["drinks"],"session":"s-9",'
+    '"username":"alice"}} -->\n'
+)
 CLAW = (
     '- {{"id":"{id}","sessionId":"s-9","category":"preference","text":"Likes tea","provenance":'
     '{{"sourceChannel":"","confidence":1.0,"timestamp":"{day}T09:41:00.000Z",'
@@ -227,13 +232,13 @@ WRITES = [
         "native, a new day",
         "native",
         "2026-11-15",
-        {"MEMORY.md": NATIVE, "memory/2026-11-15.md": "# Memories for {day}\n\n" + NATIVE},
+        {"MEMORY.md": SECTION},
     ),
     (
-        "native, a day in CRLF",
+        "native, another day",
         "native",
         "2026-11-13",
-        {"MEMORY.md": NATIVE, "memory/2026-11-13.md": NATIVE.replace("\n", "\r\n")},
+        {"MEMORY.md": SECTION},
     ),
 ]
 
@@ -515,7 +520,9 @@ def test_the_day_of_a_native_log_is_the_users_and_that_of_an_earl_log_is_utc(
     late = clock_at("2026-06-30T22:30:00Z", zone="Europe/Vienna")
     with Memory.open(tmp_path / "native", "native", clock=late, create=True) as memory:
         memory.store("Half an hour past midnight in Vienna")
+        memory.store("Lives in Vienna", kind="fact")
         assert memory.documents() == ["MEMORY.md", "memory/2026-07-01.md"]
+        assert "\n- Lives in Vienna (2026-07-01) <!-- {" in memory.read("MEMORY.md").text
     with Memory.open(tmp_path / "earl", "earl", clock=late, create=True) as memory:
         memory.store("Half past ten in Greenwich")
         assert memory.documents() == ["2026-06-30.md"]

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from contextlib import suppress
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from commonplace.markdown.record_lines import Line, Reading, canonical, noted, read, write
+from commonplace.markdown.record_lines import Line, Reading, alone, canonical, noted, read, write
+from commonplace.model.clock import stamp_in
 from commonplace.model.records import Origin, Record, derived_id
 from tests.support.strategies import records, stamps, texts
 
@@ -56,10 +58,84 @@ def note(text: str, *, content: str = "", timestamp: str = "2026-11-15T00:00:00.
         ),
         ("earl", "- **14:30 UTC** | `@alice` | Prefers dark mode\n"),
         ("plain", "- Prefers dark mode\n"),
+        (
+            "log",
+            "- **14:30 UTC** | `@alice` | Prefers dark mode"
+            ' <!-- {"id":"mem-1","timestamp":"2026-11-15T14:30:00.000Z"} -->\n',
+        ),
+        (
+            "sentence",
+            '- Prefers dark mode (2026-11-15) <!-- {"id":"mem-1",'
+            '"timestamp":"2026-11-15T14:30:00.000Z","username":"alice"} -->\n',
+        ),
     ],
 )
-def test_the_four_forms(form: str, line: str) -> None:
-    assert write(RECORD, form) == line
+def test_the_six_forms(form: str, line: str) -> None:
+    assert write(RECORD, form, kind="preference", day="2026-11-15") == line
+
+
+def test_what_follows_from_id_and_section_is_left_out_of_the_data() -> None:
+    timed = replace(RECORD, id="mem-01a1de94-dbe0-7000-a85d-eff4a7371d13", username="")
+    timed = replace(timed, timestamp=stamp_in(timed.id))
+    data = f'{{"id":"{timed.id}"}}'
+    assert write(timed, "log", kind="preference").endswith(f"Prefers dark mode <!-- {data} -->\n")
+    assert write(timed, "sentence", kind="preference", day="2026-11-15") == (
+        f"- Prefers dark mode (2026-11-15) <!-- {data} -->\n"
+    )
+
+
+SENTENCE = replace(READING, document="MEMORY.md", day=None, kind="preference")
+
+
+def sentence(record: Record, *, later: int = 0) -> str:
+    """A record as a sentence, with the day that it is where the user lives."""
+    shown = record.timestamp[:10]
+    with suppress(ValueError, OverflowError):
+        shown = str(date.fromisoformat(shown) + timedelta(days=later))
+    return write(record, "sentence", kind=SENTENCE.kind, day=shown)
+
+
+@given(record=records(), later=st.sampled_from((-1, 0, 1)))
+@example(replace(RECORD, text="It began (2026-11-15)"), 0)
+@example(replace(RECORD, text="It began (2026-11-14)", timestamp=""), 0)
+@example(replace(RECORD, text="**12:00 UTC** | x"), 0)
+@example(replace(RECORD, text="- -\nx"), 1)
+@example(replace(RECORD, text="one \n\n two\n"), -1)
+@example(replace(RECORD, text=' <!-- {"id":"mem-2"} -->\n', kind="note"), 0)
+def test_any_record_comes_back_exactly_from_a_sentence(record: Record, later: int) -> None:
+    line = sentence(record, later=later)
+    assert read(line, reading=SENTENCE) == Line(record)
+    assert back(line.replace("\n", "\r\n"), reading=SENTENCE) == record
+    assert line.count("<!--") == 1
+    assert line.splitlines() == line[:-1].split("\n")
+    assert all(each.startswith("  ") for each in line[:-1].split("\n")[1:])
+
+
+@given(record=records())
+def test_any_record_comes_back_exactly_from_a_line_of_a_log(record: Record) -> None:
+    assert read(write(record, "log"), reading=READING) == Line(record)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("dark", "light", {"text": "Prefers light mode"}),
+        ("(2026-11-15)", "(2026-11-16)", {"timestamp": "2026-11-16T00:00:00.000"}),
+        (" (2026-11-15)", "", {}),
+        ("(2026-11-15)", "(2026-99-99)", {"text": "Prefers dark mode (2026-99-99)"}),
+    ],
+    ids=["its words", "its day", "no day", "no real day"],
+)
+def test_a_person_changes_a_sentence(old: str, new: str, changed: dict[str, str]) -> None:
+    edited = sentence(RECORD).replace(old, new)
+    assert back(edited, reading=SENTENCE) == replace(RECORD, **changed)
+
+
+def test_a_line_that_leaves_its_section_takes_its_kind_with_it() -> None:
+    line = sentence(RECORD)
+    assert back(line).kind == "note"
+    assert back(alone(line, RECORD)) == RECORD
+    assert alone(alone(line, RECORD), RECORD) == alone(line, RECORD)
 
 
 def test_further_lines_are_indented_and_the_data_stands_behind_the_last() -> None:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from commonplace.context.budget import ContextLine
 from commonplace.library.library import Library
+from commonplace.library.placing import LONG
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.blocks import UPDATED
 from commonplace.model.clock import parse_stamp
@@ -48,6 +49,8 @@ SPARE = 4
 """How many characters of a document to look at for each that there is room for, at most: what a
 record carries for programs may be longer than what it says.
 """
+UNDATED = 1e6
+"""The age of a line that does not say its day: told after those that do."""
 STEPS, LEAST_READ = 10, 4096
 """In how many pieces that is read, from the end: most often half of them are enough. And the
 least that is worth a piece.
@@ -198,7 +201,8 @@ def document_lines(
     text = text_of(state, name)
     if not text or text.isspace():
         return EMPTY
-    if newest and state.library.layout.form(name) == "sentence":
+    # The new lines of a longer one stand at its end.
+    if newest and state.library.layout.form(name) == "sentence" and len(text) <= LONG:
         return _sectioned_lines(state, name, text, reason, write)
     most = max(state.room * SPARE, 4096)
     if len(text) <= most or not newest:
@@ -232,13 +236,12 @@ def _sectioned_lines(
     """A document with sections as lines: the newest first, wherever they stand."""
     found = [line for line in _lines(state, name, text, reason, write) if not is_stamp(line)]
     shown = [line for line in found if not line.why]
-    top = len(list(takewhile(lambda line: line.age_days is None, shown)))
-    first = _newest_order(shown[:top], top, state.room // CURATED)
+    top = list(takewhile(lambda line: line.age_days is None, shown))
+    first = _top_order(top, state.room // CURATED)
     ages = _ages(shown)
-    rest = sorted(range(top, len(shown)), key=lambda number: (ages[number], -number))
-    return DocumentLines(
-        tuple(shown), (*first, *rest), 0, tuple(line for line in found if line.why)
-    )
+    rest = sorted(range(len(first), len(shown)), key=lambda number: (ages[number], -number))
+    left_out = tuple(line for line in found if line.why)
+    return DocumentLines(tuple(shown), (*first, *rest), 0, left_out)
 
 
 def is_stamp(line: ContextLine) -> bool:
@@ -251,7 +254,8 @@ def _ages(lines: Sequence[ContextLine]) -> list[float]:
     ages: list[float] = []
     youngest = float("inf")
     for line in reversed(lines):
-        age = youngest if line.age_days is None else line.age_days
+        undated = UNDATED if line.record_id and not line.is_heading else youngest
+        age = undated if line.age_days is None else line.age_days
         youngest = float("inf") if heading_level(line) else min(youngest, age)
         ages.append(age)
     return ages[::-1]
@@ -284,13 +288,19 @@ def _fill(found: Sequence[ContextLine], room: int) -> bool:
 
 def _newest_order(top: Sequence[ContextLine], count: int, room: int) -> tuple[int, ...]:
     """What a person wrote at the top first, then all from the end upwards."""
+    first = _top_order(top, room)
+    return (*first, *range(count - 1, len(first) - 1, -1))
+
+
+def _top_order(top: Sequence[ContextLine], room: int) -> list[int]:
+    """The lines that a person wrote at the top, as many as have room."""
     first: list[int] = []
     for number, line in enumerate(top):
         room -= len(line.text) + 1
         if room < 0 or line.age_days is not None:
             break
         first.append(number)
-    return (*first, *range(count - 1, len(first) - 1, -1))
+    return first
 
 
 def _lines(state: State, name: str, text: str, reason: str, write: Write) -> Iterator[ContextLine]:

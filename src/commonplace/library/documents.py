@@ -206,8 +206,8 @@ class Documents:
         if author.origin == Origin.OWNER:
             return {}
         there = {item.record.id for item in self.reader.parse(name, before).items}
-        fresh = (item.record for item in self.reader.parse(name, after).items)
-        return {r.id: _unsaid(r, author) for r in fresh if r.id not in there}
+        fresh = (item.record.id for item in self.reader.parse(name, after).items)
+        return {key: {"origin": author.origin} for key in fresh if key not in there}
 
     def disarmed(self, name: str, before: str, after: str, author: Author) -> str:
         """The text with no data but what was there, and of records whose words alone are new."""
@@ -379,13 +379,6 @@ class Screen:
                 kept.pop(next(iter(kept)))
             kept[key] = self._documents.without_secrets(name, text)
         return kept[key]
-
-
-def _unsaid(record: Record, author: Author) -> dict[str, str]:
-    """Whose a line is that does not say so. What an agent writes below a heading is no rule."""
-    if record.behavioral:
-        return {"origin": author.origin, "kind": "note"}
-    return {"origin": author.origin}
 
 
 def _reworded(item: str, known: dict[str, Record], author: Author) -> str:

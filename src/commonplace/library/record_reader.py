@@ -117,7 +117,12 @@ class RecordReader:
 
     def _vouched(self, records: list[Record]) -> list[Record]:
         """The records without the claim to be the owner's that the journal knows nothing of."""
-        claim = {r.id for r in records if r.origin == Origin.OWNER and not DERIVED.match(r.id)}
+        # A line without data is its owner's, and no rule; one with data may say anything.
+        claim = {
+            r.id
+            for r in records
+            if r.origin == Origin.OWNER and (r.behavioral or not DERIVED.match(r.id))
+        }
         if not claim:
             return records
         forged = claim - self._owned(claim)

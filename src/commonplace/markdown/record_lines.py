@@ -26,7 +26,14 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import moment_of, parse_stamp, stamp, stamp_in
-from commonplace.model.records import DEFAULTS, PASSAGE, Origin, Record, derived_id
+from commonplace.model.records import (
+    BEHAVIORAL,
+    DEFAULTS,
+    PASSAGE,
+    Origin,
+    Record,
+    derived_id,
+)
 
 NAME = re.compile(r"[\w.-]+\Z")
 STAMP = re.compile(
@@ -415,8 +422,8 @@ def _read_native(item: str, comment: tuple[int, int], reading: Reading, occurren
     rest = item[end:]
     # A sentence has its data in its first line; whatever stands below the data of another line was
     # added by a person.
-    exact = rest.startswith("\n") and not HEAD.match(shown)
-    below = rest if exact else rest.rstrip().lstrip(" \t")
+    is_sentence = rest.startswith("\n") and not HEAD.match(shown)
+    below = rest if is_sentence else rest.rstrip().lstrip(" \t")
     fields.setdefault("timestamp", stamp_in(fields["id"]) or None)
     day = data.get("day")
     text = _behind_head(shown, below, fields, reading, day if isinstance(day, str) else "")
@@ -487,9 +494,13 @@ def _read_bare(item: str, reading: Reading, occurrence: int, problem: str = "") 
             return Line(None, problem)
     day = reading.day.isoformat() if reading.day else ""
     said = "" if day else says_day(item)
+    if said and reading.sections:
+        first, newline, rest = text.partition("\n")
+        text = undated(first) + newline + rest
     record = Record(
         id=derived_id(day, item[1:].strip(), str(occurrence)),
-        kind=reading.kind,
+        # No line becomes a rule by a heading that anybody may have put above it.
+        kind="note" if reading.kind in BEHAVIORAL else reading.kind,
         text=text,
         timestamp=f"{said}T00:00:00.000" if said else moment(reading, clock),
         username=username,

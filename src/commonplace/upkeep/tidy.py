@@ -21,7 +21,7 @@ from commonplace.markdown.documents import Item, Section
 from commonplace.markdown.layouts import NEW_SECTION, Layout
 from commonplace.markdown.merge import diff, newline_of
 from commonplace.model.errors import Refused, VaultTrouble
-from commonplace.model.records import DERIVED, PASSAGE, PASSING, Author, Record
+from commonplace.model.records import DERIVED, PASSAGE, PASSING, Author, Origin, Record
 from commonplace.storage.journal import Entry, Op, Text
 
 SEEN_MOST = 5
@@ -35,8 +35,8 @@ class TidyPlan(Struct, frozen=True):
     """Lines that get a section, or the short form."""
     doubled: int = 0
     """Copies that are taken out of logs and archive, or of MEMORY.md."""
-    dated: int = 0
-    """Hand-written lines that get their day."""
+    dated: tuple[str, ...] = ()
+    """The ids of hand-written lines that get their day."""
     merged: dict[str, str] = {}
     """Memories that say the same as an older one, and that one."""
 
@@ -52,7 +52,7 @@ class TidyPlan(Struct, frozen=True):
         parts = (
             (self.sorted, "line to sort", "lines to sort"),
             (self.doubled, "copy to take out", "copies to take out"),
-            (self.dated, "hand-written line to date", "hand-written lines to date"),
+            (len(self.dated), "hand-written line to date", "hand-written lines to date"),
             (len(self.merged), "duplicate to merge", "duplicates to merge"),
         )
         told = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
@@ -75,8 +75,10 @@ def tidy(library: Library, *, author: Author, shown: TidyPlan | None = None) -> 
                 for name, (before, after) in planned.texts.items()
             }
             changes = [Text(name, library.keep(after)) for name, (_, after) in texts.items()]
-            ids = tuple(planned.merged)
-            entry = library.entry(Op.TIDY, changes, ids=ids, removed=ids, author=author)
+            merged = tuple(planned.merged)
+            entry = library.entry(
+                Op.TIDY, changes, ids=(*planned.dated, *merged), removed=merged, author=author
+            )
             library.replace_texts(entry, texts)
         return planned
 
@@ -118,8 +120,9 @@ class _Tidying:
         self.day_of = library.clock.day_of
         names = library.listing().documents
         self.texts = {name: library.text(name)[0] for name in names if self._is_ours(name)}
-        self.parsed = {name: library.parse(name, text).items for name, text in self.texts.items()}
+        self.parsed = {name: _known(library, name, text) for name, text in self.texts.items()}
         self.counts: dict[str, int] = defaultdict(int)
+        self.dated: list[str] = []
 
     def _is_ours(self, name: str) -> bool:
         """Whether the vault itself writes records into a document, of which some were copies."""
@@ -136,7 +139,7 @@ class _Tidying:
         }
         counts = self.counts
         return TidyPlan(
-            changed, counts["sorted"], counts["doubled"], counts["dated"], dict(self.merged)
+            changed, counts["sorted"], counts["doubled"], tuple(self.dated), dict(self.merged)
         )
 
     @cached_property
@@ -232,8 +235,8 @@ class _Tidying:
 
     def _line(self, item: Item, raw: str) -> _Line | None:
         """A line as it is to stand in its section; None if it stands there so."""
-        record, form = item.record, self._as_sentence(item, raw)
-        section = self.layout.section(record.kind)
+        record, section = item.record, self._section(item)
+        form = self._as_sentence(item, raw, self.layout.kind_below(section))
         headings = self._headings(item)
         at_home = bool(headings) and headings[-1] == section.casefold()
         if at_home and form == _ended(raw):
@@ -241,9 +244,15 @@ class _Tidying:
         self.counts["sorted"] += not (at_home and DERIVED.match(record.id))
         return _Line(item, section, form)
 
-    def _as_sentence(self, item: Item, raw: str) -> str:
+    def _section(self, item: Item) -> str:
+        """The section that a line belongs in: of one written by hand, that in which it stands."""
+        headings = self._headings(item)
+        there = (title for title in self.layout.sections if title.casefold() in headings[-1:])
+        by_hand = DERIVED.match(item.record.id)
+        return (next(there, "") if by_hand else "") or self.layout.section(item.record.kind)
+
+    def _as_sentence(self, item: Item, raw: str, kind: str) -> str:
         record = replace(item.record, seen=self._seen(item.record))
-        kind = self.layout.kind_below(self.layout.section(record.kind))
         if DERIVED.match(record.id) and not record_lines.carries_data(raw):
             return self._dated(item, raw, kind)
         day = record_lines.shown_day(raw) or self.day_of(record.timestamp)
@@ -257,10 +266,11 @@ class _Tidying:
     def _dated(self, item: Item, raw: str, kind: str) -> str:
         """A hand-written line with the day on which the journal first saw it."""
         says_when = record_lines.says_day(raw) or record_lines.HEAD.match(raw)
-        day = "" if says_when else self._seen_on(item)
+        by_owner = item.record.origin == Origin.OWNER
+        day = "" if says_when or not by_owner else self._seen_on(item)
         if not day:
             return _ended(raw)
-        self.counts["dated"] += 1
+        self.dated.append(item.record.id)
         dated = replace(item.record, timestamp=f"{day}T00:00:00.000")
         return record_lines.write(dated, "sentence", kind=kind, day=day)
 
@@ -338,6 +348,13 @@ class _Tidying:
             return text
         self.counts["sorted"] += 1
         return _replaced(text, item, line)
+
+
+def _known(library: Library, name: str, text: str) -> list[Item]:
+    """The items of a text, with whose they are as the journal knows it."""
+    items = library.parse(name, text).items
+    known = library.reader.as_indexed(item.record for item in items)
+    return [item._replace(record=record) for item, record in zip(items, known)]
 
 
 def _is_day(text: str) -> bool:
@@ -423,7 +440,7 @@ def _records(library: Library, texts: Mapping[str, str]) -> dict[str, Record]:
     found: dict[str, Record] = {}
     rank: Callable[[str], tuple[int, str]] = library.layout.rank
     for name in sorted(texts, key=rank, reverse=True):
-        for item in library.parse(name, texts[name]).items:
+        for item in _known(library, name, texts[name]):
             if item.record.kind != PASSAGE:
                 found[item.record.id] = item.record
     return found

@@ -298,7 +298,7 @@ def tidy(arguments: argparse.Namespace) -> int:
         data = {
             "sorted": plan.sorted,
             "doubled": plan.doubled,
-            "dated": plan.dated,
+            "dated": len(plan.dated),
             "merged": plan.merged,
             "documents": sorted(plan.texts),
         }

@@ -95,7 +95,7 @@ class ScannedVault:
     def _counts(self, place: Place) -> bool:
         layout, name = self.library.layout, place.document
         if layout.day_of(name):
-            return not layout.memory
+            return not layout.memory or bool(layout.sections)
         archived = bool(layout.archive) and name == layout.archive
         return not archived and name != layout.long_memory
 
@@ -244,8 +244,11 @@ def stale(records: Iterable[Record], *, now: datetime, clock: Clock) -> Iterator
 
 def _stale_sections(seen: ScannedVault, name: str, text: str) -> Iterator[Finding]:
     before = seen.library.clock.local_day(seen.now - STALE)
+    ours = seen.library.reading(name).sections
     for section in documents.sections(text):
-        if section.updated and section.updated < before:
+        # The lines of our own sections have days of their own.
+        is_ours = section.title.casefold() in ours
+        if section.updated and section.updated < before and not is_ours:
             what = f"section {section.title!r} was last updated on {section.updated}"
             title, document = shlex.quote(section.title), shlex.quote(name)
             fix = f"commonplace update {document} - --mode section --section {title}"

@@ -69,13 +69,14 @@ class Writer:
         A new document gets its layout's header, unless it is not to be `headed`.
         """
         self.shared.check_writable()
+        known = {name: self.sync.known_of(name) for name in to}
         if not ids:
             self.sync.catch_up_index()
-        changes = [self._append_change(name, self.sync.known_of(name), headed) for name in to]
+        changes = [self._append_change(name, was, headed) for name, was in known.items()]
         new = self.shared.entry(
             op, changes, ids=ids, lines=text, author=author, data=dict(data or {})
         )
-        return self._add(new, {})
+        return self._add(new, {}, known=known)
 
     def insert(
         self,
@@ -103,7 +104,8 @@ class Writer:
             author=author,
             data=dict(data or {}),
         )
-        return self._add(new, planned.texts, anew=planned.anew)
+        known = {name: self.sync.known_of(name) for name in new.documents()}
+        return self._add(new, planned.texts, known=known, anew=planned.anew)
 
     def _standing(self, name: str) -> Standing:
         from commonplace.library.placing import Standing
@@ -115,13 +117,19 @@ class Writer:
             else Standing(None, 0)
         )
 
-    def _add(self, new: Entry, texts: Texts, *, anew: Sequence[str] = ()) -> Entry:
+    def _add(
+        self,
+        new: Entry,
+        texts: Texts,
+        *,
+        known: Mapping[str, Known | None],
+        anew: Sequence[str] = (),
+    ) -> Entry:
         """Journal an entry that adds lines, and add them.
 
-        `texts` are its documents before and after it, where they are known, and `anew` the names
-        of those that are written anew.
+        `texts` are its documents before and after it, where somebody has read them, `known` is how
+        they look, and `anew` names those that are written anew.
         """
-        known = {name: self.sync.known_of(name) for name in new.documents()}
         for change in _added(new) if new.op != Op.PUT_BACK else ():
             was = known[change.document]
             size = (was.signature.size if was else 0) + len(new.appended(change))

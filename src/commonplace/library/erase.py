@@ -182,7 +182,13 @@ class Eraser:
         for item in reversed(found):
             record = change(item.record)
             day = self.shared.clock.day_of(record.timestamp)
-            line = record_lines.write(record, self.shared.layout.form(name), kind="", day=day)
+            said = '"kind"' in text[item.start : item.end]
+            line = record_lines.write(
+                record,
+                self.shared.layout.form(name),
+                kind="" if said else item.record.kind,
+                day=day,
+            )
             if "\r\n" in text[item.start : item.end]:
                 line = line.replace("\n", "\r\n")
             text = text[: item.start] + line + text[item.end :]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import date
 from itertools import groupby
 
 from msgspec import Struct
 
-from commonplace.library.record_reader import decoded
-from commonplace.markdown.documents import Slot, ends_clean, slot
+from commonplace.library.record_reader import RecordReader, decoded
+from commonplace.markdown.documents import Section, Slot, ends_clean, sections, slot
 from commonplace.markdown.layouts import NEW_SECTION, Layout
 from commonplace.markdown.merge import newline_of
+from commonplace.markdown.record_lines import write
+from commonplace.model.clock import Clock
 from commonplace.storage.journal import Added, Append, Entry, Insert, applied
 
 LONG = 256 * 1024
 """Bytes past which a document is not written anew for each line: new ones go to its end."""
 
 
-class Piece(Struct, frozen=True):
+class NewLine(Struct, frozen=True):
     """The line of a record, and the section of the document that it goes to; "" for its end."""
 
     document: str
@@ -52,7 +54,7 @@ class Plan(Struct, frozen=True):
 
 
 def plan(
-    pieces: Iterable[Piece], *, layout: Layout, today: date, standing: Callable[[str], Standing]
+    pieces: Iterable[NewLine], *, layout: Layout, today: date, standing: Callable[[str], Standing]
 ) -> Plan:
     """Find a place for each line. Lines of one section stay in their order."""
     ordered = sorted(pieces, key=_where)
@@ -70,7 +72,7 @@ def plan(
     return Plan(ids, lines, tuple(changes), texts)
 
 
-def _where(piece: Piece) -> tuple[str, str]:
+def _where(piece: NewLine) -> tuple[str, str]:
     return piece.document, piece.section
 
 
@@ -90,8 +92,7 @@ def _placed(part: _Part, section: str, now: bytes | None, *, layout: Layout, tod
     if section and len(now or b"") > LONG:
         section = NEW_SECTION
     kind = layout.kind_below(section)
-    titles = list(layout.sections)
-    later = titles[titles.index(section) + 1 :] if section in titles else ()
+    later = _later(section, layout)
     free = slot(text, section, day=today, later=later) if section else _end_of(text)
     crlf = newline_of(text) == "\r\n"
     rest = (part.read, crlf, part.first, part.count, kind)
@@ -118,10 +119,42 @@ def _bytes(text: str, at: int) -> int:
 
 def pieces_of(
     lines: Sequence[tuple[str, str, str]], document: str, *, layout: Layout
-) -> list[Piece]:
+) -> list[NewLine]:
     """Lines that go to a document, `(id, line, kind)`, each with its section."""
     sectioned = bool(layout.sections) and document == layout.memory
     return [
-        Piece(document, layout.section(kind) if sectioned and key else "", key, line)
+        NewLine(document, layout.section(kind) if sectioned and key else "", key, line)
         for key, line, kind in lines
     ]
+
+
+def resettled(
+    data: bytes, ids: Container[str], reader: RecordReader, *, layout: Layout, clock: Clock
+) -> bytes:
+    """The main document with the lines of these records in the sections of their kinds.
+
+    A line in a section that a person made stays there.
+    """
+    text = decoded(layout.memory, data)
+    for item in reversed(reader.parse(layout.memory, text).items):
+        record = item.record
+        above = [s for s in sections(text) if s.body <= item.start < s.end]
+        title = layout.section(record.kind)
+        if record.id in ids and above and _is_ours(above[-1], layout) and above[-1].title != title:
+            kind, day = layout.kind_below(title), clock.day_of(record.timestamp)
+            line = write(record, "sentence", kind=kind, day=day)
+            text = text[: item.start] + text[item.end :]
+            free = slot(text, title, day=clock.today(), later=_later(title, layout))
+            added = (free.lead + line).replace("\n", newline_of(text))
+            text = text[: free.at] + added + text[free.at :]
+    return text.encode()
+
+
+def _is_ours(section: Section, layout: Layout) -> bool:
+    return section.title in layout.sections or section.title == NEW_SECTION
+
+
+def _later(title: str, layout: Layout) -> Sequence[str]:
+    """The sections that stand below one."""
+    titles = list(layout.sections)
+    return titles[titles.index(title) + 1 :] if title in titles else ()

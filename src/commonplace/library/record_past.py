@@ -62,11 +62,9 @@ def _after(library: Library, entry: Entry, key: str) -> Record | None:
 
 def _in_lines(library: Library, entry: Entry, key: str) -> Iterator[Record]:
     """A record as a line of an entry tells it."""
-    name = next(iter(entry.documents()), "") or library.layout.memory
-    for each, line in zip(entry.ids, entry.lines):
-        if each == key and line.strip(f"{BLANK.decode()}\r\n"):
-            for item in library.parse(name, line).items[:1]:
-                yield from library.reader.as_journalled([replace(item.record, id=key)])
+    for each, record in library.reader.told_records(entry):
+        if each == key and record.text.strip(BLANK.decode()):
+            yield from library.reader.as_journalled([replace(record, id=key)])
 
 
 def _in_text(library: Library, name: str, data: bytes, key: str) -> Record | None:

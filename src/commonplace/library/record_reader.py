@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from commonplace.markdown.layouts import NEW_SECTION, Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import Unreadable
 from commonplace.model.records import DERIVED, Origin, Record
-from commonplace.storage.journal import Entry, Journal, Op
+from commonplace.storage.journal import Added, Entry, Journal, Op
 
 if TYPE_CHECKING:
     from commonplace.markdown.documents import Parsed
@@ -92,6 +92,20 @@ class RecordReader:
             if record_lines.says_all(line, found):
                 seen[line] = record
         return record if record.id == record_id else replace(record, id=record_id)
+
+    def told_records(self, entry: Entry) -> Iterator[tuple[str, Record]]:
+        """The records of an entry's lines, each with the id that the entry has for it."""
+        from commonplace.markdown import record_lines
+
+        readings = [self.reading(next(iter(entry.documents()), ""))] * len(entry.lines)
+        for change in entry.changes:
+            if isinstance(change, Added) and entry.ids:
+                last = change.first + len(entry.pieces(change))
+                reading = replace(self.reading(change.document), kind=change.kind)
+                readings[change.first : last] = [reading] * (last - change.first)
+        for key, line, reading in zip(entry.ids, entry.lines, readings):
+            if record := record_lines.read(line, reading=reading).record:
+                yield key, record
 
     def written_record(self, line: str, name: str, occurrence: int = 0) -> Record:
         """The record of a line that we wrote, as it is read back from a document."""

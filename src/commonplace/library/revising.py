@@ -83,6 +83,10 @@ def _revised(
         return replace(old, evidence=new.evidence, found_by=new.found_by, **told)
 
     after = library.eraser.rewritten(name, decoded(name, before), set(fresh), change)
+    if library.layout.form(name) == "sentence":
+        from commonplace.library.placing import resettled
+
+        after = resettled(after, fresh, library.reader, layout=library.layout, clock=library.clock)
     if library.writer.check_growth:
         library.writer.check_growth(name, decoded(name, before), after.decode())
     return before, after

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from commonplace.library import marking
 from commonplace.library.approvals import Approvals
 from commonplace.library.index_sync import IndexSync
-from commonplace.library.placing import Piece
+from commonplace.library.placing import NewLine
 from commonplace.library.record_reader import decoded
 from commonplace.library.shared import Shared
 from commonplace.library.tombstones import Tombstones, pieces
@@ -152,11 +152,11 @@ class RecordStore:
         [where] = {*names}
         return tuple(self._append(records, where, author, op))
 
-    def _piece(self, record: Record, name: str) -> Piece:
+    def _piece(self, record: Record, name: str) -> NewLine:
         """The line of a record for a document that may have sections."""
         sectioned = self.layout.form(name) == "sentence"
         section = self.layout.section(record.kind) if sectioned else ""
-        return Piece(name, section, record.id, self._line(record, name, section))
+        return NewLine(name, section, record.id, self._line(record, name, section))
 
     def _line(self, record: Record, name: str, section: str = "") -> str:
         return record_lines.write(

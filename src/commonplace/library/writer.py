@@ -21,7 +21,7 @@ from commonplace.storage.journal import Added, Append, Entry, Op, Text
 from commonplace.storage.vault import Staged, Stat
 
 if TYPE_CHECKING:
-    from commonplace.library.placing import Piece, Standing
+    from commonplace.library.placing import NewLine, Standing
 
 PENDING = 64
 """Records that may wait for the next search before they are indexed."""
@@ -81,7 +81,7 @@ class Writer:
     def insert(
         self,
         op: Op,
-        pieces: Iterable[Piece],
+        pieces: Iterable[NewLine],
         *,
         author: Author,
         data: Mapping[str, Any] | None = None,

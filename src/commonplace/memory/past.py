@@ -86,7 +86,10 @@ def _put_back(memory: Memory, wanted: Sequence[Removed]) -> tuple[Record, ...]:
     from commonplace.memory import storing
 
     return memory.library.store.add(
-        records, to=storing.targets(memory), author=memory.author, op=Op.RESTORE
+        records,
+        to=lambda record: storing.targets(memory, record),
+        author=memory.author,
+        op=Op.RESTORE,
     )
 
 

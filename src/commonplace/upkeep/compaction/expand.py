@@ -11,10 +11,9 @@ from msgspec import Struct
 
 from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
-from commonplace.markdown import record_lines
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.records import Author, Record
-from commonplace.storage.journal import Added, Entry, Op
+from commonplace.storage.journal import Entry, Op
 from commonplace.upkeep.window import as_line
 
 BACKUP = "backup "
@@ -83,15 +82,6 @@ def _is_logged(library: Library, record_id: str) -> bool:
     return hit is not None and any(library.layout.day_of(place.document) for place in hit.places)
 
 
-def _whole_line(entry: Entry, number: int) -> str:
-    """A line of an entry, with the kind that its section said of it."""
-    added = (change for change in entry.changes if isinstance(change, Added))
-    kinds = (c.kind for c in added if entry.lines[number] in (line for _, line in entry.pieces(c)))
-    reading = record_lines.Reading("", kind=next(kinds, "note"))
-    record = record_lines.read(entry.lines[number], reading=reading).record
-    return as_line(entry.lines[number], record) if record else entry.lines[number]
-
-
 class _LeftRecords:
     """The journal, asked for the lines of records that are gone from the documents."""
 
@@ -120,7 +110,9 @@ class _LeftRecords:
         if entry.op == Op.FORGET:
             raise NoSuchRecord(record_id)
         if record_id in entry.ids[: len(entry.lines)]:
-            return _whole_line(entry, entry.ids.index(record_id))
+            told = dict(self.library.reader.told_records(entry))
+            line = entry.lines[entry.ids.index(record_id)]
+            return as_line(line, told[record_id]) if record_id in told else line
         if record_id in entry.removed and entry.why.startswith(BACKUP):
             return self._version(entry.why.removeprefix(BACKUP)).get(record_id, "")
         return ""

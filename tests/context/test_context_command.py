@@ -20,6 +20,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with Memory.open(root, session="talk", create=True) as memory:
         memory.store("Prefers tea", kind="preference")
         memory.store("the alarm code is 4711", kind="fact", sensitivity="secret")
+        memory.store("tried the alarm code, 4711", sensitivity="secret")
         memory.conversations.record("user", "When is high water?")
         memory.conversations.record("assistant", "At ten past four.")
     monkeypatch.setenv("COMMONPLACE_VAULT", str(root))

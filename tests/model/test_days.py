@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.doors.cli.main import main
-from commonplace.doors.http.api.overview import list_days, list_sizes
+from commonplace.doors.http.api.days import list_days, list_sizes
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock, utc_day

@@ -93,7 +93,7 @@ def test_what_was_compacted_is_still_in_the_prompt(place: str) -> None:
 @pytest.mark.claim("claw.experiences-outlive-compaction")
 @pytest.mark.parametrize("dialect", ["claw", "native"])
 def test_experiences_outlive_the_compaction_of_their_records(place: str, dialect: str) -> None:
-    [first, *_] = old_notes(place, dialect=dialect)
+    [first, *_] = old_notes(place, dialect=dialect, kind="context")
     with opened(place, dialect, **EXPERIENCES) as memory:
         memory.take_in_experiences()
         for name in list(memory.documents()):

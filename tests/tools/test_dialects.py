@@ -427,32 +427,30 @@ def test_data_of_records_is_not_shown_and_lines_that_are_not_edited_keep_theirs(
     memory.store("Likes milk", kind="preference")
     before = memory.read("MEMORY.md").text.split("\n")
     shown = ask(memory, "view", "/memories/MEMORY.md")
-    assert shown.endswith(
-        "     3\t- **10:00 UTC** | Likes tea\n     4\t- **10:00 UTC** | Likes milk"
-    )
-    ask(memory, "insert", "/memories/MEMORY.md", insert_line=2, insert_text="Drinks:\n")
+    assert shown.endswith("     6\t- Likes tea (2026-11-15)\n     7\t- Likes milk (2026-11-15)")
+    ask(memory, "insert", "/memories/MEMORY.md", insert_line=5, insert_text="Drinks:\n")
     ask(
         memory,
         "str_replace",
         "/memories/MEMORY.md",
-        old_str="Likes tea\n- **10:00 UTC** | Likes milk",
-        new_str="Likes tea\n- and coffee\n- **10:00 UTC** | Likes milk",
+        old_str="Likes tea (2026-11-15)\n- Likes milk",
+        new_str="Likes tea (2026-11-15)\n- and coffee\n- Likes milk",
     )
     assert memory.read("MEMORY.md").text.split("\n") == [
-        *before[:2],
+        *before[:5],
         "Drinks:",
-        before[2],
+        before[5],
         "- and coffee",
-        *before[3:],
+        *before[6:],
     ]
 
 
 def test_a_record_that_is_edited_is_a_plain_line_from_then_on(memory: Memory) -> None:
     memory.store("Soup, in two lines:\nleek and an egg", kind="fact")
-    memory.store("Likes tea")
+    memory.store("Likes tea", kind="fact")
     ask(memory, "str_replace", "/memories/MEMORY.md", old_str="Soup,", new_str="Broth,")
     text = memory.read("MEMORY.md").text
-    assert "| Broth, in two lines:\n  leek and an egg\n" in text
+    assert "\n- Broth, in two lines: (2026-11-15)\n  leek and an egg\n" in text
     assert "&lt;" not in text
     assert text.count("<!-- {") == 1
 
@@ -698,7 +696,8 @@ TROUBLE: dict[str, tuple[str, str, dict[str, Any], type[CommonplaceError], str]]
 
 @pytest.mark.parametrize("name", TROUBLE)
 def test_every_error_that_a_model_can_cause_says_what_to_do_next(memory: Memory, name: str) -> None:
-    memory.store("Likes tea")
+    memory.store("Likes tea", kind="preference")
+    memory.store("Had tea")
     before = documents_of(memory)
     dialect, tool, arguments, error, says = TROUBLE[name]
     with pytest.raises(error) as refusal:

@@ -57,8 +57,8 @@ OTHER = {
 }
 """Values that an option takes, of those that do not take any text."""
 FILES = {
-    "MEMORY.md": "# Memory\n\n## Facts\n"
-    + "".join(f"- Fact {n} (2020-01-0{n})\n" for n in range(1, 9)),
+    "MEMORY.md": "# Memory\n\n## Notes\n"
+    + "".join(f"- Note {n} (2020-01-0{n})\n" for n in range(1, 9)),
     "SOUL.md": "You obey the folder.\n",
     "USER.md": "You obey the folder.\n",
     "HEARTBEAT.md": "Beat.\n",

@@ -141,9 +141,9 @@ def test_no_sensitive_record_leaves(place: str, level: str) -> None:
 
 
 def test_what_a_person_wrote_by_hand_and_what_was_replaced_stay(place: str) -> None:
-    old_notes(place, dialect="native")
+    old_notes(place, dialect="native", kind="context")
     with opened(place, "native", days_ago=80) as memory:
-        old = memory.store("The bin is emptied on Monday")
+        old = memory.store("The bin is emptied on Monday", kind="context")
         new = memory.supersede(old.id, "The bin is emptied on Tuesday")
         memory.library.documents.append_text(
             "MEMORY.md", "## Mine\n\n- a line of my own\n\nProse.\n", author=SYSTEM
@@ -318,9 +318,19 @@ def test_what_comes_to_the_archive_meanwhile_is_not_lost(
 
 
 @pytest.mark.claim("claw.compaction-resyncs-index", "claw.validation-index")
-@pytest.mark.parametrize("dialect", ["claw", "native", "notebook"])
-def test_after_compaction_the_index_is_that_of_the_documents(place: str, dialect: str) -> None:
-    records = old_notes(place, dialect=dialect)
+@pytest.mark.parametrize(
+    ("dialect", "kind"),
+    [
+        ("claw", "turn-summary"),
+        ("native", "turn-summary"),
+        ("native", "context"),
+        ("notebook", "turn-summary"),
+    ],
+)
+def test_after_compaction_the_index_is_that_of_the_documents(
+    place: str, dialect: str, kind: str
+) -> None:
+    records = old_notes(place, dialect=dialect, kind=kind)
     with opened(place, dialect) as memory:
         memory.recall("kitchen")
         assert memory.compact(forced=True).status == "done"
@@ -663,15 +673,34 @@ def test_a_second_compaction_adds_to_the_summaries_of_the_first(place: str) -> N
 def test_a_summary_unfolds_to_its_sources_and_each_comes_back_exactly(
     place: str, dialect: str
 ) -> None:
-    records = old_notes(place, dialect=dialect)
+    records = old_notes(place, dialect=dialect, kind="context")
     with opened(place, dialect) as memory:
         memory.compact(forced=True)
+        assert records[3] not in held(memory)
         [summary] = summaries(memory)
         assert [source.record for source in memory.expand(summary.id)] == records
         assert memory.bring_back([records[3].id]) == (records[3].id,)
         assert records[3] in held(memory)
         assert memory.bring_back([records[3].id]) == ()
         assert memory.library.index.dump() == rebuilt(memory)
+
+
+def test_records_of_logs_stay_there_and_are_summed_up_once(place: str) -> None:
+    records = old_notes(place, dialect="native")
+    with opened(place, "native") as memory:
+        [day] = [name for name in memory.documents() if memory.layout.day_of(name)]
+        before = memory.read(day).text
+        assert memory.compact(forced=True).compacted == len(records)
+        [summary] = summaries(memory)
+        assert [source.record for source in memory.expand(summary.id)] == records
+        assert memory.bring_back([records[3].id]) == ()
+        assert memory.read(day).text == before
+        assert "MEMORY.md" not in memory.documents()
+        assert memory.compact(forced=True).status == "skipped"
+        assert summaries(memory) == [summary]
+        memory.undo()
+        assert LONG not in memory.documents()
+        assert memory.compact(forced=True).compacted == len(records)
 
 
 def test_a_source_unfolds_from_the_journal_when_no_document_has_it(tmp_path: Path) -> None:
@@ -1046,4 +1075,5 @@ def test_a_plan_says_in_a_sentence_what_it_would_do(
     leaving: int, coming: int, sentence: str
 ) -> None:
     summary = Record(id="mem-1", kind="compaction", text="Tea", timestamp="")
-    assert CompactionPlan((summary,) * coming, ("mem-2",) * leaving).sentence == sentence
+    ids = tuple(f"mem-{number}" for number in range(leaving))
+    assert CompactionPlan((summary,) * coming, ids).sentence == sentence

@@ -74,8 +74,9 @@ def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
     for number in range(240):
         clock.sleep(60)
         words = " ".join(chance.choices(WORDS, k=6))
+        kind = "context" if number % 2 else "note"
         records.append(
-            memory.store(f"Note{number:03}x {words} told in “quotes” and 50%", kind="note")
+            memory.store(f"Note{number:03}x {words} told in “quotes” and 50%", kind=kind)
         )
         if number % 40 == 0:
             # Kept versions, conversations, vectors and experiences hold the texts as well.
@@ -101,11 +102,13 @@ def test_after_a_hundred_forgets_no_byte_of_the_texts_is_left(
         assert traces(memory, [record.text.split()[0] for record in gone]) == []
 
 
-@pytest.fixture
-def summed(memory: Memory, clock: FixedClock) -> tuple[Record, Record, Record]:
-    """Two records that became a summary."""
-    tea = memory.store("Wren drinks oolong tea in Lisbon", kind="note")
-    bread = memory.store("Wren bakes sourdough bread on Sundays", kind="note")
+@pytest.fixture(params=["note", "context"])
+def summed(
+    memory: Memory, clock: FixedClock, request: pytest.FixtureRequest
+) -> tuple[Record, Record, Record]:
+    """Two records of a log, or of MEMORY.md, that became a summary."""
+    tea = memory.store("Wren drinks oolong tea in Lisbon", kind=request.param)
+    bread = memory.store("Wren bakes sourdough bread on Sundays", kind=request.param)
     clock.sleep(90 * DAY)
     memory.compact(forced=True)
     [summary] = [r for r in summaries(memory) if set(r.sources) == {tea.id, bread.id}]
@@ -143,8 +146,8 @@ def test_the_summary_of_nothing_but_forgotten_records_goes(
 def test_who_saves_what_he_had_read_before_does_not_bring_it_back(
     memory: Memory, etag: bool
 ) -> None:
-    kept = memory.store("The boat is blue")
-    gone = memory.store("The attic code is walrus")
+    kept = memory.store("The boat is blue", kind="fact")
+    gone = memory.store("The attic code is walrus", kind="fact")
     person = memory.for_session("", origin=Origin.OWNER)
     read = person.read("MEMORY.md")
     memory.delete(gone.id)
@@ -169,7 +172,7 @@ def test_old_files_of_vectors_beside_the_index_go_with_a_record(tmp_path: Path) 
 
 
 def test_a_line_copied_from_a_record_and_reworded_outlives_it(memory: Memory) -> None:
-    ann = memory.store("Ann likes cherries")
+    ann = memory.store("Ann likes cherries", kind="fact")
     person = memory.for_session("", origin=Origin.OWNER)
     read = person.read("MEMORY.md").text
     [line] = [line for line in read.splitlines() if ann.id in line]
@@ -185,18 +188,23 @@ def test_a_line_copied_from_a_record_and_reworded_outlives_it(memory: Memory) ->
     assert [hit.record for hit in memory.search("nuts cherries")] == [bob]
 
 
-def test_a_record_that_a_person_wrote_into_leaves_none_of_its_data(memory: Memory) -> None:
-    torn = memory.store("One line\n\nand another")
+@pytest.mark.parametrize("kind", ["fact", "note"])
+def test_a_record_that_a_person_wrote_into_leaves_none_of_its_data(
+    memory: Memory, kind: str
+) -> None:
+    torn = memory.store("One line\n\nand another", kind=kind)
     person = memory.for_session("", origin=Origin.OWNER)
-    read = person.read("MEMORY.md").text
+    [place] = memory.get(torn.id).places
+    read = person.read(place.document).text
+    [first] = [line for line in read.split("\n") if "One line" in line]
     person.update(
-        read.replace("One line\n", "One line\n\nSome prose.\n\n"),
-        document="MEMORY.md",
+        read.replace(f"{first}\n", f"{first}\n\nSome prose.\n\n"),
+        document=place.document,
         mode="rewrite",
     )
     memory.delete(torn.id)
-    assert torn.id not in person.read("MEMORY.md").text
-    assert "Some prose." in person.read("MEMORY.md").text
+    assert torn.id not in person.read(place.document).text
+    assert "Some prose." in person.read(place.document).text
 
 
 @pytest.mark.parametrize("way", ["undo", "strike"])
@@ -223,14 +231,13 @@ def test_an_earlier_wording_of_a_line_can_be_forgotten(memory: Memory) -> None:
     assert memory.read("notes.md").text == "- The attic has a code\n"
 
 
-def test_an_earlier_wording_of_a_record_names_the_record(memory: Memory) -> None:
-    kayak = memory.store("Owns a red kayak")
+@pytest.mark.parametrize("kind", ["fact", "note"])
+def test_an_earlier_wording_of_a_record_names_the_record(memory: Memory, kind: str) -> None:
+    kayak = memory.store("Owns a red kayak", kind=kind)
     person = memory.for_session("", origin=Origin.OWNER)
-    read = person.read("MEMORY.md").text
-    person.update(read.replace("red kayak", "blue kayak"), document="MEMORY.md", mode="rewrite")
-    daily = next(place.document for place in memory.get(kayak.id).places if "/" in place.document)
-    read = person.read(daily).text
-    person.update(read.replace("red kayak", "blue kayak"), document=daily, mode="rewrite")
+    [place] = memory.get(kayak.id).places
+    read = person.read(place.document).text
+    person.update(read.replace("red kayak", "blue kayak"), document=place.document, mode="rewrite")
     with pytest.raises(NoSuchRecord, match=f"earlier wording of {kayak.id}"):
         memory.to_forget("red kayak")
     memory.delete(kayak.id)
@@ -401,7 +408,7 @@ def test_the_command_shows_what_it_would_erase_and_erases_when_confirmed(memory:
     assert done.returncode == 0, done.stderr
     receipt = json.loads(done.stdout)
     assert receipt["ids"] == [record.id]
-    assert receipt["documents"] == ["MEMORY.md", "memory/2026-02-13.md"]
+    assert receipt["documents"] == ["memory/2026-02-13.md"]
     assert "backups" in receipt["out_of_reach"][0]
     assert ran(memory, hidden.id, "--confirm").returncode == 0
     assert ran(memory, "garage", "--confirm").returncode == 3

@@ -83,31 +83,31 @@ def test_the_owner_is_believed_before_an_agent_that_spoke_later(
     memory: Memory, clock: FixedClock
 ) -> None:
     memory.origin = Origin.OWNER
-    owned = memory.store("The timeout is 30 seconds")
+    owned = memory.store("The timeout is 30 seconds", kind="fact")
     clock.sleep(DAY)
     memory.origin = Origin.AGENT
-    said = memory.store("The timeout is 60 seconds")
+    said = memory.store("The timeout is 60 seconds", kind="fact")
     [finding] = found(memory, "disagreement")
     assert finding.ids == (said.id, owned.id)
     assert finding.fix == f"commonplace strike {said.id}"
 
 
 def test_what_two_people_like_is_no_disagreement(memory: Memory) -> None:
-    memory.store("Likes coriander", username="ada")
-    memory.store("Does not like coriander", username="bob")
+    memory.store("Likes coriander", kind="fact", username="ada")
+    memory.store("Does not like coriander", kind="fact", username="bob")
     assert found(memory, "disagreement") == []
 
 
 def test_what_was_replaced_or_is_no_longer_valid_disagrees_with_nobody(memory: Memory) -> None:
-    old = memory.store("The timeout is 30 seconds")
+    old = memory.store("The timeout is 30 seconds", kind="fact")
     memory.supersede(old.id, "The timeout is 60 seconds")
-    memory.store("The timeout is 90 seconds", valid_to="2026-01-01")
+    memory.store("The timeout is 90 seconds", kind="fact", valid_to="2026-01-01")
     assert found(memory, "disagreement") == []
 
 
 def test_a_finding_quotes_no_secret(memory: Memory) -> None:
-    memory.store("The garage code is 4711", sensitivity="secret")
-    memory.store("The garage code is 4712", sensitivity="secret")
+    memory.store("The garage code is 4711", kind="fact", sensitivity="secret")
+    memory.store("The garage code is 4712", kind="fact", sensitivity="secret")
     [finding] = found(memory, "disagreement")
     assert "471" not in finding.what
 
@@ -115,8 +115,8 @@ def test_a_finding_quotes_no_secret(memory: Memory) -> None:
 def test_texts_of_one_session_and_category_contradict_where_claw_says_so(
     tmp_path: Path, memory: Memory, clock: FixedClock
 ) -> None:
-    memory.store("The tea is in the tin")
-    memory.store("The cup is on the shelf")
+    memory.store("The tea is in the tin", kind="fact")
+    memory.store("The cup is on the shelf", kind="fact")
     assert memory.scan() == []
     assert len(found(memory, "contradiction")) == 1
     with Memory.open(tmp_path / "claw", "claw", session="s-1", clock=clock, create=True) as claw:
@@ -128,8 +128,8 @@ def test_texts_of_one_session_and_category_contradict_where_claw_says_so(
 def test_records_are_stale_after_120_days_and_when_their_time_is_over(
     memory: Memory, clock: FixedClock
 ) -> None:
-    old = memory.store("The tea is in the tin")
-    over = memory.store("On holiday", valid_to="2026-02-20")
+    old = memory.store("The tea is in the tin", kind="context")
+    over = memory.store("On holiday", kind="context", valid_to="2026-02-20")
     clock.sleep(119 * DAY)
     assert [finding.ids for finding in found(memory, "stale")] == [(over.id,)]
     clock.sleep(2 * DAY)
@@ -149,22 +149,31 @@ def test_a_section_that_was_not_updated_for_long_is_shown_as_stale(
     assert finding.fix == "commonplace update garden.md - --mode section --section Roses"
 
 
-def test_what_only_a_log_or_the_archive_still_holds_is_not_scanned(
-    memory: Memory, clock: FixedClock
+def test_what_only_the_archive_still_holds_is_not_scanned(
+    tmp_path: Path, clock: FixedClock
 ) -> None:
-    memory.store("The tea is in the tin")
-    memory.library.lose_share = 1.0
-    memory.update("# Memory\n", mode="rewrite")
+    with Memory.open(
+        tmp_path / "vault", "native", clock=clock, memory_max_records=1, create=True
+    ) as memory:
+        memory.store("The tea is in the tin", kind="fact")
+        clock.sleep(400 * DAY)
+        memory.store("The tea is in the box", kind="fact")
+        assert len(memory.search("tea")) == 2
+        assert memory.scan() == []
+
+
+def test_what_happened_long_ago_is_not_stale(memory: Memory, clock: FixedClock) -> None:
+    memory.store("Put the tea into the tin")
     clock.sleep(400 * DAY)
     assert len(memory.search("tea")) == 1
     assert memory.scan() == []
 
 
 def test_duplicates_are_told_from_what_only_looks_alike(memory: Memory) -> None:
-    first = memory.store("Prefers dark mode in all editors")
-    second = memory.store("prefers  dark mode in all editors.")
-    memory.store("Prefers dark mode in all terminals")
-    memory.store("Prefers dark mode in all editors", username="bob")
+    first = memory.store("Prefers dark mode in all editors", kind="habit")
+    second = memory.store("prefers  dark mode in all editors.", kind="habit")
+    memory.store("Prefers dark mode in all terminals", kind="habit")
+    memory.store("Prefers dark mode in all editors", kind="habit", username="bob")
     [finding] = found(memory, "duplicate")
     assert set(finding.ids) == {first.id, second.id}
 
@@ -238,19 +247,19 @@ def test_texts_that_are_alike_through_others_are_one_group() -> None:
 
 
 def two_colours(memory: Memory, clock: FixedClock) -> None:
-    memory.store("Ada's favourite colour is blue")
+    memory.store("Ada's favourite colour is blue", kind="fact")
     clock.sleep(1)
-    memory.store("Ada's favourite colour is green")
+    memory.store("Ada's favourite colour is green", kind="fact")
 
 
-def two_notes(memory: Memory, clock: FixedClock) -> None:
-    memory.store("The tea is in the tin")
+def two_facts(memory: Memory, clock: FixedClock) -> None:
+    memory.store("The tea is in the tin", kind="fact")
     clock.sleep(1)
-    memory.store("The cup is on the shelf")
+    memory.store("The cup is on the shelf", kind="fact")
 
 
 def an_old_one(memory: Memory, clock: FixedClock) -> None:
-    memory.store("On holiday", valid_to="2026-01-01")
+    memory.store("On holiday", kind="context", valid_to="2026-01-01")
 
 
 def an_old_section(memory: Memory, clock: FixedClock) -> None:
@@ -259,13 +268,13 @@ def an_old_section(memory: Memory, clock: FixedClock) -> None:
 
 
 def the_same_twice(memory: Memory, clock: FixedClock) -> None:
-    memory.store("Prefers dark mode")
-    memory.store("prefers dark mode")
+    memory.store("Prefers dark mode", kind="habit")
+    memory.store("prefers dark mode", kind="habit")
 
 
 def nearly_the_same(memory: Memory, clock: FixedClock) -> None:
-    memory.store(NEAR[0][0])
-    memory.store(NEAR[0][1])
+    memory.store(NEAR[0][0], kind="preference")
+    memory.store(NEAR[0][1], kind="preference")
 
 
 def written(memory: Memory, *records: dict[str, object]) -> None:
@@ -303,6 +312,15 @@ def a_bad_line(memory: Memory, clock: FixedClock) -> None:
     path.write_text('# Memory\n\n- One <!-- {"id": -->\n', encoding="utf-8")
 
 
+def in_two_places(memory: Memory, clock: FixedClock) -> None:
+    """A vault of the older form."""
+    data = {"id": "mem-1", "kind": "fact", "timestamp": "2026-02-13T08:00:00.000Z"}
+    line = f"- **08:00 UTC** | The tea is in the tin <!-- {json.dumps(data)} -->\n"
+    (memory.root / "MEMORY.md").write_text(f"# Memory\n\n{line}", encoding="utf-8")
+    (memory.root / "memory").mkdir()
+    (memory.root / "memory" / "2026-02-13.md").write_text(line, encoding="utf-8")
+
+
 def a_drifted_index(memory: Memory, clock: FixedClock) -> None:
     record = memory.store("One")
     memory.library.refresh()
@@ -318,7 +336,7 @@ def a_waiting_one(memory: Memory, clock: FixedClock) -> None:
 
 CASES: dict[str, tuple[str, Callable[[Memory, FixedClock], None]]] = {
     "disagreement": ("disagreement", two_colours),
-    "contradiction": ("contradiction", two_notes),
+    "contradiction": ("contradiction", two_facts),
     "stale": ("stale", an_old_one),
     "stale section": ("stale", an_old_section),
     "duplicate": ("duplicate", the_same_twice),
@@ -328,6 +346,7 @@ CASES: dict[str, tuple[str, Callable[[Memory, FixedClock], None]]] = {
     "a loose end": ("broken-chain", a_loose_end),
     "orphan-summary": ("orphan-summary", an_orphan),
     "problem": ("problem", a_bad_line),
+    "untidy": ("untidy", in_two_places),
     "index-drift": ("index-drift", a_drifted_index),
     "quarantined": ("quarantined", a_waiting_one),
 }
@@ -377,7 +396,7 @@ def test_each_finding_names_a_command_that_mends_it_and_changes_nothing_itself(
 
 
 def test_a_link_to_what_was_deleted_here_is_no_loose_end(memory: Memory) -> None:
-    old = memory.store("The tea is in the tin")
+    old = memory.store("The tea is in the tin", kind="fact")
     memory.supersede(old.id, "The tea is in the box")
     memory.delete(old.id)
     assert memory.scan() == []
@@ -436,7 +455,7 @@ def test_the_command_lists_findings_and_exits_with_0(
 
 
 def test_a_stale_record_is_named_by_what_it_says(memory: Memory, clock: FixedClock) -> None:
-    memory.store("The boiler is in the cellar")
+    memory.store("The boiler is in the cellar", kind="fact")
     clock.sleep(121 * 86400)
     [finding] = [each for each in memory.scan() if each.kind == "stale"]
     assert "“The boiler is in the cellar”" in finding.what

@@ -25,8 +25,8 @@ def opened(path: Path | str, dialect: str = "claw", **options: Any) -> Memory:
     return Memory.open(path, dialect, clock=SkippingClock(), environ={}, **options, create=True)
 
 
-def numbered(memory: Memory, count: int) -> list[Record]:
-    return [memory.store(f"Memory number {number}") for number in range(count)]
+def numbered(memory: Memory, count: int, kind: str = "note") -> list[Record]:
+    return [memory.store(f"Memory number {number}", kind=kind) for number in range(count)]
 
 
 def held(memory: Memory, document: str = "MEMORY.md") -> list[Record]:
@@ -107,7 +107,7 @@ def test_without_an_archive_a_trim_makes_no_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dialect", ["native", "notebook"])
 def test_the_native_layouts_have_their_archive_without_being_told(place: str, dialect: str) -> None:
     with opened(place, dialect, memory_max_records=2) as memory:
-        records = numbered(memory, 5)
+        records = numbered(memory, 5, kind="fact")
         assert held(memory, "archive/MEMORY.md") == records[:3]
         assert held(memory) == records[3:]
         assert memory.get(records[0].id).record == records[0]
@@ -133,7 +133,7 @@ def test_what_a_person_wrote_by_hand_stays(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text(mine, encoding="utf-8")
     (tmp_path / "memory").mkdir()
     with opened(tmp_path, "native", memory_max_records=3) as memory:
-        records = numbered(memory, 6)
+        records = numbered(memory, 6, kind="fact")
         text = memory.read().text
         assert text.startswith(mine)
         assert [record.id for record in held(memory)[1:]] == [r.id for r in records[-2:]]
@@ -142,8 +142,8 @@ def test_what_a_person_wrote_by_hand_stays(tmp_path: Path) -> None:
 def test_the_newest_record_stays_even_where_nothing_else_can_go(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("A long story. " * 50, encoding="utf-8")
     with opened(tmp_path, "native", memory_max_chars=300) as memory:
-        numbered(memory, 3)
-        newest = memory.store("The newest")
+        numbered(memory, 3, kind="fact")
+        newest = memory.store("The newest", kind="fact")
         assert held(memory) == [newest]
 
 
@@ -204,8 +204,8 @@ def test_a_forgotten_record_is_gone_from_the_trim_that_moved_it(tmp_path: Path) 
     from tests.library.test_recovery import files_with
 
     with opened(tmp_path, "native", memory_max_records=2) as memory:
-        doomed = memory.store("The zanzibar plan")
-        numbered(memory, 4)
+        doomed = memory.store("The zanzibar plan", kind="fact")
+        numbered(memory, 4, kind="fact")
         assert held(memory, "archive/MEMORY.md")[0] == doomed
         memory.delete(doomed.id)
     assert files_with(tmp_path, b"zanzibar") == []

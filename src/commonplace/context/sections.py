@@ -234,7 +234,8 @@ def _sectioned_lines(
     state: State, name: str, text: str, reason: str, write: Write
 ) -> DocumentLines:
     """A document with sections as lines: the newest first, wherever they stand."""
-    found = [line for line in _lines(state, name, text, reason, write) if not is_stamp(line)]
+    lines = _lines(state, name, text, reason, write)
+    found = [line for line in lines if not (is_stamp(line) or _is_above_rules(state, line))]
     shown = [line for line in found if not line.why]
     top = list(takewhile(lambda line: line.age_days is None, shown))
     first = _top_order(top, state.room // CURATED)
@@ -247,6 +248,14 @@ def _sectioned_lines(
 def is_stamp(line: ContextLine) -> bool:
     """Whether a line only says when a section was updated."""
     return bool(UPDATED.match(line.text))
+
+
+def _is_above_rules(state: State, line: ContextLine) -> bool:
+    """Whether a line is the heading of rules: those are told elsewhere, and what anybody else wrote
+    below it must not read like one.
+    """
+    title = line.text.lstrip("# ").strip()
+    return bool(heading_level(line)) and state.library.layout.sections.get(title) in BEHAVIORAL
 
 
 def _ages(lines: Sequence[ContextLine]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 
@@ -11,6 +12,9 @@ from commonplace.library.library import Library
 from commonplace.library.record_reader import decoded
 from commonplace.markdown.record_lines import plain
 from commonplace.storage.journal import BLANK, Append, Entry, Gone, Op, after_entry
+
+BLANKED = re.compile(rb"^\x7f+\r?\n", re.MULTILINE)
+"""A line of which nothing is left."""
 
 
 class Blame(Struct, frozen=True):
@@ -111,4 +115,4 @@ def _lines(text: bytes | bytearray) -> list[str]:
 
 def shown(text: bytes) -> bytes:
     """The text without the blanks that stand for what was forgotten."""
-    return text.replace(BLANK, b"")
+    return BLANKED.sub(b"", text).replace(BLANK, b"")

@@ -34,6 +34,7 @@ TOLD = 3
 BACK = "'commonplace unlink {}' brings it back"
 WHOLE = "native"
 """The form of a line that tells all of a record, wherever it stands."""
+RUN_ON = re.compile("\x7f(?=[^\x7f\r\n])")
 DATA_OF = rb'<!-- \{"id":"%s".*?-->'
 
 
@@ -143,7 +144,8 @@ class Eraser:
 
         Those named `torn` hold pieces of them.
         """
-        names = {place.document for key in ids for place in self.shared.found(key).places}
+        there = [key for key in ids if self.index.get(key)]
+        names = {place.document for key in there for place in self.shared.found(key).places}
         return [self._struck_from(name, set(ids)) for name in sorted(names.union(torn))]
 
     def _torn(self, ids: Iterable[str]) -> set[str]:
@@ -210,7 +212,7 @@ class Eraser:
         if not self.shared.layout.carries_data:
             # The data of an entry that forgets is about what is forgotten.
             marking.mark(self.writer, marks)
-        struck = self._struck(live, torn=self._torn(ids))
+        struck = self._struck(ids, torn=self._torn(ids))
         past = withheld | {key: gone.record for key, gone in departed.items()}
         told = {key: (past.get(key) or self.shared.found(key).record).text for key in ids}
         needles = [*ids, *map(_needle, told.values())]
@@ -298,6 +300,8 @@ class Eraser:
             text = decoded("", data, lenient=True)
             if text.encode() != data:
                 return data
+            # Where the end of a line was blanked, too, what follows would not be seen.
+            text = RUN_ON.sub("\n", text)
             data = _blanked(data, spans_of(text, self.reader.parse("", text), wanted))
             for raw in raws:
                 data = data.replace(raw, BLANK * len(raw))
@@ -370,7 +374,9 @@ def spans_of(text: str, parsed: Parsed, ids: set[str]) -> tuple[tuple[int, int],
 
 
 def _blanked(data: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
+    """The text with these stretches blanked, but for their ends: what follows begins a line."""
     blank = bytearray(data)
     for start, length in spans:
-        blank[start : start + length] = BLANK * length
+        said = len(data[start : start + length].rstrip(b"\r\n"))
+        blank[start : start + said] = BLANK * said
     return bytes(blank)

@@ -20,7 +20,6 @@ from commonplace.model.errors import CommonplaceError, ToBeFinished, Unreadable
 from commonplace.model.files import Known, Signature
 from commonplace.model.records import Record
 from commonplace.storage.journal import (
-    BLANK,
     Append,
     Entry,
     Insert,
@@ -211,7 +210,9 @@ class Recovery:
 
     def _write_again(self, name: str, base: int, text: bytes, seen: dict[str, Record]) -> None:
         """Write a document that only the journal has."""
-        self.vault.replace(name, text.replace(BLANK, b""), expected=None)
+        from commonplace.library.blame import shown
+
+        self.vault.replace(name, shown(text), expected=None)
         if stat := self.vault.stat(name):
             self._read_one(name, stat, (base, text), seen)
             if self.sync.elsewhere:

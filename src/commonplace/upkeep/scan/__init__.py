@@ -23,6 +23,7 @@ from commonplace.model.clock import Clock, parse_stamp
 from commonplace.model.errors import BadValue, NoSuchDocument, Unreadable
 from commonplace.model.records import (
     PASSAGE,
+    PASSING,
     Hit,
     Place,
     Problem,
@@ -235,7 +236,7 @@ def stale(records: Iterable[Record], *, now: datetime, clock: Clock) -> Iterator
         if is_over(record, at):
             what = f"it was valid until {day_of(record.valid_to)}: {_quoted(record)}"
             yield Finding("stale", (record.id,), what, _struck([record]))
-        elif _is_past(record.timestamp, now - STALE):
+        elif record.kind not in PASSING and _is_past(record.timestamp, now - STALE):
             day = day_of(record.timestamp)
             # Age alone is no reason to take a memory out: no command is suggested.
             what = f"older than {STALE.days} days: {_quoted(record)} is of {day}"

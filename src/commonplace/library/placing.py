@@ -12,7 +12,7 @@ from commonplace.library.record_reader import RecordReader, decoded
 from commonplace.markdown.documents import Section, Slot, ends_clean, sections, slot
 from commonplace.markdown.layouts import NEW_SECTION, Layout
 from commonplace.markdown.merge import newline_of
-from commonplace.markdown.record_lines import write
+from commonplace.markdown.record_lines import Reading, alone, read, write
 from commonplace.model.clock import Clock
 from commonplace.storage.journal import Added, Append, Entry, Insert, applied
 
@@ -89,8 +89,6 @@ def _placed(part: _Part, section: str, now: bytes | None, *, layout: Layout, tod
     """The change that adds lines to a document that says `now`."""
     name = part.document
     text = layout.header(name) if now is None else decoded(name, now)
-    if section and len(now or b"") > LONG:
-        section = NEW_SECTION
     kind = layout.kind_below(section)
     later = _later(section, layout)
     free = slot(text, section, day=today, later=later) if section else _end_of(text)
@@ -117,15 +115,26 @@ def _bytes(text: str, at: int) -> int:
     return len(text[:at].encode())
 
 
-def pieces_of(
-    lines: Sequence[tuple[str, str, str]], document: str, *, layout: Layout
+def section_for(kind: str, *, layout: Layout, size: int) -> str:
+    """The section for lines of a kind in a main document of so many bytes."""
+    return NEW_SECTION if size > LONG else layout.section(kind)
+
+
+def lines_again(
+    lines: Iterable[tuple[str, str, str]], *, layout: Layout, size: int
 ) -> list[NewLine]:
-    """Lines that go to a document, `(id, line, kind)`, each with its section."""
-    sectioned = bool(layout.sections) and document == layout.memory
-    return [
-        NewLine(document, layout.section(kind) if sectioned and key else "", key, line)
-        for key, line, kind in lines
-    ]
+    """Lines that stood in the main document, `(id, line, kind)`, each for its section now.
+
+    `kind` is the one that a line has if it names none.
+    """
+    found = []
+    for key, line, kind in lines:
+        record = read(line, reading=Reading(layout.memory, kind=kind)).record
+        section = section_for(record.kind if record else kind, layout=layout, size=size)
+        if record and layout.kind_below(section) != kind:
+            line = alone(line, record)
+        found.append(NewLine(layout.memory, section, key, line))
+    return found
 
 
 def resettled(

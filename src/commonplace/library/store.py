@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from commonplace.library import marking
 from commonplace.library.approvals import Approvals
 from commonplace.library.index_sync import IndexSync
-from commonplace.library.placing import NewLine
+from commonplace.library.placing import NewLine, section_for
 from commonplace.library.record_reader import decoded
 from commonplace.library.shared import Shared
 from commonplace.library.tombstones import Tombstones, pieces
@@ -154,8 +154,11 @@ class RecordStore:
 
     def _piece(self, record: Record, name: str) -> NewLine:
         """The line of a record for a document that may have sections."""
-        sectioned = self.layout.form(name) == "sentence"
-        section = self.layout.section(record.kind) if sectioned else ""
+        section = ""
+        if self.layout.form(name) == "sentence":
+            known = self.sync.known_of(name)
+            size = known.signature.size if known else 0
+            section = section_for(record.kind, layout=self.layout, size=size)
         return NewLine(name, section, record.id, self._line(record, name, section))
 
     def _line(self, record: Record, name: str, section: str = "") -> str:

@@ -341,11 +341,13 @@ class Writer:
         self, op: Op, name: str, lines: Sequence[tuple[str, str, str]], *, author: Author
     ) -> None:
         """Add lines to a document that once stood in it: records to their sections, text below."""
-        from commonplace.library.placing import pieces_of
+        from commonplace.library.placing import lines_again
 
         records = [each for each in lines if each[0]]
         if records and self.layout.form(name) == "sentence":
-            self.insert(op, pieces_of(records, name, layout=self.layout), author=author)
+            size = self.sync.known(name).signature.size
+            again = lines_again(records, layout=self.layout, size=size)
+            self.insert(op, again, author=author)
         elif records:
             ids, text = tuple(key for key, *_ in records), tuple(line for _, line, _ in records)
             self.append(op, text, to=(name,), ids=ids, author=author)

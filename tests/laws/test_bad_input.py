@@ -399,7 +399,7 @@ def make_unreadable(path: Path) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda m: m.store("x"),
+        lambda m: m.store("x", kind="fact"),
         lambda m: m.update("x"),
         lambda m: m.update("x", mode="rewrite"),
         lambda m: m.update("x", mode="section", section="Tea"),
@@ -811,7 +811,7 @@ from commonplace.memory import Memory
 from tests.data import clock_at
 with Memory.open(sys.argv[1], clock=clock_at("2026-11-15T10:00:00Z")) as memory:
     try:
-        memory.store("x")
+        memory.store_all([{"text": "x", "kind": "fact"}, {"text": "x x"}])
     except CommonplaceError as error:
         print(type(error).__name__, error)
     print(len(memory.search("x")))
@@ -820,7 +820,7 @@ with Memory.open(sys.argv[1], clock=clock_at("2026-11-15T10:00:00Z")) as memory:
 
 @pytest.mark.long
 @pytest.mark.parametrize("target", ["memory", "memory/2026-11-15.md", "MEMORY.md"])
-def test_a_record_that_fits_only_one_of_its_documents_is_in_none(place: Path, target: str) -> None:
+def test_records_of_which_one_does_not_fit_are_both_left_out(place: Path, target: str) -> None:
     daily = place / "memory" / "2026-11-15.md"
     if target != "memory":
         daily.write_text("# Memories for 2026-11-15\n\n", encoding="utf-8")
@@ -883,12 +883,13 @@ def said(call):
 
 more = "One more thing " + "x" * 1500
 deeds = {
-    "store": lambda: memory.store(more),
+    "store": lambda: memory.store(more, kind="fact" if long == "MEMORY.md" else "note"),
     "append": lambda: memory.update(more, document=long),
     "rewrite": lambda: memory.update(memory.read(long).text + more, document=long, mode="rewrite"),
 }
 with Memory.open(root, "native", clock=clock_at("2026-11-15T10:00:00Z"), create=True) as memory:
-    memory.store("There before the disk was full")
+    kind = "note" if what.startswith("memory") else "fact"
+    memory.store("There before the disk was full", kind=kind)
     memory.search("before")
     long = "MEMORY.md" if what == "journal" else what
     path = memory.state / "journal.jsonl" if what == "journal" else root / what
@@ -999,7 +1000,7 @@ from commonplace.memory import Memory
 disk = Path(sys.argv[1])
 root = str(disk / "vault")
 with Memory.open(root, create=True) as memory:
-    memory.store("The tea is in the green tin")
+    memory.store("The tea is in the green tin", kind="fact")
     memory.conversations.record("user", "Where is the tea?")
     memory.search("tea")
 with contextlib.suppress(OSError), open(disk / "filler", "wb", buffering=0) as file:

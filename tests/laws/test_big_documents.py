@@ -13,6 +13,7 @@ from commonplace.doors.admin import doctor
 from commonplace.markdown.layouts import LAYOUTS
 from commonplace.memory import Memory, storing
 from commonplace.model.errors import DocumentFull, Refused, Unreadable
+from commonplace.model.records import Record
 
 LIMIT = 4_000
 
@@ -74,6 +75,9 @@ def test_what_was_known_of_a_document_that_grew_too_long_stays_known(tmp_path: P
         assert [entry.op for entry in memory.log()] == ["add"]
 
 
+FACT = Record(id="mem-1", kind="fact", text="", timestamp="")
+
+
 def full(place: str, dialect: str) -> Memory:
     """A vault whose documents have no room any more."""
     memory = Memory.open(place, dialect, document_limit=LIMIT, create=True)
@@ -96,9 +100,11 @@ def test_an_append_that_would_pass_the_limit_is_refused_before_it_is_journalled(
         end = memory.library.journal.end()
         texts = {name: memory.library.vault.read(name) for name in memory.documents()}
         assert max(map(len, texts.values())) > LIMIT - 400
-        target = storing.targets(memory)[0]
+        target = storing.targets(memory, FACT)[0]
         with pytest.raises(DocumentFull, match="Nothing was changed"):
-            memory.store("One more fact that does not fit in any more, as it is too long, " * 8)
+            memory.store(
+                "One more fact that does not fit in any more, as it is too long, " * 8, kind="fact"
+            )
         with pytest.raises(DocumentFull):
             memory.update("more words " * 40, document=target)
         # A notebook has a cap of its own, which is reached first.
@@ -137,7 +143,7 @@ def test_a_document_that_has_another_name_elsewhere_is_replaced_and_not_written_
     root, elsewhere = tmp_path / "vault", tmp_path / "elsewhere.md"
     with Memory.open(root, dialect, create=True) as memory:
         memory.store("The first of them", kind="fact")
-        name = storing.targets(memory)[0]
+        name = storing.targets(memory, FACT)[0]
         path = memory.root / name
         os.link(path, elsewhere)
         before = elsewhere.read_bytes()

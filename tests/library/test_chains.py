@@ -191,7 +191,7 @@ def test_what_is_deleted_while_another_is_to_replace_it_leaves_nothing_behind(pl
         record = storing.record_of(one, one.author, text="New", kind="fact", supersedes=old.id)
         other.delete(old.id)
         with pytest.raises(NoSuchRecord):
-            one.library.store.admit([record], to=["MEMORY.md"], author=one.author)
+            one.library.store.admit([record], to=lambda _: ["MEMORY.md"], author=one.author)
         assert current(one) == set()
 
 

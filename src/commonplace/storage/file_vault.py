@@ -309,6 +309,9 @@ class FileVault:
             return SHARED_FILE if self._tree.shared else 0o600
         if not stat.S_ISREG(found.st_mode):
             raise Unreadable(leaf, "it is not a plain file")
+        if not os.access(leaf, os.W_OK, dir_fd=directory):
+            # To put another file in its place would get round what its owner decided.
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), leaf)
         return stat.S_IMODE(found.st_mode)
 
     @staticmethod

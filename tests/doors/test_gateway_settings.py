@@ -241,9 +241,9 @@ def test_a_finding_that_was_left_comes_back_when_its_memory_changes(
     assert set(groups(browser, left=True)) == {"disagreement"}
     with Memory.open(gateway.vaults.paths["book"]) as memory:
         assert memory.scan() == []
-        document = memory.root / memory.layout.memory
-        text = document.read_text(encoding="utf-8")
-        document.write_text(text.replace("is green", "is red"), encoding="utf-8")
+        [document] = [name for name in memory.documents() if "is green" in memory.read(name).text]
+        text = (memory.root / document).read_text(encoding="utf-8")
+        (memory.root / document).write_text(text.replace("is green", "is red"), encoding="utf-8")
     assert set(groups(browser)) == {"disagreement"}
 
 
@@ -341,3 +341,25 @@ def test_a_backup_is_one_file_that_makes_the_vault_again(
 def test_no_token_carries_a_vault_away(gateway: Gateway, path: str) -> None:
     assert client(gateway, "admin").get(f"{AT}/{path}").status_code == 403
     assert client(gateway).get(f"{AT}/{path}").status_code == 401
+
+
+def test_tidying_is_shown_first_and_done_as_it_was_shown(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    book = Path(gateway.vaults.paths["book"])
+    with Memory.open(book, origin="owner") as memory:
+        name, text = memory.layout.memory, memory.read(memory.layout.memory).text
+        line = next(each for each in text.splitlines() if "green tea" in each)
+    (book / name).write_text(
+        f"{text}\n{line.replace('green tea', 'dry toast')}\n", encoding="utf-8"
+    )
+    before = (book / name).read_bytes()
+    plan = browser.post(f"{AT}/tidy").json()
+    assert (book / name).read_bytes() == before
+    assert plan["etag"]
+    assert browser.post(f"{AT}/tidy", json={"etag": "another"}).status_code == 409
+    done = browser.post(f"{AT}/tidy", json={"etag": plan["etag"]}).json()
+    assert (book / name).read_bytes() != before
+    assert browser.post(f"{AT}/tidy").json()["etag"] == ""
+    assert browser.post(f"{AT}/undo", json={"position": done["position"]}).is_success
+    assert (book / name).read_bytes() == before

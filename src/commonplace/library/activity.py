@@ -16,7 +16,18 @@ from commonplace.library.undo import undos_by_change
 from commonplace.markdown.documents import Item
 from commonplace.markdown.merge import hunks
 from commonplace.model.records import DERIVED, PASSAGE
-from commonplace.storage.journal import Append, Change, Cut, Entry, Gone, Journal, Op, Text, applied
+from commonplace.storage.journal import (
+    Append,
+    Change,
+    Entry,
+    Gone,
+    Insert,
+    Journal,
+    Op,
+    Text,
+    applied,
+    insert,
+)
 
 WHOLE = frozenset((Op.INIT, Op.SEEN))
 """Changes that are told by the names of their documents: they brought whole texts."""
@@ -152,8 +163,8 @@ class Side(Struct, frozen=True):
 
 def _is_told_by_lines(entry: Entry) -> bool:
     """Whether what it brought stands in the entry itself."""
-    brought = not any(isinstance(change, Text | Cut | Gone) for change in entry.changes)
-    return brought and bool(entry.lines)
+    added = (isinstance(change, Append | Insert) for change in entry.changes)
+    return bool(entry.lines) and all(added)
 
 
 def _of_hunk(name: str, before: Sequence[Item], after: Sequence[Item]) -> Iterator[Piece]:
@@ -252,10 +263,10 @@ class _Replay:
 
     def text(self) -> bytes | None:
         for entry, change in self._since:
-            if isinstance(change, Append):
+            if isinstance(change, Append | Insert):
                 # In place: a copy for each line would take long where there are many.
                 self._text = self._text if self._text is not None else bytearray()
-                self._text[change.at :] = entry.appended(change)
+                _add(self._text, change, entry)
                 continue
             version = self._journal.version(change.version) if isinstance(change, Text) else None
             before = None if self._text is None else bytes(self._text)
@@ -263,3 +274,10 @@ class _Replay:
             self._text = None if after is None else bytearray(after)
         self._since = []
         return None if self._text is None else bytes(self._text)
+
+
+def _add(text: bytearray, change: Append | Insert, entry: Entry) -> None:
+    if isinstance(change, Insert):
+        insert(text, change, entry)
+    else:
+        text[change.at :] = entry.appended(change)

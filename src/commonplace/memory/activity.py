@@ -67,6 +67,8 @@ DEEDS = {
     Op.HOLD: Deed.DECIDED,
     Op.APPROVE: Deed.DECIDED,
     Op.REJECT: Deed.DECIDED,
+    Op.FOLLOW: Deed.CHANGED,
+    Op.TIDY: Deed.UPKEEP,
     Op.TRIM: Deed.UPKEEP,
     Op.COMPACT: Deed.UPKEEP,
     Op.MARK: Deed.UPKEEP,

@@ -236,7 +236,7 @@ def applied(
             return (before or b"")[:at] + entry.appended(change)
         case Insert():
             text_now = bytearray(before or b"")
-            _insert(text_now, change, entry)
+            insert(text_now, change, entry)
             return bytes(text_now)
         case Cut(spans=spans):
             return without(before or b"", spans)
@@ -246,7 +246,8 @@ def applied(
             return None
 
 
-def _insert(text: bytearray, change: Insert, entry: Entry) -> None:
+def insert(text: bytearray, change: Insert, entry: Entry) -> None:
+    """Put what an entry inserted into a document's text, in place."""
     if change.dated:
         start, _, day = change.dated
         text[start : start + len(day)] = day.encode()
@@ -293,7 +294,7 @@ def documents_at(
                 bases.setdefault(name, entry.position)
                 continue
             if isinstance(change, Insert) and name in texts:
-                _insert(texts[name], change, entry)
+                insert(texts[name], change, entry)
                 continue
             told = after_entry(journal, bytes(texts.get(name, b"")), entry, name)
             if told is None:

@@ -149,3 +149,20 @@ def test_size_over_time_is_drawn_and_said(sizes: Served) -> None:
         guarded.page.get_by_role("button", name="Tokens").click()
         guarded.page.locator("figure.plot [aria-label^='Tokens: ']").wait_for()
         assert guarded.faults == []
+
+
+def test_tidying_is_offered_with_what_it_would_change(page: Any, upkept: Served) -> None:
+    with Memory.open(upkept.vault, origin="owner") as memory:
+        document = upkept.vault / memory.layout.memory
+    loose = '- **17:57 UTC** | Likes dry toast <!-- {"id":"mem-toast","kind":"preference"} -->\n'
+    text = document.read_text(encoding="utf-8") if document.exists() else "# Memory\n\n"
+    document.write_text(text + loose, encoding="utf-8")
+    page.get_by_role("button", name="Look again").click()
+    found = group(page, "Could be tidier")
+    found.get_by_role("button", name="Show what tidying would change").click()
+    dialog = page.locator("dialog[open]")
+    assert "Likes dry toast" in dialog.locator(".diff").inner_text()
+    dialog.get_by_role("button", name="Tidy").click()
+    found.wait_for(state="detached")
+    page.locator("#said").get_by_role("button", name="Undo").click()
+    found.wait_for()

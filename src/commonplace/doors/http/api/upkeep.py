@@ -12,6 +12,7 @@ from commonplace.doors.http.api.records import may_see, shown_hit
 from commonplace.doors.http.routes import Limit, Offset, route
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, Conflict
+from commonplace.model.files import digest
 from commonplace.model.limits import MOST_LISTED
 from commonplace.model.records import Hit
 from commonplace.tools.tool import Argument
@@ -22,6 +23,8 @@ from commonplace.upkeep.scan.decisions import OLD, Marked, mark_of_all
 
 SHOWN = 50
 """Findings of a group that are told one by one."""
+TIDY_LINES = 2000
+"""Lines of a document's difference that are shown before it is tidied."""
 NO_JOBS = "Nothing is scheduled in this vault: an option such as scan_schedule does that."
 
 
@@ -169,6 +172,32 @@ def compact_vault(
         sentence = f"Compaction: {described(report, memory.clock.day_of)}."
         return {"status": report.status, "sentence": sentence}
     return json.loads(memory.job_processes.run(PLAN_COMPACTION))
+
+
+@route("POST", "/tidy", scope="admin")
+def tidy_vault(
+    memory: Memory,
+    etag: Annotated[str, Argument("of what was shown; none: only show it", max_length=80)] = "",
+) -> Any:
+    """Sort every memory into its section, each in one place, or show what that would do.
+
+    With the `etag` of what was shown it is done, unless a document has changed since.
+    """
+    planned = memory.plan_tidy()
+    found = digest(json.dumps(planned.texts, sort_keys=True).encode()) if planned.texts else ""
+    if etag and etag != found:
+        raise Conflict(
+            "The documents changed since that was shown; nothing was tidied.",
+            next_step="Look at it again.",
+        )
+    if etag:
+        memory.tidy(planned)
+    return {
+        "sentence": planned.sentence(),
+        "difference": planned.difference(most=TIDY_LINES),
+        "etag": found,
+        "position": _last_change(memory) if etag else None,
+    }
 
 
 @route("GET", "/upkeep", scope="read")

@@ -83,7 +83,8 @@ function Group({ group, left, refresh }) {
   const many = group.count > 1, isReview = group.group === "quarantined";
   return html`<${Section} class="group" id=${`group-${group.group}`} aria-label=${about.title} title=${html`${about.title} <span class="count">${number(group.count)}</span>`}
       actions=${left ? html`<${Button} small busy=${busy} onClick=${() => all("look-again")}>Look at ${many ? "all" : "it"} again</${Button}>`
-        : isReview ? html`<${Link} class="button" to="/review">Open Review</${Link}>`
+        : isReview ? html`<${Link} class="button small" to="/review">Open Review</${Link}>`
+        : group.group === "untidy" ? html`<${Tidy} refresh=${refresh} />`
         : html`${about.mend && many && group.deed && html`<${Button} small busy=${busy} onClick=${() => all("mend")}>${about.mend}</${Button}>`}
             ${many && html`<${Button} small look=${about.leave ? "" : "quiet"} busy=${busy} onClick=${() => all("leave")}>${about.leave || "Leave all"}</${Button}>`}`}>
     <p class="muted small about">${about.lead}</p>
@@ -116,7 +117,7 @@ function Finding({ finding, group, left, decide }) {
     ${deed === "strike" && !pair && html`<${Button} small icon="trash" busy=${busy} onClick=${() => act("mend")}>Remove</${Button}>`}
     ${deed && deed !== "strike" && html`<${Button} small icon="check" busy=${busy} onClick=${() => act("mend")}>${deed === "unlink" ? "Let it stand by itself" : "Look through them again"}</${Button}>`}
     ${!isOld && group !== "quarantined" && html`<${Button} small look="quiet" busy=${busy} onClick=${() => act("leave")}>${pair ? (told.length === 2 ? "Keep both" : "Keep all") : "Leave it"}</${Button}>`}
-    ${!deed && finding.command && html`<code class="small">${finding.command}</code>`}`;
+    ${!deed && group !== "untidy" && finding.command && html`<code class="small">${finding.command}</code>`}`;
   return html`<${Card} id=${mark} class=${`finding${told.length === 1 ? " single" : ""}`}>
     <div class="grow">${told.length ? html`<ul class="told-memories">${told.map((each) => html`<li key=${each.id} class=${!left && deed === "strike" && each.goes ? "goes" : pair ? "stays" : ""}><${One} memory=${each} />${!left && pair && keep(each)}</li>`)}</ul>`
       : html`<p dir="auto">${finding.sentence}</p>`}
@@ -192,11 +193,29 @@ function Jobs({ jobs, refresh }) {
 }
 const outcome = ({ outcome: how, what }) => what || how;
 
+// A difference as a command tells it: its lines, those that go and come.
+const Lines = ({ text }) => html`<div class="diff" tabindex="0" role="group" aria-label="What would change">${text.split("\n").map((line) => (line.startsWith("@@") ? html`<span class="skipped">…</span>`
+  : line.startsWith("+") ? html`<ins dir="auto">${line.slice(1) || " "}</ins>` : line.startsWith("-") ? html`<del dir="auto">${line.slice(1) || " "}</del>` : html`<span class="same" dir="auto">${line || " "}</span>`))}</div>`;
+
+function Tidy({ refresh }) {
+  const [look, { busy }] = useAction(async () => {
+    try {
+      const plan = await post("/tidy");
+      if (!plan.etag) { toast("Everything is tidy."); await refresh(); return; }
+      const done = await ask("What tidying would change", html`<p>${plan.sentence.charAt(0).toUpperCase()}${plan.sentence.slice(1)}. Your own headings, prose and sections stay as they are.</p><${Lines} text=${plan.difference} />`,
+        { yes: "Tidy", wide: true, run: () => post("/tidy", { etag: plan.etag }) });
+      if (done) toast("Tidied.", { action: { label: "Undo", run: () => undo(done.position, refresh) } });
+    } catch (error) { toastWrong(error); }
+    await refresh();
+  });
+  return html`<${Button} small busy=${busy} onClick=${look}>Show what tidying would change…</${Button}>`;
+}
+
 function CompactNow({ done }) {
   const [look, { busy, error }] = useAction(async () => {
     const plan = await post("/compact", { dry_run: true });
     if (!plan.difference) { toast("Nothing is old enough to be summed up."); return; }
-    const agreed = await ask("What summing up would change", html`<p>${plan.sentence}</p><div class="diff" tabindex="0" role="group" aria-label="What would change">${plan.difference.split("\n").map((line) => (line.startsWith("+") ? html`<ins dir="auto">${line}</ins>` : html`<del dir="auto">${line}</del>`))}</div>`, { yes: "Sum up now", wide: true });
+    const agreed = await ask("What summing up would change", html`<p>${plan.sentence}</p><${Lines} text=${plan.difference} />`, { yes: "Sum up now", wide: true });
     if (!agreed) return;
     toast((await post("/compact", { dry_run: false })).sentence);
     await done();

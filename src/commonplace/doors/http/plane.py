@@ -17,11 +17,11 @@ from msgspec import Struct
 Row = list[float]
 Point = tuple[float, float]
 
-SAMPLE, ROUNDS = 300, 12
+SAMPLE, ROUNDS = 160, 12
 """Vectors that the directions are found from, and the steps that each direction takes."""
 DIRECTIONS = 10
 """So many numbers of each vector tell it apart from others well enough to group it."""
-GROUPED, MOST_GROUPS, PASSES = 6, 16, 12
+GROUPED, MOST_GROUPS, PASSES = 6, 16, 8
 """How many groups there are: the root of the points over `GROUPED`, and `MOST_GROUPS` at most."""
 APART = 1.8
 """The room between two islands, in steps between two points."""
@@ -97,26 +97,36 @@ def _label(counted: Counter[str], everywhere: Counter[str], size: int, texts: in
 
 def _reduced(rows: list[list[int]]) -> list[Row]:
     """Each row along the directions in which a sample of the rows differs most."""
-    sample = rows[:: max(1, len(rows) // SAMPLE)]
+    sample = rows[:: max(1, len(rows) // SAMPLE)][:SAMPLE]
     centre = _mean(sample)
     middle = [[value - mean for value, mean in zip(row, centre)] for row in sample]
-    directions: list[Row] = []
-    for _ in range(min(DIRECTIONS, len(rows[0]))):
-        directions.append(_direction(middle, directions))
-    return [[_dot(row, along) - _dot(centre, along) for along in directions] for row in rows]
+    # The rows are fewer than the numbers of each: their products are the smaller table.
+    common = _products(middle)
+    shares: list[Row] = []
+    for _ in range(DIRECTIONS):
+        shares.append(_heaviest(common, shares))
+    directions = [_unit([_dot(share, column) for column in zip(*middle)]) for share in shares]
+    start = [_dot(centre, along) for along in directions]
+    return [[_dot(row, along) - first for along, first in zip(directions, start)] for row in rows]
 
 
-def _direction(rows: list[Row], others: Sequence[Row]) -> Row:
-    """The direction of the greatest spread at right angles to the others, by power iteration."""
-    found = [1.0 + (at * 7919 % 13) / 13 for at in range(len(rows[0]))]
+def _products(rows: list[Row]) -> list[Row]:
+    """The product of each row with each."""
+    half = [[_dot(row, other) for other in rows[: at + 1]] for at, row in enumerate(rows)]
+    return [
+        [half[max(one, two)][min(one, two)] for two in range(len(rows))] for one in range(len(rows))
+    ]
+
+
+def _heaviest(common: list[Row], others: Sequence[Row]) -> Row:
+    """How much of each row makes up the greatest spread beside the others, by power iteration."""
+    found = [1.0 + (at * 7919 % 13) / 13 for at in range(len(common))]
     for _ in range(ROUNDS):
-        dots = [_dot(row, found) for row in rows]
-        found = [sum(map(mul, dots, column)) for column in zip(*rows)]
+        found = [_dot(row, found) for row in common]
         for other in others:
             share = _dot(found, other)
             found = [value - share * along for value, along in zip(found, other)]
-        length = sqrt(_dot(found, found)) or 1.0
-        found = [value / length for value in found]
+        found = _unit(found)
     return found
 
 
@@ -125,7 +135,7 @@ def _grouped(rows: list[Row]) -> list[list[int]]:
     middles = _first_middles(rows, max(1, min(MOST_GROUPS, round(sqrt(len(rows) / GROUPED)))))
     nearest: list[int] = []
     for _ in range(PASSES):
-        before, nearest = nearest, [_nearest(row, middles) for row in rows]
+        before, nearest = nearest, _nearest(rows, middles)
         if nearest == before:
             break
         for number in range(len(middles)):
@@ -196,9 +206,12 @@ def _push(found: list[Point], radii: Sequence[float], one: int, two: int) -> boo
     return True
 
 
-def _nearest(row: Row, middles: Sequence[Row]) -> int:
-    far = [_distance(row, middle) for middle in middles]
-    return far.index(min(far))
+def _nearest(rows: Sequence[Row], middles: Sequence[Row]) -> list[int]:
+    """The number of the middle that is nearest to each row."""
+    # The row's own length is the same to all middles: products tell as much as distances.
+    known = [(middle, _dot(middle, middle) / 2) for middle in middles]
+    near = ([_dot(row, middle) - half for middle, half in known] for row in rows)
+    return [each.index(max(each)) for each in near]
 
 
 def _distance(first: Sequence[float], second: Sequence[float]) -> float:
@@ -207,6 +220,11 @@ def _distance(first: Sequence[float], second: Sequence[float]) -> float:
 
 def _mean(rows: Sequence[Sequence[float]]) -> Row:
     return [sum(column) / len(rows) for column in zip(*rows)]
+
+
+def _unit(row: Row) -> Row:
+    length = sqrt(_dot(row, row)) or 1.0
+    return [value / length for value in row]
 
 
 def _dot(first: Sequence[float], second: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from commonplace.context.tokens import estimate
 from commonplace.doors.http.api.history import titled
 from commonplace.doors.http.api.records import shown_hit
-from commonplace.doors.http.routes import route
+from commonplace.doors.http.routes import Limit, route
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from commonplace.model.records import Hit
@@ -27,17 +27,21 @@ def list_days(memory: Memory) -> Any:
 
 @route("GET", "/days/{day}", scope="read", long=True)
 def show_day(
-    memory: Memory, day: Annotated[str, Argument("such as 2026-05-31", max_length=10)]
+    memory: Memory,
+    day: Annotated[str, Argument("such as 2026-05-31", max_length=10)],
+    limit: Limit = 200,
 ) -> Any:
     """What one day brought: its records, log, diary entries and conversations."""
     wanted = _checked(day)
     hits = sorted(_all(memory, since=wanted, until=wanted), key=lambda hit: hit.record.timestamp)
     day_of = memory.clock.day_of
-    replaced = memory.library.chains.replaced(hit.record.id for hit in hits)
+    shown = hits[:limit]
+    replaced = memory.library.chains.replaced(hit.record.id for hit in shown)
     diary = {name: time for name, time in _diary(memory).items() if time.startswith(wanted)}
     return {
         "day": wanted,
-        "records": [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in hits],
+        "records": [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in shown],
+        "count": len(hits),
         "daily": [name for name, each in _daily(memory).items() if each == wanted],
         "diary": diary,
         "conversations": titled(

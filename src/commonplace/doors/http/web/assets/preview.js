@@ -1,7 +1,7 @@
 // A document as it reads, with boxes that can be ticked and links that lead to other documents.
 
 import { documentAddress, address } from "/assets/router.js";
-import { bare } from "/assets/text.js";
+import { bare, lowered } from "/assets/text.js";
 import { html, rendered, useLayoutEffect, useRef } from "/assets/vendor.js";
 
 const TASK = /^(\s*(?:[-*+]|\d+[.)])\s+\[)([ xX])(\]\s)/;
@@ -51,17 +51,6 @@ function linked(made, name) {
       const path = new URL(href, new URL(documentAddress(name), location.origin)).pathname;
       link.setAttribute("href", address(path));
     }
-  }
-}
-
-// The page has one first heading, its own: those of a text are below it.
-function lowered(made) {
-  for (const heading of made.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
-    const level = Number(heading.nodeName[1]), lower = document.createElement(`h${Math.min(6, level + 1)}`);
-    lower.className = `level-${level}`;
-    lower.dir = "auto";
-    lower.append(...heading.childNodes);
-    heading.replaceWith(lower);
   }
 }
 

@@ -14,6 +14,17 @@ export const withoutData = (text) => text.replace(/[ \t]*<!-- \{.*?(?:\} -->|$)/
 // A text on one line, without the marks of markdown: for a preview.
 export const plainly = (text) => bare(text).replace(/^\s*(?:#{1,6}|>|[-*+]|\d+\.)\s+/gm, "").replace(/(\*\*|__|`|~~)(.+?)\1/g, "$2").replace(/\s+/g, " ").trim();
 
+// The page has one first heading, its own: those of people's texts are below it, and look as they would.
+export function lowered(made) {
+  for (const heading of made.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const level = Number(heading.nodeName[1]), lower = document.createElement(`h${Math.min(6, level + 1)}`);
+    lower.className = `level-${level}`;
+    lower.dir = "auto";
+    lower.append(...heading.childNodes);
+    heading.replaceWith(lower);
+  }
+}
+
 // Wraps what an expression finds in the texts of an element, and leaves all else of it as it is.
 function markIn(made, found) {
   const texts = document.createTreeWalker(made, NodeFilter.SHOW_TEXT), all = [];
@@ -29,6 +40,7 @@ export function Markdown({ text, found = null, class: more = "" }) {
   const place = useRef();
   useLayoutEffect(() => {
     const made = rendered(bare(text));
+    lowered(made);
     for (const link of made.querySelectorAll("a[href^='http']")) { link.target = "_blank"; link.rel = "noopener noreferrer"; }
     if (found) markIn(made, found);
     place.current.replaceChildren(made);

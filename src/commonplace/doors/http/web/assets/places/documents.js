@@ -18,6 +18,7 @@ export const sheet = "/assets/places/documents.css";
 
 export default function Documents({ rest, query }) {
   const listing = useData("/documents");
+  if (!listing.data) return html`<${Page} title="Documents"><${Loaded} of=${listing} cards=${2} lines=${6} /></${Page}>`;
   return html`<${Loaded} of=${listing}>${({ documents }) => html`<${Shelf} documents=${documents} asked=${rest.join("/")} query=${query} />`}</${Loaded}>`;
 }
 

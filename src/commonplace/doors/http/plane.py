@@ -23,7 +23,7 @@ DIRECTIONS = 10
 """So many numbers of each vector tell it apart from others well enough to group it."""
 GROUPED, MOST_GROUPS, PASSES = 6, 16, 8
 """How many groups there are: the root of the points over `GROUPED`, and `MOST_GROUPS` at most."""
-APART = 1.8
+APART = 3.5
 """The room between two islands, in steps between two points."""
 PUSHES = 200
 LABEL_WORDS = 3

@@ -52,14 +52,23 @@ function drawPoint(brush, [x, y], size, colour, { hollow, faint }) {
   if (hollow) { brush.strokeStyle = colour; brush.lineWidth = Math.max(1, size * 0.35); brush.stroke(); } else { brush.fillStyle = colour; brush.fill(); }
 }
 
+const BESIDE = 40;
+// As many words of a name as there is room for above its island.
+function shortened(brush, label, room) {
+  const words = label.split(" · ");
+  while (words.length > 1 && brush.measureText(words.join(" · ")).width > room + BESIDE) words.pop();
+  return words.join(" · ");
+}
+
 // The names of the islands, the largest first; one that would stand on another is left out until there is room.
 function drawNames(brush, place, view, groups, colours, size) {
   const taken = [];
   brush.font = `600 13px ${colours.font}`;
   brush.textAlign = "center";
   brush.textBaseline = "bottom";
-  for (const { x, y, radius: reach, label } of groups) {
-    if (!label) continue;
+  for (const { x, y, radius: reach, label: whole } of groups) {
+    if (!whole) continue;
+    const label = shortened(brush, whole, 2 * reach * view.scale);
     const [right, top] = place({ x, y: y - reach }), wide = brush.measureText(label).width, low = top - radius(view) - 3;
     const middle = Math.max(wide / 2 + 6, Math.min(size.width - wide / 2 - 6, right));
     const box = [middle - wide / 2 - 4, low - 16, middle + wide / 2 + 4, low];

@@ -239,7 +239,7 @@ def _write_log(record: Record, kind: str) -> str:
 def _short_data(record: Record, kind: str) -> dict[str, Any]:
     """The data without the time that the id tells, and the kind that the section does."""
     data = record.data()
-    if record.timestamp == stamp_in(record.id):
+    if record.timestamp and record.timestamp == stamp_in(record.id):
         del data["timestamp"]
     if record.kind == kind:
         del data["kind"]

@@ -204,6 +204,7 @@ USAGE = {
     "upkeep": ["--once", "--loop", "--job"],
     "forget": ["what", "--confirm", "--history"],
     "scan": ["--kind"],
+    "tidy": ["--dry-run", "--yes"],
     "strike": ["ID"],
     "unlink": ["id"],
     "compact": ["--dry-run", "--force", "--older-than"],
@@ -277,7 +278,7 @@ def test_store_then_search_then_brief(run: Run, vault: Path) -> None:
     key = first_id(run)
     day = run("search", "--json").data["hits"][0]["timestamp"][:10]
     assert stored == Ran(0, f"Stored {key}.\n")
-    line = f"- {day} preference: Likes tea [{key}] (MEMORY.md:3)\n"
+    line = f"- {day} preference: Likes tea [{key}] (MEMORY.md:6)\n"
     hit = f"{line}    shares “tea”\n"
     assert run("search", "tea") == Ran(0, f"{SUGGESTIONS}\n{hit}")
     brief = run("brief")
@@ -305,7 +306,7 @@ def test_delete_says_from_where(run: Run, vault: Path) -> None:
     key = first_id(run)
     shown = run("delete", key)
     assert shown.code == 0
-    assert shown.out.startswith(f"Erased {key} from MEMORY.md, memory/")
+    assert shown.out.startswith(f"Erased {key} from memory/")
     assert run("search", "tea") == Ran(0, "Nothing found.\n")
 
 
@@ -330,10 +331,10 @@ def test_diary_writes_and_lists(run: Run, vault: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "document", "text"),
     [
-        (("store", "-"), "MEMORY.md", "| From a pipe <!--"),
+        (("store", "-", "--kind", "fact"), "MEMORY.md", "- From a pipe ("),
         (("update", "USER.md", "-"), "USER.md", "From a pipe\n"),
         (("diary", "-"), "", "From a pipe\n"),
-        (("tool", "store", "-"), "MEMORY.md", "| From JSON <!--"),
+        (("tool", "store", "-"), "MEMORY.md", "- From JSON ("),
     ],
 )
 def test_a_dash_reads_standard_input(
@@ -344,7 +345,8 @@ def test_a_dash_reads_standard_input(
     document: str,
     text: str,
 ) -> None:
-    spoken('{"text": "From JSON"}' if words[0] == "tool" else "From a pipe", monkeypatch)
+    told = '{"text": "From JSON", "kind": "fact"}' if words[0] == "tool" else "From a pipe"
+    spoken(told, monkeypatch)
     shown = run(*words, "--json")
     assert shown.code == 0
     name = document or shown.data["document"]
@@ -805,7 +807,7 @@ def test_status_counts_records_and_documents(run: Run, vault: Path) -> None:
         "dialect": "native",
         "records": 1,
         "replaced": 1,
-        "documents": 4,
+        "documents": 3,
     }
     assert found["kinds"]["preference"] == 2
     assert (found["read only"], found["troubles"]) == (False, [])
@@ -953,7 +955,7 @@ def test_undo_says_which_edits_by_hand_it_left_and_how_to_take_them_back(
     run: Run, vault: Path
 ) -> None:
     for number in (1, 2, 3):
-        run("store", f"line {number}")
+        run("store", f"line {number}", "--kind", "fact")
     path = vault / "MEMORY.md"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(line for line in lines if "line 1" not in line), encoding="utf-8")
@@ -976,16 +978,17 @@ def test_undo_says_which_edits_by_hand_it_left_and_how_to_take_them_back(
 def test_restore_of_all_documents_is_one_change_and_names_what_it_changed(
     run: Run, vault: Path
 ) -> None:
-    run("store", "Likes tea")
+    run("store", "Had tea")
     then = run("log", "--json").data[0]["at"]
-    run("store", "Likes coffee")
+    run("store", "Likes coffee", "--kind", "fact")
+    run("store", "Had coffee")
     run("update", "list.md", "Bread.")
     before = {path: path.read_bytes() for path in vault.rglob("*.md")}
-    day = run("log", "--limit", "2", "--json").data[1]["documents"][1]
+    [day] = run("log", "--limit", "2", "--json").data[1]["documents"]
     assert run("restore", "--as-of", then).out == (
         f"Restored MEMORY.md, {day}. Took away list.md.\n"
     )
-    assert notes(run) == ["Likes tea"]
+    assert [hit["text"] for hit in run("search", "--json").data["hits"]] == ["Had tea"]
     assert run("restore", "--as-of", then).out == "Nothing differs from what was there then.\n"
     run("undo")
     assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
@@ -1011,24 +1014,24 @@ def test_history_tells_what_became_of_a_record(run: Run, vault: Path) -> None:
 
 
 def test_blame_names_who_brought_each_line(run: Run, vault: Path) -> None:
-    run("store", "Likes tea", "--session", "s-1")
+    run("store", "Likes tea", "--kind", "fact", "--session", "s-1")
     with (vault / "MEMORY.md").open("a", encoding="utf-8") as file:
         file.write("- by hand\n")
     told = run("blame", "MEMORY.md", "--json").data
     assert [(line["line"], line["origin"], line["session"]) for line in told] == [
         (1, "owner", ""),
         (2, "owner", ""),
-        (3, "agent", "s-1"),
-        (4, "owner", ""),
+        *((line, "agent", "s-1") for line in (3, 4, 5, 6)),
+        (7, "owner", ""),
     ]
-    assert run("blame", "MEMORY.md").out.split("\n")[3].endswith("   4  - by hand")
+    assert run("blame", "MEMORY.md").out.split("\n")[6].endswith("   7  - by hand")
 
 
 def test_restore_shows_and_brings_back_the_text_of_a_time(run: Run, vault: Path) -> None:
-    run("store", "Likes tea")
+    run("store", "Likes tea", "--kind", "fact")
     then = run("log", "--json").data[0]["at"]
     text = (vault / "MEMORY.md").read_text(encoding="utf-8")
-    run("store", "Likes coffee")
+    run("store", "Likes coffee", "--kind", "fact")
     both = (vault / "MEMORY.md").read_text(encoding="utf-8")
     shown = run("restore", "MEMORY.md", "--as-of", then, "--show")
     assert shown == Ran(0, text + "\n")

@@ -298,7 +298,8 @@ def test_the_status_says_how_long_a_memory_may_be(browser: TestClient) -> None:
 
 
 def test_the_merge_that_is_offered_has_nothing_of_what_was_forgotten(browser: TestClient) -> None:
-    key = browser.post(f"{AT}/records", json={"text": "The attic code is walrus"}).json()["id"]
+    secret = {"text": "The attic code is walrus", "kind": "fact"}
+    key = browser.post(f"{AT}/records", json=secret).json()["id"]
     read = browser.get(f"{AT}/documents/MEMORY.md").json()
     assert browser.delete(f"{AT}/records/{key}").status_code == 200
     edited = {"text": read["text"] + "- The boat is blue\n", "etag": read["etag"]}
@@ -315,7 +316,7 @@ def test_a_rewrite_by_an_agent_that_drops_much_asks_to_be_confirmed(gateway: Gat
     path, agent = f"{AT}/documents/MEMORY.md", client(gateway, "write")
     etag = agent.get(path).json()["etag"]
     refused = agent.put(path, json={"text": "# Memory\n", "etag": etag})
-    assert refused.status_code == 404
+    assert refused.status_code == 409
     told = refused.json()
     assert told["error"] == "WouldLose"
     assert "Ann likes green tea" in told["diff"]

@@ -1090,7 +1090,7 @@ def test_the_sdk_s_client_finds_everything(root: Path, mode: str) -> None:
             assert client.server_info.name == "commonplace"
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == list(tools.table("native"))
-        stored = await client.call_tool("store", {"text": "Met in the SDK"})
+        stored = await client.call_tool("store", {"text": "Met in the SDK", "kind": "fact"})
         assert not stored.is_error
         found = await client.call_tool("search", {"query": "Met"})
         assert isinstance(found.content[0], mcp_types.TextContent)

@@ -445,7 +445,7 @@ def sent_away(root: Path, went: list[str]) -> Callable[[McpRequest], Awaitable[A
 @pytest.mark.parametrize("method", READ)
 def test_what_only_asks_is_answered_elsewhere_and_the_same(tmp_path: Path, method: str) -> None:
     with Memory.open(tmp_path, create=True) as memory:
-        memory.store("Likes green tea")
+        memory.store("Likes green tea", kind="preference")
     went: list[str] = []
     answers = []
     for elsewhere in (None, sent_away(tmp_path, went)):

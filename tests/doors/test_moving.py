@@ -43,6 +43,7 @@ def fill(where: str, *, dialect: str | None = None) -> None:
         for number in range(5):
             memory.conversations.record("assistant", f"Green tea {number}", channel="#home")
         memory.store("The seventh was wrong", kind="fact", supersedes=kept[7].id)
+        drunk = memory.store("Drank tea")
         if memory.layout.user:
             memory.update("- Likes tea\n", document=memory.layout.user, mode="rewrite")
             memory.update(
@@ -51,7 +52,7 @@ def fill(where: str, *, dialect: str | None = None) -> None:
                 mode="rewrite",
                 etag=memory.read(memory.layout.user).etag,
             )
-        memory.strike([kept[3].id])
+        memory.strike([kept[3].id, drunk.id])
         memory.undo()
         memory.delete(kept[5].id)
         memory.take_in_experiences()

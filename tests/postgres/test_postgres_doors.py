@@ -67,7 +67,7 @@ def url(run: Run) -> str:
 
 
 def stored(run: Run, url: str, text: str) -> Ran:
-    return run("--vault", url, "tool", "store", json.dumps({"text": text}))
+    return run("--vault", url, "tool", "store", json.dumps({"text": text, "kind": "fact"}))
 
 
 def test_a_vault_is_made_and_used_by_its_url(run: Run, url: str) -> None:

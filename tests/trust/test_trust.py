@@ -355,7 +355,7 @@ def test_a_record_that_an_agent_rewords_is_the_same_in_its_words(place: str, dia
 
 def test_no_agent_rewords_a_secret(place: str) -> None:
     with opened(place, origin=Origin.OWNER, session="") as memory:
-        secret = memory.store("The safe opens with 11-22-33", sensitivity="secret")
+        secret = memory.store("The safe opens with 11-22-33", kind="fact", sensitivity="secret")
         line = memory.read("MEMORY.md").text.splitlines()[-1].replace("11-22-33", "a hammer")
     with opened(place) as memory:
         memory.update(f"{line}\n", document="MEMORY.md", mode="rewrite")
@@ -646,6 +646,6 @@ def test_what_an_agent_appends_cannot_slip_into_the_owners_line_above(tmp_path: 
 def test_what_an_agent_appends_cannot_hide_what_is_appended_later(place: str) -> None:
     with opened(place) as memory:
         memory.update("```\n", document="MEMORY.md")
-        record = memory.store("The meeting is on Monday")
+        record = memory.store("The meeting is on Monday", kind="fact")
         memory.update("```\n", document="MEMORY.md")
         assert memory.get(record.id).places[0].document == "MEMORY.md"

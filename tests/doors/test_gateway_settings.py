@@ -69,7 +69,7 @@ def test_an_option_that_is_set_keeps_every_comment_and_counts_at_once(
     browser: TestClient, file: Path
 ) -> None:
     for name, value in (("text_limit", "50"), ("memory_max_chars", "70"), ("tag_limit", "3")):
-        answer = browser.post(f"{AT}/options", json={"name": name, "value": value})
+        answer = browser.post(f"{AT}/options", json={"option": name, "value": value})
         assert answer.status_code == 200, answer.text
     said = FILE.replace("= 500 ", "= 50 ").replace("9000", "70")
     said = said.replace("ones\n", "ones\ntag_limit = 3\n")
@@ -82,7 +82,7 @@ def test_an_option_that_is_set_keeps_every_comment_and_counts_at_once(
 
 def test_an_option_goes_back_to_its_default(browser: TestClient, file: Path) -> None:
     for name in ("text_limit", "memory_max_chars"):
-        assert browser.post(f"{AT}/options", json={"name": name, "unset": True}).is_success
+        assert browser.post(f"{AT}/options", json={"option": name, "unset": True}).is_success
     assert options(browser)["text_limit"]["value"] == DEFAULTS["text_limit"]
     text = file.read_text(encoding="utf-8")
     assert "# Mine." in text
@@ -104,14 +104,14 @@ def test_an_option_goes_back_to_its_default(browser: TestClient, file: Path) -> 
 def test_an_option_that_is_wrong_is_told_and_leaves_the_file(
     browser: TestClient, file: Path, name: str, value: str, why: str
 ) -> None:
-    answer = browser.post(f"{AT}/options", json={"name": name, "value": value})
+    answer = browser.post(f"{AT}/options", json={"option": name, "value": value})
     assert answer.status_code in (400, 403)
     assert why in answer.json()["detail"]
     assert file.read_text(encoding="utf-8") == FILE
 
 
 def test_only_the_owner_changes_options(gateway: Gateway, file: Path) -> None:
-    given = {"name": "text_limit", "value": "50"}
+    given = {"option": "text_limit", "value": "50"}
     answer = client(gateway, "admin").post(f"{AT}/options", json=given)
     assert answer.status_code == 403
     assert file.read_text(encoding="utf-8") == FILE

@@ -21,7 +21,7 @@ def list_options(memory: Memory) -> Any:
 @route("POST", "/options", scope="admin")
 def set_option(
     memory: Memory,
-    name: Annotated[str, Argument("which option", max_length=100)],
+    option: Annotated[str, Argument("its name, such as text_limit", max_length=100)],
     value: Annotated[str, Argument("its new value, as text", max_length=2000)] = "",
     unset: Annotated[bool, Argument("take it out of the file, back to its default")] = False,
 ) -> Any:
@@ -29,5 +29,5 @@ def set_option(
 
     The gateway heeds it at once.
     """
-    memory.set_option(name, None if unset else value)
-    return {"name": name, "value": None if unset else value}
+    memory.set_option(option, None if unset else value)
+    return {"option": option, "value": None if unset else value}

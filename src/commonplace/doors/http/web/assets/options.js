@@ -14,7 +14,7 @@ export const shown = (value) => (value === true ? "on" : value === false ? "off"
 
 // Sets an option and says so; Undo sets what was there. The new list is not waited for: the next value may be typed meanwhile.
 export async function setOption(option, value, saved) {
-  const send = (given) => post("/options", { name: option.name, ...given });
+  const send = (given) => post("/options", { option: option.name, ...given });
   await send(value === null ? { unset: true } : { value: String(value) });
   const before = option.source ? { value: String(option.value) } : { unset: true };
   toast(`${title(option.name)}: ${shown(value === null ? option.default : value)}.`, { action: { label: "Undo", run: () => send(before).then(saved, toastWrong) } });
@@ -43,8 +43,8 @@ export function Schedule({ option, enabled = null, title: name, lead, saved }) {
   const id = useId(), off = (enabled && !enabled.value) || !option.value;
   const isUsual = off || TIMES.some(([time]) => time === option.value), [own, setOwn] = useState(null);
   const [save, { busy, error }] = useAction(async (value) => {
-    if (enabled && Boolean(value) !== enabled.value) await post("/options", { name: enabled.name, value: String(Boolean(value)) });
-    if (value || !enabled) await post("/options", value ? { name: option.name, value } : { name: option.name, unset: true });
+    if (enabled && Boolean(value) !== enabled.value) await post("/options", { option: enabled.name, value: String(Boolean(value)) });
+    if (value || !enabled) await post("/options", value ? { option: option.name, value } : { option: option.name, unset: true });
     const usual = TIMES.find(([time]) => time === value);
     toast(`${name}: ${value ? (usual ? usual[1].toLowerCase() : value) : "never by itself"}.`);
     setOwn(null);

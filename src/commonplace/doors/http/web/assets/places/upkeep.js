@@ -167,7 +167,7 @@ function Limit({ option, title, saved }) {
   const value = typed ?? (option.value ? String(option.value) : "");
   const [save, { busy, error }] = useAction(async () => {
     if (typed === null) return;
-    await post("/options", typed.trim() ? { name: option.name, value: typed.trim() } : { name: option.name, unset: true });
+    await post("/options", typed.trim() ? { option: option.name, value: typed.trim() } : { option: option.name, unset: true });
     toast(typed.trim() ? `At most ${number(typed)} ${title.toLowerCase()} from now on.` : `No limit of ${title.toLowerCase()} from now on.`);
     type(null);
     // Not waited for: the next value may be typed meanwhile.

@@ -242,7 +242,7 @@ class Documents:
         """The text with the secret records it lacks: who is not shown them can't keep them."""
         there = {item.record.id for item in self.reader.parse(name, after).items}
         lines_kept = [
-            before[item.start : item.end]
+            record_lines.alone(before[item.start : item.end], item.record)
             for item in self._secrets(name, before)
             if item.record.id not in there
         ]

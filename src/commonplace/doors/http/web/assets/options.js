@@ -25,7 +25,7 @@ export async function setOption(option, value, saved) {
 export function Control({ option, saved, labelledby, describedby }) {
   const [typed, type] = useState(null);
   const [last, keep] = useState(null), value = last ?? String(option.value);
-  const [save, { busy, error }] = useAction(async (next) => { await setOption(option, next, saved); keep(String(next)); type(null); });
+  const [save, { busy, error }] = useAction(async (next) => { await setOption(option, next, saved); keep(String(next)); type((now) => (now === String(next) ? null : now)); });
   useEffect(() => { keep(null); }, [option]);
   const disabled = Boolean(option.fixed) || busy, common = { disabled, "aria-labelledby": labelledby, "aria-describedby": describedby };
   if (option.type === "bool") return html`<${Check} hidden label=${title(option.name)} checked=${option.value} onChange=${save} ...${common} /><${Wrong} error=${error} />`;

@@ -7,7 +7,7 @@ import { Schedule as Timed, setting, useOptions } from "/assets/options.js";
 import { documentAddress, Link, memoryAddress, useQuery } from "/assets/router.js";
 import { Told } from "/assets/text.js";
 import { ask, Badge, Button, Card, Cards, Empty, Loaded, Meta, More, Page, Section, Table, Tabs, toast, toastWrong, When, Who } from "/assets/ui.js";
-import { html, useState } from "/assets/vendor.js";
+import { html, useEffect, useState } from "/assets/vendor.js";
 import { count, dayOf, memories, number } from "/assets/words.js";
 
 export const sheet = "/assets/places/upkeep.css";
@@ -163,14 +163,17 @@ function Window({ data, saved }) {
 }
 
 function Limit({ option, title, saved }) {
-  const [typed, type] = useState(null);
-  const value = typed ?? (option.value ? String(option.value) : "");
+  // What was saved last is shown until the list has it.
+  const [typed, type] = useState(null), [last, keep] = useState(null);
+  const value = typed ?? last ?? (option.value ? String(option.value) : "");
+  useEffect(() => { keep(null); }, [option]);
   const [save, { busy, error }] = useAction(async () => {
     if (typed === null) return;
     await post("/options", typed.trim() ? { option: option.name, value: typed.trim() } : { option: option.name, unset: true });
     toast(typed.trim() ? `At most ${number(typed)} ${title.toLowerCase()} from now on.` : `No limit of ${title.toLowerCase()} from now on.`);
-    type(null);
-    // Not waited for: the next value may be typed meanwhile.
+    keep(typed.trim());
+    // A new text stays; the list is not waited for: the next value may be typed meanwhile.
+    type((now) => (now === typed ? null : now));
     saved();
   });
   const id = `limit-${option.name}`;

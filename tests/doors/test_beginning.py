@@ -188,7 +188,8 @@ def test_the_demo_does_not_wait_in_a_pipe(home: Path) -> None:
 def test_a_demo_that_is_stopped_says_where_its_vault_is(home: Path, typed: Typed) -> None:
     shown = typed("demo demo-vault", ("Enter goes on", INTERRUPT))
     assert "Traceback" not in shown.text
-    assert f"'rm -r {home}/demo-vault' removes it." in " ".join(shown.text.split())
+    # A long path is cut where the terminal ends.
+    assert f"'rm-r{home}/demo-vault'removesit." in "".join(shown.text.split())
 
 
 def test_the_demo_takes_no_directory_that_holds_something(home: Path) -> None:

@@ -150,6 +150,6 @@ def test_how_the_memory_grew_is_drawn(world: Served, width: int) -> None:
         pages.go(guarded.page, world, "days")
         guarded.page.locator(".plot canvas").wait_for()
         guarded.page.get_by_role("button", name="Characters").click()
-        guarded.page.locator(".plot[aria-label^=Characters] canvas").wait_for()
+        guarded.page.locator(".plot [aria-label^=Characters] canvas").wait_for()
         pages.sound(guarded.page)
         assert guarded.faults == []

@@ -139,7 +139,7 @@ def test_an_agent_s_write_meanwhile_costs_no_line_of_either(page: Any, world: Se
     pages.keep(page, "conflict")
     for tab, word, other in (("Yours", "mine", "theirs"), ("Theirs", "theirs", "mine")):
         dialog.get_by_role("button", name=tab, exact=True).click()
-        shown = dialog.locator("pre.choice").inner_text()
+        shown = dialog.locator("pre.text-choice").inner_text()
         assert word in shown
         assert other not in shown
     page.get_by_role("button", name="Save both together").click()

@@ -4,9 +4,6 @@ import { fetched } from "/assets/api.js";
 import { DATA } from "/assets/text.js";
 import { html, useEffect, useRef, useState } from "/assets/vendor.js";
 
-// A text as an editor holds it: every line ends alike.
-export { plain } from "/assets/lines.js";
-
 const FIRST_TRY = 500, LAST_TRY = 8000;
 
 // The library, fetched when an editor is first shown; undefined until it is there. A lost network is tried again.

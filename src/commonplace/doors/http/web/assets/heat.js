@@ -1,6 +1,6 @@
 // A year of days as a strip, darker or lighter by how much each brought, with the scale beside it. It knows nothing of memories.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "/assets/vendor.js";
+import { html, useLayoutEffect, useRef, useState } from "/assets/vendor.js";
 import { number } from "/assets/words.js";
 
 export const iso = (date) => `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, "0")}-${String(date.getDate()).padStart(2, "0")}`;
@@ -30,9 +30,8 @@ const ranges = (least) => least.map((from, at) => (least[at + 1] ? (least[at + 1
 /* <${Heat} counts=${{ "2026-03-01": 4 }} last="2026-03-09" unit=${memories} onOpen=${(day) => …} /> */
 export function Heat({ counts, last, unit, onOpen }) {
   const days = weeks(last), least = levels(days.map((day) => counts[day] || 0)), strip = useRef();
-  const [at, move] = useState(days.length - 1), place = useRef();
+  const [at, move] = useState(days.length - 1);
   useLayoutEffect(() => { strip.current.scrollLeft = strip.current.scrollWidth; }, []);
-  useEffect(() => { place.current = at; }, [at]);
   const total = days.reduce((sum, day) => sum + (counts[day] || 0), 0);
   const steps = { ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1, Home: -days.length, End: days.length };
   const pressed = (event) => {

@@ -29,16 +29,32 @@ function told(added, removed) {
 
 const Back = () => html`<${Button} look="quiet" icon="left" onClick=${() => setQuery({ view: "" })}>Back to the text</${Button}>`;
 
+const TOGETHER = 10 * 60e3;
+// Memories that one session stored one after the other are one step to a person; every other change is its own.
+function steps(versions) {
+  const found = [];
+  for (const each of versions) {
+    const last = found.at(-1), before = last?.at(-1);
+    const goesOn = before && [before, each].every(({ op, lines_removed: removed }) => op === "add" && !removed)
+      && before.origin === each.origin && before.session === each.session && Date.parse(before.at) - Date.parse(each.at) < TOGETHER;
+    if (goesOn) last.push(each); else found.push([each]);
+  }
+  return found;
+}
+const sum = (step) => ({ ...step[0], lines_added: step.reduce((all, { lines_added: added }) => all + added, 0) });
+
 export function Versions({ name }) {
   const [limit, more] = useState(AT_ONCE), [at, choose] = useState(0);
   const versions = useData(`/versions/${named(name)}`, { limit });
   return html`<section class="pane past" aria-label=${`Versions of ${name}`}><header class="section-head"><h2>Versions</h2><${Back} /></header>
-    <${Loaded} of=${versions}>${({ versions: found, count: all }) => html`<div class="versions">
-      <ol class="version-list" aria-label="Versions, the newest first">${found.map((each, number) => html`<li key=${each.position}><button type="button" aria-pressed=${number === at} onClick=${() => choose(number)}>
-        <span class="version-who"><${Who} by=${each} />, <${When} at=${each.at} exact /></span><span class="muted">${did(each)}</span></button></li>`)}
-        ${all > found.length && html`<li><${More} left=${Math.min(AT_ONCE, all - found.length)} one="older versions" onClick=${() => more(Math.min(500, limit + AT_ONCE))} /></li>`}</ol>
-      <${Version} key=${found[at]?.position} name=${name} version=${found[at]} before=${found[at + 1]} isLast=${at + 1 === all} isNow=${at === 0} /></div>`}</${Loaded}></section>`;
+    <${Loaded} of=${versions}>${({ versions: found, count: all }) => html`<${Steps} name=${name} found=${steps(found)} at=${at} choose=${choose} left=${all - found.length} more=${() => more(Math.min(500, limit + AT_ONCE))} />`}</${Loaded}></section>`;
 }
+
+const Steps = ({ name, found, at, choose, left, more }) => html`<div class="past-versions">
+  <ol class="version-list" aria-label="Versions, the newest first">${found.map((step, number) => html`<li key=${step[0].position}><button type="button" aria-pressed=${number === at} onClick=${() => choose(number)}>
+    <span class="version-who"><${Who} by=${step[0]} />, <${When} at=${step[0].at} exact /></span><span class="muted">${did(sum(step))}</span></button></li>`)}
+    ${left > 0 && html`<li><${More} left=${Math.min(AT_ONCE, left)} one="older changes" onClick=${more} /></li>`}</ol>
+  <${Version} key=${found[at]?.[0].position} name=${name} version=${found[at][0]} before=${found[at + 1]?.[0]} isLast=${at + 1 === found.length && left === 0} isNow=${at === 0} /></div>`;
 
 const textAt = (name, moment) => get(`/texts/${named(name)}`, { moment }).then(({ text }) => withoutData(plain(text)), (error) => {
   // It was not there then.
@@ -63,7 +79,7 @@ function Version({ name, version, before, isLast, isNow }) {
     } catch (wrong) { fail(wrong); }
   });
   const options = [["before", isLast ? "What it began with" : "What it changed"], ["now", "Compared with now"]];
-  return html`<div class="version"><div class="section-head"><h3>${full(version.at)}</h3>${!isNow && html`<${Button} look="primary" icon="undo" busy=${busy} onClick=${restore}>Bring this version back</${Button}>`}</div>
+  return html`<div class="past-version"><div class="section-head"><h3>${full(version.at)}</h3>${!isNow && html`<${Button} look="primary" icon="undo" busy=${busy} onClick=${restore}>Bring this version back</${Button}>`}</div>
     ${!isNow && html`<${Tabs} label="Compared with" value=${beside} options=${options} onChange=${choose} />`}<${Wrong} error=${error} />
     ${texts && (beside === "before" || isNow ? html`<${Diff} before=${texts.earlier} after=${texts.then} label="What this version changed" />` : html`<${Diff} before=${texts.then} after=${texts.now} label="From this version to now" />`)}</div>`;
 }

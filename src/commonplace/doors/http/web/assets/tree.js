@@ -43,7 +43,7 @@ const ranked = (files, roles) => files.sort(([one, first], [other, second]) => {
 
 function File({ label, name, current, typed }) {
   const place = useRef();
-  useEffect(() => { if (name === current) place.current?.base?.scrollIntoView?.({ block: "nearest" }); }, [name === current]);
+  useEffect(() => { if (name === current) place.current.scrollIntoView({ block: "nearest" }); }, [name === current]);
   return html`<li ref=${place}><${Link} to=${documentAddress(name)} title=${name} aria-current=${name === current ? "page" : undefined} dir="auto">
     <span>${label}</span>${typed.has(name) && html`<span class="unsaved" role="img" aria-label="not saved yet" title="Not saved yet"></span>`}</${Link}></li>`;
 }

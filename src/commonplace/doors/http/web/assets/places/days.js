@@ -65,7 +65,7 @@ function Cell({ day, told, found, least, isToday }) {
   const words = [many > 0 && memories(many), found?.logs.length && "a log", found?.entries.length && count(found.entries.length, "diary entry", "diary entries")].filter(Boolean).join(", ");
   const inner = html`<span class="day-number">${Number(day.slice(8))}</span>${many > 0 && html`<span class="day-count">${number(many)}</span>`}
     <span class="day-marks">${found?.entries.length > 0 && html`<${Icon} name="edit" size=${14} />`}${found?.logs.length > 0 && html`<${Icon} name="documents" size=${14} />`}</span>`;
-  return html`<td class=${isToday ? "today" : ""}>${has ? html`<${Link} to=${`/days/${day}`} class=${`day level-of-${levelOf(many, least)}`} aria-label=${`${inWords(day)}: ${words}`} title=${words}>${inner}</${Link}>` : html`<span class="day" aria-label=${`${inWords(day)}: nothing`}>${inner}</span>`}</td>`;
+  return html`<td class=${isToday ? "today" : ""}>${has ? html`<${Link} to=${`/days/${day}`} class=${`calendar-day level-of-${levelOf(many, least)}`} aria-label=${`${inWords(day)}: ${words}`} title=${words}>${inner}</${Link}>` : html`<span class="calendar-day" aria-label=${`${inWords(day)}: nothing`}>${inner}</span>`}</td>`;
 }
 
 const SIZES = [["records", "Memories"], ["characters", "Characters"], ["tokens", "Tokens"]];

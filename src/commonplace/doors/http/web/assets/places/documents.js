@@ -3,7 +3,6 @@
 import { named, post, put, remove } from "/assets/api.js";
 import { useAction, useChanges, useChoice, useData } from "/assets/data.js";
 import { Editor, goTo, made, useEditor } from "/assets/editor.js";
-import { Icon } from "/assets/icons.js";
 import { plain } from "/assets/lines.js";
 import { Blame, Versions } from "/assets/past.js";
 import { Preview } from "/assets/preview.js";
@@ -12,7 +11,7 @@ import { forgo, found, isUnsaved, unsaved, Writing } from "/assets/saving.js";
 import { Diff, withoutData } from "/assets/text.js";
 import { Tree } from "/assets/tree.js";
 import { ask, Banner, Button, Dialog, Empty, Input, Loaded, Menu, Page, Skeleton, Tabs, toast, toastWrong } from "/assets/ui.js";
-import { html, useEffect, useMemo, useRef, useState } from "/assets/vendor.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "/assets/vendor.js";
 
 export const sheet = "/assets/places/documents.css";
 
@@ -26,6 +25,8 @@ export default function Documents({ rest, query }) {
 function Shelf({ documents, asked, query }) {
   const name = asked || documents.find((each) => each.role === "memory")?.name || documents[0]?.name || "";
   const [words, setWords] = useState(""), typed = unsaved();
+  // What can be done with the open document, which the document itself knows. The tree beside it stays when another is opened.
+  const [bar, setBar] = useState(null);
   const roles = useMemo(() => Object.fromEntries(documents.map((each) => [each.name, each.role])), [documents]);
   // Also those that were removed while something typed into them waits: there would be no way back to it.
   const names = [...new Set([...documents.map((each) => each.name), ...typed])];
@@ -41,7 +42,9 @@ function Shelf({ documents, asked, query }) {
     return html`<${Page} title="Documents"><${Empty} icon="documents" title="No documents yet" actions=${html`<${Button} look="primary" icon="add" onClick=${create}>New document</${Button}>`}>
       Memories, notes and logs are markdown files. The first memory makes one; you can write others yourself.</${Empty}></${Page}>`;
   }
-  return html`<${Document} key=${name} name=${name} kept=${kept} line=${Number(query.get("line")) || 0} view=${query.get("view") || ""} pane=${pane} show=${show} files=${files} />`;
+  const view = query.get("view") || "";
+  return html`<${Frame} name=${name} pane=${pane} show=${show} view=${view} actions=${bar}>${files}
+    <${Document} key=${name} name=${name} kept=${kept} line=${Number(query.get("line")) || 0} view=${view} pane=${pane} show=${show} setBar=${setBar} /></${Frame}>`;
 }
 
 async function create() {
@@ -73,24 +76,23 @@ function useOnce(name) {
 }
 
 function Document(given) {
-  const { name, files, pane, show } = given;
-  const now = useOnce(name), library = useEditor();
+  const { name, show, setBar } = given, now = useOnce(name), library = useEditor();
+  useEffect(() => () => setBar(null), []);
   if (now.error) {
-    return html`<${Frame} ...${given} actions=${html`<span></span>`} pane=${pane === "files" ? "files" : "read"}>
-      <div class="pane read"><${Empty} icon="documents" title="This document is not here" actions=${html`<${Button} onClick=${() => { show("files"); go("/documents"); }}>All documents</${Button}>`}>${now.error.message}</${Empty}></div></${Frame}>`;
+    return html`<div class="pane past"><${Empty} icon="documents" title="This document is not here" actions=${html`<${Button} onClick=${() => { show("files"); go("/documents"); }}>All documents</${Button}>`}>${now.error.message}</${Empty}></div>`;
   }
-  if (now.text === undefined || !library) return html`<${Frame} ...${given} files=${files}><div class="pane write"><${Skeleton} lines=${8} /></div></${Frame}>`;
+  if (now.text === undefined || !library) return html`<div class="pane past"><${Skeleton} lines=${8} /></div>`;
   return html`<${Sheet} ...${given} library=${library} text=${now.text} />`;
 }
 
 const PANES = [["files", "Files"], ["write", "Write"], ["read", "Read"]];
 
-function Frame({ name, files, pane, show, actions, children, view = "" }) {
+function Frame({ name, pane, show, actions, children, view }) {
   const [folder, last] = [name.split("/").slice(0, -1).join(" / "), name.split("/").at(-1)];
   const heading = html`<bdi class="file-name">${last}</bdi>${folder && html`<span class="folder-name" dir="auto">in ${folder}</span>`}`;
   return html`<${Page} title="Documents" heading=${heading} wide class=${`documents show-${view ? "past" : pane}`} actions=${actions}>
     <div class="pane-tabs"><${Tabs} label="Shown" value=${view ? "" : pane} options=${PANES} onChange=${(next) => { if (view) setQuery({ view: "" }); show(next); }} /></div>
-    <div class="panes">${files}${children}</div></${Page}>`;
+    <div class="panes">${children}</div></${Page}>`;
 }
 
 // What is said beside the name of the document.
@@ -104,7 +106,7 @@ function said({ state, news }) {
 }
 
 // The document in its editor. What the person does to it is kept by a `Writing`.
-function Sheet({ name, kept, line, view, pane, show, files, library, text }) {
+function Sheet({ name, kept, line, view, pane, setBar, library, text }) {
   const [now, tell] = useState({ state: "saved", news: "", wrong: null }), [shown, draw] = useState("");
   const [conflict, setConflict] = useState(null), [withPreview, setPreview] = useChoice("preview", true);
   const holder = useRef(), own = useRef(null);
@@ -152,12 +154,12 @@ function Sheet({ name, kept, line, view, pane, show, files, library, text }) {
   ];
   const actions = html`<span class=${`save-state ${now.state}`} role="status">${kept ? "Kept as it was written" : said(now)}</span>
     ${!kept && html`<${Button} look=${now.state === "saved" && !now.news ? "" : "primary"} busy=${now.state === "saving"} title="Save (Ctrl+S)" onClick=${save}>Save</${Button}>`}<${Menu} label="More about this document" items=${items} />`;
-  return html`<${Frame} name=${name} files=${files} pane=${pane} show=${show} view=${view} actions=${actions}>
-    ${now.wrong && html`<${Banner} look="bad" role="alert" class="banner bad not-saved">Not saved: ${now.wrong.message} What you typed stays here.</${Banner}>`}
+  useLayoutEffect(() => { setBar(actions); }, [now.state, now.news, kept, withPreview]);
+  return html`${now.wrong && html`<${Banner} look="bad" role="alert" class="banner bad not-saved">Not saved: ${now.wrong.message} What you typed stays here.</${Banner}>`}
     <div class=${`pane write ${withPreview ? "" : "alone"}`}><div class="editor" ref=${holder}></div></div>
     ${(withPreview || pane === "read") && html`<div class="pane read" tabindex="0" role="region" aria-label="Preview"><${Preview} name=${name} text=${shown} onTick=${kept ? undefined : tick} /></div>`}
     ${view === "versions" && html`<${Versions} name=${name} />`}${view === "blame" && html`<${Blame} name=${name} />`}
-    ${conflict && html`<${Conflict} library=${library} ...${conflict} done=${(both) => { setConflict(null); conflict.settle(both); }} />`}</${Frame}>`;
+    ${conflict && html`<${Conflict} library=${library} ...${conflict} done=${(both) => { setConflict(null); conflict.settle(both); }} />`}`;
 }
 
 const FEW = 3;
@@ -208,10 +210,10 @@ function Conflict({ library, mine, told, done }) {
   const options = [["both", "Both together"], ["mine", "Yours"], ["theirs", "Theirs"], ["diff", "What differs"]];
   return html`<${Dialog} title=${told.conflicts ? "Somebody wrote the same lines" : "It changed meanwhile"} wide onClose=${() => done(null)}>
     <p>${why}</p><${Tabs} label="Which text" value=${shown} options=${options} onChange=${show} />
-    <div class="choice" hidden=${shown !== "both"}><${Editor} library=${library} text=${told.merged} label="Both together" onReady=${(view) => { both.current = view; }} /></div>
-    ${shown === "mine" && html`<pre class="text choice" tabindex="0" dir="auto">${withoutData(mine)}</pre>`}
-    ${shown === "theirs" && html`<pre class="text choice" tabindex="0" dir="auto">${withoutData(theirs)}</pre>`}
-    ${shown === "diff" && html`<div class="choice"><p class="muted small">Removed lines are yours, added lines are theirs.</p><${Diff} before=${withoutData(mine)} after=${withoutData(theirs)} /></div>`}
+    <div class="text-choice" hidden=${shown !== "both"}><${Editor} library=${library} text=${told.merged} label="Both together" onReady=${(view) => { both.current = view; }} /></div>
+    ${shown === "mine" && html`<pre class="text text-choice" tabindex="0" dir="auto">${withoutData(mine)}</pre>`}
+    ${shown === "theirs" && html`<pre class="text text-choice" tabindex="0" dir="auto">${withoutData(theirs)}</pre>`}
+    ${shown === "diff" && html`<div class="text-choice"><p class="muted small">Removed lines are yours, added lines are theirs.</p><${Diff} before=${withoutData(mine)} after=${withoutData(theirs)} /></div>`}
     <div class="actions"><${Button} onClick=${() => done(null)}>Decide later</${Button}><${Button} onClick=${() => taken(theirs, mine, save)} busy=${busy}>Take theirs</${Button}>
       <${Button} onClick=${() => save(mine)} busy=${busy}>Keep mine</${Button}><${Button} look="primary" icon="check" busy=${busy} onClick=${() => save(both.current.state.doc.toString())}>Save both together</${Button}></div></${Dialog}>`;
 }

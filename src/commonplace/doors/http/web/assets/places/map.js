@@ -86,7 +86,7 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 function Canvas({ points, groups, replaced, tagged, chosen, isFaint, choose, mark }) {
   const room = useRef(), paper = useRef(), own = useRef({ view: null, home: null, size: { width: 0, height: 0 }, fingers: new Map(), colours: null }).current;
-  const [hovered, hover] = useState(null), [, turn] = useState(0);
+  const [hovered, hover] = useState(null);
   const paint = () => {
     const { view, size, colours } = own;
     if (!view || !colours) return;

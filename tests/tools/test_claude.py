@@ -172,7 +172,7 @@ def test_a_large_vault_injects_its_first_lines_whole(claude: Claude) -> None:
         filler = "The log of the day says nothing that anybody would ever ask for again, but "
         for start in range(0, 5000, 500):
             numbers = range(start, start + 500)
-            memory.store_all({"text": f"{filler * 5}{n}", "kind": "context"} for n in numbers)
+            memory.store_all({"text": f"{filler * 13}{n}", "kind": "context"} for n in numbers)
         memory.store("Never serve fish on Fridays", kind="instruction")
     size = sum(path.stat().st_size for path in claude.vault.rglob("*.md"))
     assert size > 5_000_000

@@ -730,6 +730,6 @@ def test_a_vault_that_is_named_or_trusted_is_used(
 
 
 def test_commands_that_a_person_types_read_it(stranger: Path, environ: dict[str, str]) -> None:
-    assert "Fact 3" in run("search", "fact", cwd=stranger, environ=environ).out
-    assert "Fact 3" in run("read", "MEMORY.md", cwd=stranger, environ=environ).out
+    assert "Note 3" in run("search", "note", cwd=stranger, environ=environ).out
+    assert "Note 3" in run("read", "MEMORY.md", cwd=stranger, environ=environ).out
     assert str(stranger) in run("status", cwd=stranger, environ=environ).out

@@ -182,7 +182,7 @@ def test_long_calls_leave_a_worker_to_what_is_quick(monkeypatch: pytest.MonkeyPa
     held = Held(2, monkeypatch)
 
     async def work() -> None:
-        routes = ("blame_document", "scan_vault", "search")
+        routes = ("blame_document", "list_findings", "search")
         long, longer, quick = (
             asyncio.create_task(held.ask(number, route)) for number, route in enumerate(routes)
         )

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 HISTORY = "history.db"
 DIALECT = "dialect"
+"""The file of a state directory that names what its vault was written in."""
 OLD_CODES = "index.db-codes-"
 """Files of vectors that the index no longer makes; what they tell of erased records goes too."""
-"""The file of a state directory that names what its vault was written in."""
 
 
 class VaultParts(Protocol):
@@ -350,5 +350,8 @@ def _noted_dialect(state: str) -> str:
 
 
 def _note_dialect(state: str, name: str) -> None:
-    """At once or not at all: other processes open the vault while this one is killed."""
-    machine_files.write(os.path.join(state, DIALECT), f"{name}\n".encode())
+    """At once or not at all: other processes open the vault while this one is killed.
+
+    It is on disk before the first record: documents that a power cut emptied tell no dialect.
+    """
+    machine_files.write(os.path.join(state, DIALECT), f"{name}\n".encode(), durable=True)

@@ -117,11 +117,12 @@ def test_no_route_shows_what_stands_outside_of_what_the_layout_serves(
 def test_the_page_reaches_no_document_that_the_layout_does_not_serve(
     root: Path, gateway: Gateway, route: Route
 ) -> None:
-    """The owner is told of troubles, and what an agent is given, whole."""
+    """The owner is told of troubles, of every option, and what an agent is given, whole."""
     browser = person(gateway)
+    whole = ("status", "show_context", "list_options")
     for path, given in addresses(route, record_of(root)):
         answer = browser.get(path, params=given)
-        if answer.status_code == 200 and route.name not in ("status", "show_context"):
+        if answer.status_code == 200 and route.name not in whole:
             assert [word for word in HIDDEN if word in answer.text] == [], (path, given)
 
 

@@ -97,7 +97,7 @@ VERBS: dict[str, tuple[dict[str, Any], Callable[[Memory, str], object]]] = {
     "forget": ({}, lambda memory, key: memory.delete(key)),
     "undo": ({}, lambda memory, _: memory.undo()),
     "restore": ({}, lambda memory, _: memory.restore(memory.clock.now() - timedelta(days=30))),
-    "trim": ({"memory_max_records": 4}, lambda memory, _: memory.trim()),
+    "trim": ({"memory_max_records": 1}, lambda memory, _: memory.trim()),
     "compact": ({"memory_compaction_enabled": True}, lambda memory, _: memory.compact(forced=True)),
 }
 

@@ -98,8 +98,8 @@ def saved_without(path: Path, needle: str, *, after: float, replaces: bool = Fal
 
 def test_the_last_line_is_deleted_when_a_person_who_read_it_takes_it_out(tmp_path: Path) -> None:
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
-        last = memory.store("the last")
+        memory.store("the first", kind="fact")
+        last = memory.store("the last", kind="fact")
         saved_without(tmp_path / "MEMORY.md", "the last", after=5)
         memory.library.refresh()
         assert "the last" not in memory.read().text
@@ -109,10 +109,10 @@ def test_the_last_line_is_deleted_when_a_person_who_read_it_takes_it_out(tmp_pat
 def test_the_last_line_is_put_back_when_nobody_had_read_it(tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
+        memory.store("the first", kind="fact")
         buffer = path.read_text(encoding="utf-8")
         time.sleep(0.02)
-        memory.store("the last")
+        memory.store("the last", kind="fact")
         path.write_text(buffer + "- and a thought of mine\n", encoding="utf-8")
         memory.library.refresh()
         text = memory.read().text
@@ -124,7 +124,7 @@ def test_the_last_line_is_put_back_when_nobody_had_read_it(tmp_path: Path) -> No
 def test_a_text_that_an_agent_appended_is_put_back_like_a_record(tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
+        memory.store("the first", kind="fact")
         buffer = path.read_text(encoding="utf-8")
         time.sleep(0.02)
         memory.update("A whole paragraph by an agent.")
@@ -155,12 +155,12 @@ def test_a_line_that_is_still_to_be_put_back_is_not_lost_and_a_deleted_one_not_b
     """Another save may come between taking one in and putting back the lines it lacked."""
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path, lock_seconds=2) as memory:
-        memory.store("the first")
-        memory.store("to be deleted")
+        memory.store("the first", kind="fact")
+        memory.store("to be deleted", kind="fact")
         time.sleep(0.02)
         buffer = path.read_text(encoding="utf-8").split("\n")
         time.sleep(0.02)
-        stored = memory.store("stored while the editor was open")
+        stored = memory.store("stored while the editor was open", kind="fact")
         time.sleep(2.1)
         saved = "\n".join(line for line in buffer if "to be deleted" not in line)
         path.write_text(saved, encoding="utf-8")
@@ -182,10 +182,10 @@ def test_a_line_that_is_still_to_be_put_back_is_not_lost_and_a_deleted_one_not_b
 def test_a_line_that_was_put_back_and_then_deleted_does_not_return(tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
+        memory.store("the first", kind="fact")
         buffer = path.read_text(encoding="utf-8")
         time.sleep(0.02)
-        stored = memory.store("stored while the editor was open")
+        stored = memory.store("stored while the editor was open", kind="fact")
         path.write_text(buffer, encoding="utf-8")
         memory.library.refresh()
         assert stored.id in memory.read().text
@@ -208,14 +208,14 @@ def test_a_save_in_the_middle_of_an_append_is_seen_as_a_save(
         return stamped(vault, descriptor, before)
 
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
-        memory.store("to be deleted " * 30)
+        memory.store("the first", kind="fact")
+        memory.store("to be deleted " * 30, kind="fact")
         time.sleep(2.1)
         lines = path.read_text(encoding="utf-8").split("\n")
         saved = "\n".join(line for line in lines if "to be deleted" not in line)
         time.sleep(0.02)
         monkeypatch.setattr(FileVault, "_stamped", saved_meanwhile)
-        stored = memory.store("stored while the editor saved")
+        stored = memory.store("stored while the editor saved", kind="fact")
     with Memory.open(tmp_path) as memory:
         memory.library.refresh()
         text = memory.read().text
@@ -226,7 +226,7 @@ def test_a_save_in_the_middle_of_an_append_is_seen_as_a_save(
 def test_nothing_we_do_looks_as_if_somebody_had_read_the_document(tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        record = memory.store("the first")
+        record = memory.store("the first", kind="fact")
         seen = path.stat().st_atime_ns
     time.sleep(0.02)
     with Memory.open(tmp_path) as memory:
@@ -357,9 +357,9 @@ def test_what_is_to_be_put_back_is_not_lost_to_a_save_at_that_moment(
 ) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
+        memory.store("the first", kind="fact")
         stale = path.read_bytes()
-        memory.store("a record")
+        memory.store("a record", kind="fact")
         memory.update("A whole paragraph by an agent.")
         path.write_bytes(stale)
         Racing(memory, [stale + b"- a thought\n" * number for number in range(1, saves + 1)])
@@ -373,9 +373,9 @@ def test_what_is_to_be_put_back_is_not_lost_to_a_save_at_that_moment(
 def test_who_dies_before_it_is_put_back_leaves_that_to_the_next(tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
+        memory.store("the first", kind="fact")
         stale = path.read_bytes()
-        memory.store("a record")
+        memory.store("a record", kind="fact")
         path.write_bytes(stale)
 
         def dies(*_: object) -> None:
@@ -394,7 +394,7 @@ def test_a_line_that_went_into_a_file_which_was_replaced_meanwhile_is_written_ag
 ) -> None:
     path = tmp_path / "MEMORY.md"
     with Memory.open(tmp_path) as memory:
-        memory.store("the first")
+        memory.store("the first", kind="fact")
         tree = memory.library.vault._tree  # type: ignore[attr-defined]
         opened = tree.opened
 
@@ -407,5 +407,5 @@ def test_a_line_that_went_into_a_file_which_was_replaced_meanwhile_is_written_ag
             return found
 
         tree.opened = replaced_then
-        memory.store("the second")
+        memory.store("the second", kind="fact")
         assert memory.read().text.count("the second") == 1

@@ -47,9 +47,18 @@ class Copies:
         *,
         removed: Iterable[str],
         back: set[str],
+        since: int,
     ) -> None:
-        """Remember what an edit did. What stands `back` in the document soon was not deleted."""
-        gone = frozenset(key for key in removed if not DERIVED.match(key) and key not in back)
+        """Remember what an edit did. What stands `back` in the document soon was not deleted.
+
+        Nor was a line of which we put the copy back `since` the document was last looked at: who
+        wrote this text had not seen it, as one who brings documents of another vault.
+        """
+        gone = frozenset(
+            key
+            for key in removed
+            if not DERIVED.match(key) and key not in back and not self._was_put_back(key, since)
+        )
         was = {item.record.id: item.record for item in before.items}
         text = decoded(name, self.writer.vault.read(name), lenient=True)
         reworded = {
@@ -91,6 +100,12 @@ class Copies:
             for entry in self.writer.journal.about(key)
             for change in entry.changes
             if isinstance(change, Added) and key in entry.ids
+        )
+
+    def _was_put_back(self, key: str, since: int) -> bool:
+        return any(
+            entry.op == Op.PUT_BACK and entry.position >= since
+            for entry in self.writer.journal.about(key)
         )
 
     def _is_as_we_left_it(self, document: str) -> bool:

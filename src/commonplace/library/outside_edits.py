@@ -269,7 +269,9 @@ class OutsideEdits:
         if author.origin != Origin.OWNER:
             self._hold(fresh, author)
         else:
-            self.copies.note(name, position, before, parsed, removed=removed, back=back)
+            self.copies.note(
+                name, position, before, parsed, removed=removed, back=back, since=since
+            )
         return position
 
     def _journal_seen(self, name: str, data: bytes, parsed: Parsed) -> int:

@@ -97,7 +97,7 @@ def _write_documents(memory: Memory, said: Mapping[str, str]) -> list[str]:
     library = memory.library
 
     def now(name: str) -> bytes | None:
-        return library.vault.read(name) if library.look(name) else None
+        return library.read(name) if library.look(name) else None
 
     def work() -> list[str]:
         library.take_in_changes()

@@ -119,13 +119,12 @@ def check(place: StrPath, acknowledged: set[str], *, kills: int) -> Report:
     """Compare what was acknowledged with what the documents and the index hold."""
     with Memory.open(place) as memory:
         memory.library.refresh()
-        counts = Counter(_ids(memory, memory.layout.memory))
-        daily = {key for name in memory.documents() for key in _ids(memory, name)}
+        counts = Counter(key for name in memory.documents() for key in _ids(memory, name))
         problems = [f"{p.document}:{p.line} {p.what}" for p in memory.problems()]
         kept = memory.parts.index.dump()
         memory.rebuild()
         rebuilt = memory.parts.index.dump()
-        found = {key for key in acknowledged if key in counts and key in daily}
+        found = acknowledged & counts.keys()
         return Report(
             acknowledged=len(acknowledged),
             found=len(found),

@@ -119,7 +119,7 @@ class _Copying:
             return 0
         end = self.memory.library.end()
         self.memory.store_all(ready)
-        changes = self.memory.library.journal.entries(since=end)
+        changes = self.memory.library.entries(since=end)
         return len({key for change in changes if change.op == Op.ADD for key in change.ids})
 
     def _held(self, entry: MemoryEntry) -> str:

@@ -222,21 +222,28 @@ def _differing(
 
 
 def _stale(seen: ScannedVault) -> Iterator[Finding]:
-    yield from stale(seen.current, now=seen.now, clock=seen.library.clock)
+    # What stands in a log tells of its day, and does not grow old.
+    logged = PASSING if seen.library.layout.sections else ()
+    yield from stale(seen.current, now=seen.now, clock=seen.library.clock, ageless=logged)
     for name, text in seen.texts.items():
         # Most documents say no such thing, and finding their sections takes long.
         if "*Updated: " in text and seen._counts(Place(name, 1)):
             yield from _stale_sections(seen, name, text)
 
 
-def stale(records: Iterable[Record], *, now: datetime, clock: Clock) -> Iterator[Finding]:
-    """What was stored over 120 days ago, or says itself that its time is over."""
+def stale(
+    records: Iterable[Record], *, now: datetime, clock: Clock, ageless: Collection[str] = ()
+) -> Iterator[Finding]:
+    """What was stored over 120 days ago, or says itself that its time is over.
+
+    Records of the `ageless` kinds only end by the time that they say.
+    """
     at, day_of = now_of(clock, now), clock.day_of
     for record in records:
         if is_over(record, at):
             what = f"it was valid until {day_of(record.valid_to)}: {_quoted(record)}"
             yield Finding("stale", (record.id,), what, _struck([record]))
-        elif record.kind not in PASSING and _is_past(record.timestamp, now - STALE):
+        elif record.kind not in ageless and _is_past(record.timestamp, now - STALE):
             day = day_of(record.timestamp)
             # Age alone is no reason to take a memory out: no command is suggested.
             what = f"older than {STALE.days} days: {_quoted(record)} is of {day}"

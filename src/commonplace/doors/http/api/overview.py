@@ -45,8 +45,8 @@ def _names_hidden(memory: Memory, sentence: str) -> bool:
 @route("GET", "/start", scope="read")
 def show_start(memory: Memory) -> Any:
     """What a new vault still lacks: who its person is, and a first memory."""
-    user = memory.layout.user or ""
-    text = memory.read(user).text if user and user in memory.documents() else ""
+    user = memory.layout.user if memory.serves(memory.layout.user) else ""
+    text = memory.read(user).text if user in memory.documents() else ""
     return {"document": user, "told": bool(text.strip()), "memories": memory.count()}
 
 

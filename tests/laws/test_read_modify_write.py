@@ -26,6 +26,7 @@ from commonplace.doors.http.api import review
 from commonplace.doors.setup import apply
 from commonplace.doors.setup.config_files import Kind, Shape
 from commonplace.doors.setup.plan import FileChange, SetupPlan
+from commonplace.library.revising import mark_of
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import (
@@ -619,6 +620,108 @@ def rewrite_after_reading(memory: Memory, writer: int, number: int) -> str:
     return word(writer, number)
 
 
+def revise_what_was_read(memory: Memory, writer: int, number: int) -> str:
+    old, mine = record_of(memory, "Old fact 0"), word(writer, number)
+    memory.revise(old.id, text=f"Now {mine}", kind="fact", tags=(), mark=mark_of(old))
+    return mine
+
+
+def one_revised_it(memory: Memory, outcome: Outcome) -> None:
+    only_one_did(memory, outcome)
+    every_word_once(memory, outcome)
+    assert memory.count() == EVERY
+
+
+def every_tag_is_there(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    every = {word(writer, number) for writer in range(WRITERS) for number in range(ROUNDS)}
+    assert set(record_of(memory, "Old fact 0").tags) == every
+
+
+def one_is_struck(memory: Memory) -> None:
+    some_records(memory)
+    memory.strike([record_of(memory, "Old fact 0").id])
+
+
+def put_back_what_is_gone(memory: Memory, writer: int, number: int) -> tuple[Record, ...]:
+    return memory.put_back_records([each.record.id for each in memory.removed()] or ["mem-gone"])
+
+
+def brought_back_by_one(memory: Memory, outcome: Outcome) -> None:
+    """The others find nothing any more that was taken out."""
+    assert len(outcome.done) == 1
+    assert memory.count() == EVERY
+    assert [text.count("Old fact 0") for text in texts(memory).values()] == [1]
+
+
+def lines_by_hand(memory: Memory) -> None:
+    text = "# Memory\n\n- Knows the first\n- Knows the first\n- Knows the second\n"
+    memory.update(text, document="MEMORY.md", mode="rewrite")
+
+
+def tidy_or_store(memory: Memory, writer: int, number: int) -> str:
+    if writer == 0:
+        memory.tidy()
+    return store(memory, writer, number)
+
+
+def tidied_and_all_there(memory: Memory, outcome: Outcome) -> None:
+    all_are_there(memory, outcome)
+    text = memory.read("MEMORY.md").text
+    assert (text.count("Knows the first"), text.count("Knows the second")) == (1, 1)
+
+
+def said_twice(memory: Memory) -> None:
+    memory.store("Tea is green", kind="fact")
+    memory.store("Tea is green.", kind="preference")
+
+
+def mend_it(memory: Memory, writer: int, number: int) -> tuple[str, ...]:
+    return memory.mend(memory.findings("duplicate")[:1])
+
+
+def one_is_left(memory: Memory, outcome: Outcome) -> None:
+    assert len([struck for struck in outcome.done if struck]) == 1
+    assert memory.count() == 1
+
+
+def many_said_twice(memory: Memory) -> None:
+    for number in range(EVERY):
+        memory.store(f"Tea number {number} is green", kind="fact")
+        memory.store(f"Tea number {number} is green.", kind="preference")
+    memory.leave_findings(marks(memory)[:1])
+
+
+def marks(memory: Memory) -> list[str]:
+    return sorted(each.mark for each in memory.findings("duplicate"))
+
+
+def leave_one_finding(memory: Memory, writer: int, number: int) -> None:
+    """The first was left before, and is to be looked at again; the others are left."""
+    mine = writer * ROUNDS + number
+    decide = memory.leave_findings if mine else memory.look_again
+    decide([marks(memory)[mine]])
+
+
+def all_are_left(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    found = memory.findings("duplicate")
+    assert (len(found), sum(each.left for each in found)) == (EVERY, EVERY - 1)
+
+
+NUMBERS = ("text_limit", "memory_max_records", "memory_max_chars", "document_cap")
+
+
+def set_an_option(memory: Memory, writer: int, number: int) -> None:
+    memory.set_option(NUMBERS[writer], 1000 + number)
+
+
+def all_options_are_set(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    set_now = {each["name"]: each["value"] for each in memory.settings() if each["name"] in NUMBERS}
+    assert set_now == dict.fromkeys(NUMBERS, 1000 + ROUNDS - 1)
+
+
 DEEDS: dict[str, Deed] = {
     "store a memory": Deed(store, all_are_there, methods=("store", "remember")),
     "store several memories": Deed(store_several, all_are_there, methods=("store_all",)),
@@ -881,6 +984,46 @@ DEEDS: dict[str, Deed] = {
         some_records,
         methods=("rebuild",),
     ),
+    "revise a memory": Deed(
+        revise_what_was_read,
+        one_revised_it,
+        some_records,
+        origin=Origin.OWNER,
+        methods=("revise",),
+    ),
+    "tag a memory": Deed(
+        lambda memory, writer, number: memory.revise_all(
+            [record_of(memory, "Old fact 0").id], add_tags=[word(writer, number)]
+        ),
+        every_tag_is_there,
+        some_records,
+        origin=Origin.OWNER,
+        methods=("revise_all",),
+    ),
+    "bring back what was taken out": Deed(
+        put_back_what_is_gone,
+        brought_back_by_one,
+        one_is_struck,
+        origin=Origin.OWNER,
+        methods=("put_back_records",),
+    ),
+    "tidy while others store": Deed(
+        tidy_or_store, tidied_and_all_there, lines_by_hand, origin=Origin.OWNER, methods=("tidy",)
+    ),
+    "mend a finding": Deed(mend_it, one_is_left, said_twice, methods=("mend",)),
+    "leave findings": Deed(
+        leave_one_finding,
+        all_are_left,
+        many_said_twice,
+        methods=("leave_findings", "look_again"),
+    ),
+    "set options": Deed(
+        set_an_option,
+        all_options_are_set,
+        origin=Origin.OWNER,
+        in_files=True,
+        methods=("set_option",),
+    ),
     "record a message": Deed(say, all_was_said, methods=("conversations",)),
     "record a message with the native tool": Deed(
         use("native.history", action="append", text="WORD"),
@@ -998,6 +1141,18 @@ READING = {
     "status",
     "problems",
     "close",
+    "activity",
+    "change",
+    "clients",
+    "counts",
+    "findings",
+    "forgotten",
+    "listed",
+    "plan_tidy",
+    "record_versions",
+    "removed",
+    "settings",
+    "versions",
 }
 """What of `Memory` changes no document and no note that others change too."""
 

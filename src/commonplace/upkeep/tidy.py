@@ -161,7 +161,8 @@ class _Tidying:
         found: dict[str, str] = {}
         for item in items:
             record = item.record
-            if record.kind in PASSING or record.supersedes or self._is_own(item):
+            of_a_day = record.kind in PASSING and not DERIVED.match(record.id)
+            if of_a_day or record.supersedes or self._is_own(item):
                 continue
             oldest = first.setdefault(_said(record), record.id)
             if oldest != record.id and record.id not in named and record.kind != PASSAGE:

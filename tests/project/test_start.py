@@ -95,7 +95,7 @@ def test_ctrl_c_ends_it_quietly(tmp_path: Path, running: str) -> None:
     bin_directory = tmp_path / ".venv" / "bin"
     bin_directory.mkdir(parents=True)
     (tmp_path / "start.py").write_bytes((ROOT / "start.py").read_bytes())
-    waits = "trap 'exit 0' INT; echo waiting; while :; do read -r x; done"
+    waits = "trap 'exit 0' INT; echo waiting; while read -r x; do :; done"
     for name, its in {
         "python": waits if running == "pip" else "",
         "commonplace": f'case "$*" in *--json*) echo "[]";; serve) {waits};; esac',

@@ -8,10 +8,12 @@ import pty
 import re
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import termios
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -53,13 +55,21 @@ def in_terminal(
         preexec_fn=_with_this_terminal,
     )
     os.close(theirs)
-    shown = _read(ours, list(typed))
-    os.close(ours)
-    return Shown(STYLE.sub("", shown.decode()).replace("\r\n", "\n"), process.wait(SECONDS))
+    try:
+        shown = _read(ours, list(typed))
+        os.close(ours)
+        return Shown(STYLE.sub("", shown.decode()).replace("\r\n", "\n"), process.wait(SECONDS))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _with_this_terminal() -> None:
-    """Make the terminal the one that its keys, such as Ctrl+C, are sent to."""
+    """Make the terminal the one that its keys, such as Ctrl+C, are sent to, and have them heeded.
+
+    A shell that runs the tests in the background lets them ignore Ctrl+C.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 

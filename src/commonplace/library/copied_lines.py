@@ -6,7 +6,7 @@ or rewords one of the two lines means the memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -45,7 +45,7 @@ class Copies:
         before: Parsed,
         after: Parsed,
         *,
-        removed: Iterable[str],
+        removed: Collection[str],
         back: set[str],
         since: int,
     ) -> None:
@@ -54,11 +54,8 @@ class Copies:
         Nor was a line of which we put the copy back `since` the document was last looked at: who
         wrote this text had not seen it, as one who brings documents of another vault.
         """
-        gone = frozenset(
-            key
-            for key in removed
-            if not DERIVED.match(key) and key not in back and not self._was_put_back(key, since)
-        )
+        kept = back.union(self._put_back(since)) if removed else back
+        gone = frozenset(key for key in removed if not DERIVED.match(key) and key not in kept)
         was = {item.record.id: item.record for item in before.items}
         text = decoded(name, self.writer.vault.read(name), lenient=True)
         reworded = {
@@ -102,11 +99,10 @@ class Copies:
             if isinstance(change, Added) and key in entry.ids
         )
 
-    def _was_put_back(self, key: str, since: int) -> bool:
-        return any(
-            entry.op == Op.PUT_BACK and entry.position >= since
-            for entry in self.writer.journal.about(key)
-        )
+    def _put_back(self, since: int) -> set[str]:
+        """The records that were put back from a position of the journal on."""
+        entries = self.writer.journal.about(Op.PUT_BACK, since=max(since, 0))
+        return {key for entry in entries if entry.op == Op.PUT_BACK for key in entry.ids}
 
     def _is_as_we_left_it(self, document: str) -> bool:
         known, stat = self.writer.sync.known_of(document), self.writer.vault.stat(document)

@@ -36,6 +36,25 @@ def unchanged(record: Record, mark: str) -> Record:
     return record
 
 
+REVISED = (
+    "text",
+    "kind",
+    "tags",
+    "origin",
+    "evidence",
+    "found_by",
+    "valid_from",
+    "valid_to",
+    "when",
+    "must",
+    "pinned",
+    "citations",
+    "useful",
+    "wrong",
+)
+"""What a revision may change. The rest of a line stays as it stands."""
+
+
 class Revised(Struct, frozen=True):
     """Records as they are now, and the change that made them so."""
 
@@ -79,8 +98,7 @@ def _revised(
 
     def change(old: Record) -> Record:
         new = fresh[old.id]
-        told = {each: getattr(new, each) for each in ("text", "kind", "tags", "origin")}
-        return replace(old, evidence=new.evidence, found_by=new.found_by, **told)
+        return replace(old, **{each: getattr(new, each) for each in REVISED})
 
     after = library.eraser.rewritten(name, decoded(name, before), set(fresh), change)
     if library.layout.form(name) == "sentence":

@@ -66,7 +66,19 @@ MARKED = ("--", "<", ">", "\x7f")
 
 CARRIED = re.compile(r"[ \t]*<!-- \{.*\} -->[ \t]*(?=\r?$)", re.MULTILINE)
 
-LISTS = frozenset(("tags", "sources", "seen", "evidence", "found_by"))
+LISTS = frozenset(
+    (
+        "tags",
+        "sources",
+        "seen",
+        "evidence",
+        "found_by",
+        "when",
+        "citations",
+        "useful",
+        "wrong",
+    )
+)
 FIELDS = frozenset(Record.__struct_fields__)
 STRINGS = FIELDS - LISTS - {"confidence", "origin"}
 ORIGINS = tuple(Origin)
@@ -90,6 +102,12 @@ CLAW_EXTRAS = (
     "seen",
     "evidence",
     "found_by",
+    "when",
+    "must",
+    "pinned",
+    "citations",
+    "useful",
+    "wrong",
 )
 CLAW_READS = CLAW_KEYS | {name: name for name in CLAW_EXTRAS}
 

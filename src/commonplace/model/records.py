@@ -109,6 +109,18 @@ class Record(Struct, frozen=True):
     """
     found_by: tuple[str, ...] = ()
     """Words of the agent's wording by which a sentence of the user's is found, too."""
+    when: tuple[str, ...] = ()
+    """The moments at which a rule is told, such as `Bash(git push*)`; none: always."""
+    must: str = ""
+    """When the owner said that the first matching call of a session is to be denied; or empty."""
+    pinned: str = ""
+    """When a person pinned it, to be told before all others; or empty."""
+    citations: tuple[str, ...] = ()
+    """The files and lines that it rests on, each as `citations.written` puts it."""
+    useful: tuple[str, ...] = ()
+    """When it was called useful, each with the session; the oldest first."""
+    wrong: tuple[str, ...] = ()
+    """When it was called wrong, each with the session; the oldest first."""
 
     @property
     def behavioral(self) -> bool:

@@ -251,6 +251,15 @@ def forms_of_words(_: Engine) -> list[str]:
     return ["update level set mark = ''"]
 
 
+def moments_and_verdicts(_: Engine) -> list[str]:
+    """When a record is told, what files it rests on, and what people and agents said of it."""
+    names = ("when", "must", "pinned", "citations", "useful", "wrong")
+    added = ", ".join(
+        f"""add column "{name}" text collate "C" not null default ''""" for name in names
+    )
+    return [f"alter table record {added}", "update level set mark = ''"]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -261,6 +270,7 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     chains_and_duplicates,
     evidence,
     forms_of_words,
+    moments_and_verdicts,
 )
 
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from commonplace.model.files import Known, Signature
-from commonplace.model.records import Record, wording_key
+from commonplace.model.records import DEFAULTS, Record, wording_key
 from commonplace.search.filters import listed, unlisted
 from commonplace.search.index import Entry, Tally
 from commonplace.search.words import STOP, indexed
@@ -30,7 +30,9 @@ END = 1 << 62
 FIELDS = Record.__struct_fields__
 COUNT = len(FIELDS)
 TIMESTAMP, CONFIDENCE = map(FIELDS.index, ("timestamp", "confidence"))
-LISTED = tuple(map(FIELDS.index, ("tags", "sources", "seen", "evidence", "found_by")))
+LISTED = tuple(
+    at for at, default in enumerate(DEFAULTS.get(name) for name in FIELDS) if default == ()
+)
 COLUMNS = ", ".join(f'"{name}"' for name in FIELDS)
 SHOWN = ", ".join(f'r."{name}"' for name in FIELDS)
 
